@@ -1,0 +1,61 @@
+# nncache. `make test` and `make demo` are all the set-up there is.
+# Needs on the machine: Python 3.11+ with venv, Java 17, Maven, make.
+
+PYTHON ?= python3
+# The Hadoop release of the test bed: make test HADOOP=3.4.1
+HADOOP ?= 3.5.0
+# What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation
+DEMO_WITHOUT ?=
+export HADOOP DEMO_WITHOUT
+
+BIN := .venv/bin
+READY := .venv/.installed
+ROOMS := nncache demo testbed proxy invalidation cache hadoop
+
+.DEFAULT_GOAL := help
+.PHONY: help test demo lint format types imports pytest docs proto clean
+
+# First, so that everything else can lean on it; made again whenever pyproject.toml changes.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'nncache needs Python 3.11 or newer: apt-get install python3, or make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+test: lint types imports pytest ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
+
+demo: $(READY) ## Start a real cluster and the proxy and tell the story (DEMO_WITHOUT=invalidation to see it fail)
+	$(BIN)/python -m demo
+
+lint: $(READY) ## Check format and style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: $(READY) ## Set format and the order of imports
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+types: $(READY) ## Check types, tests included
+	$(BIN)/mypy
+
+imports: $(READY) ## Check the order of the rooms
+	$(BIN)/lint-imports
+
+pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
+	$(BIN)/python -m pytest
+
+docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
+	$(BIN)/python -m nncache.reference
+
+proto: $(READY) ## Generate the Hadoop RPC messages from their .proto files
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. hadoop/rpc/proto/*.proto
+
+clean: ## Remove what was made here (downloads of the test bed stay)
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
