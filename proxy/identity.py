@@ -1,0 +1,24 @@
+"""Who asks, as far as the NameNode would tell callers apart. (proxy/identity.py)"""
+
+import hashlib
+
+from cache.entries import Caller
+from hadoop.calls import PlainRead
+
+
+def caller_of(plain: PlainRead, peer: str) -> Caller:
+    """Name the caller of a plain read that came from the address `peer`.
+
+    With SIMPLE authentication only `user.name` and `doas` say who asks; without `user.name` it is
+    the NameNode's static user (dr.who). With `doas` the address counts as well, since the
+    NameNode's proxy-user rules look at it. A delegation token is a secret: only its SHA-256
+    digest becomes part of the name.
+
+    Two callers get one name only if every part is the same: no part can hold the separator NUL.
+    """
+    parts = ["anonymous" if plain.user_name is None else f"user={plain.user_name}"]
+    if plain.doas is not None:
+        parts += [f"doas={plain.doas}", f"peer={peer}"]
+    if plain.delegation is not None:
+        parts.append(f"token={hashlib.sha256(plain.delegation.encode()).hexdigest()}")
+    return Caller("\0".join(parts))

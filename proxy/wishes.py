@@ -1,0 +1,94 @@
+"""What the headers of a read ask of the cache. (proxy/wishes.py)
+
+The target of a plain read has been vetted by `hadoop.calls.read_plain`; here its headers are.
+Whatever could make a NameNode answer in another way, or authenticate another caller, leaves the
+cache out of it.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+_ODD_HEADERS = frozenset(
+    {
+        b"authorization",  # SPNEGO: the credential is not in the target
+        b"expect",  # 100-continue announces a body
+        b"origin",  # hadoop.http.cross-origin.enabled answers it with headers of its own
+        b"proxy-authorization",  # a credential again
+        b"transfer-encoding",  # a body
+        b"upgrade",  # not the end of the HTTP exchange that a cache could speak for
+    }
+)
+_JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})
+_NEVER = re.compile(rb"q\s*=\s*0(\.0*)?")  # a weight of zero
+_AUTH_COOKIE = b"hadoop.auth"
+
+
+class Wish(Enum):
+    """How far the cache may take part in a read."""
+
+    ORDINARY = "ordinary"
+    """Answer from memory, or ask and keep the answer."""
+    REFRESH = "refresh"
+    """Ask the NameNode, and keep its answer (RFC 9111, section 5.2.1.4, no-cache)."""
+    NO_TRACE = "no-trace"
+    """Pass the call through; it neither reads nor fills the cache."""
+
+
+def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
+    """Say what the raw request headers wish for.
+
+    `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111, section 5.4).
+    """
+    directives: set[bytes] = set()
+    says_cache_control = pragma_no_cache = False
+    auth_cookies = 0
+    for raw_name, value in headers:
+        name = raw_name.lower()
+        if name in _ODD_HEADERS:
+            return Wish.NO_TRACE
+        match name:
+            case b"content-length" if value.strip() != b"0":
+                return Wish.NO_TRACE
+            case b"accept" if not _accepts_json(value):
+                return Wish.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
+            case b"cookie" if (mentions := value.lower().count(_AUTH_COOKIE)) > 0:
+                auth_cookies += mentions
+                if auth_cookies > 1 or not _is_simple_cookie(value):
+                    return Wish.NO_TRACE
+            case b"cache-control":
+                says_cache_control = True
+                directives.update(directive.strip().lower() for directive in value.split(b","))
+            case b"pragma":
+                pragma_no_cache = b"no-cache" in value.lower()
+            case _:
+                pass
+    if b"no-store" in directives:
+        return Wish.NO_TRACE
+    if directives & {b"no-cache", b"max-age=0"} or (pragma_no_cache and not says_cache_control):
+        return Wish.REFRESH
+    return Wish.ORDINARY
+
+
+def _accepts_json(value: bytes) -> bool:
+    """Whether JSON is among the media ranges of an `Accept` header (RFC 9110, section 12.5.1)."""
+    for element in value.lower().split(b","):
+        media_range, *parameters = (part.strip() for part in element.split(b";"))
+        if media_range in _JSON_RANGES and not any(map(_NEVER.fullmatch, parameters)):
+            return True
+    return not value.strip()
+
+
+def _is_simple_cookie(value: bytes) -> bool:
+    """Whether the one `hadoop.auth` cookie in this header was made by SIMPLE authentication.
+
+    Such a cookie does not say who asks: the NameNode goes by `user.name`, and a cookie alone is
+    dr.who (measured, 3.4.1 and 3.5.0). One of any other type names its caller by itself, out of
+    our sight. The type is signed, so a forged one authenticates nobody.
+    """
+    for cookie in value.split(b";"):
+        name, _, token = cookie.strip().partition(b"=")
+        if name == _AUTH_COOKIE:
+            fields = token.strip(b'"').split(b"&")
+            return [field for field in fields if field.startswith(b"t=")] == [b"t=simple"]
+    return False  # in another case, or where another parser may find it and we do not

@@ -1,0 +1,76 @@
+"""Which request headers let the cache take part in a read."""
+
+import pytest
+
+from proxy.wishes import Wish, wish_of
+
+SIMPLE = b'hadoop.auth="u=joe&p=joe&t=simple&e=1795300000000&s=c2lnbmF0dXJl"'
+KERBEROS = b'hadoop.auth="u=joe&p=joe@REALM&t=kerberos&e=1795300000000&s=c2lnbmF0dXJl"'
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [(b"Host", b"nn:9870"), (b"User-Agent", b"curl/8"), (b"Accept", b"*/*")],
+        [(b"Accept", b"text/html, application/json;q=0.9")],
+        [(b"Accept", b"")],
+        [(b"Content-Length", b"0")],
+        [(b"Cookie", SIMPLE)],
+        [(b"Cookie", b"a=b; " + SIMPLE + b"; c=d")],
+        [(b"Cookie", b"a=b"), (b"Cookie", SIMPLE)],
+        [(b"Cache-Control", b"max-age=60")],
+        [(b"Range", b"bytes=0-1"), (b"If-Modified-Since", b"Sun, 22 Nov 2026 00:00:00 GMT")],
+    ],
+)
+def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tuple[bytes, bytes]]) -> None:
+    """A header to which a NameNode pays no heed must not cost a hit."""
+    assert wish_of(headers) is Wish.ORDINARY
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [(b"Cache-Control", b"no-cache")],
+        [(b"cache-control", b"foo, NO-CACHE")],
+        [(b"Cache-Control", b"max-age=0")],
+        [(b"Cache-Control", b"max-age=60"), (b"Cache-Control", b"no-cache")],
+        [(b"Pragma", b"no-cache")],
+    ],
+)
+def test_no_cache_asks_for_a_refresh(headers: list[tuple[bytes, bytes]]) -> None:
+    """RFC 9111, 5.2.1.4: no-cache wants an answer from the origin, which may be kept."""
+    assert wish_of(headers) is Wish.REFRESH
+
+
+def test_pragma_yields_to_cache_control() -> None:
+    """RFC 9111, 5.4: Pragma counts only when Cache-Control is absent."""
+    assert wish_of([(b"Pragma", b"no-cache"), (b"Cache-Control", b"max-age=5")]) is Wish.ORDINARY
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [(b"Authorization", b"Negotiate YII=")],
+        [(b"Proxy-Authorization", b"Basic eA==")],
+        [(b"Transfer-Encoding", b"chunked")],
+        [(b"Content-Length", b"3")],
+        [(b"Expect", b"100-continue")],
+        [(b"Upgrade", b"h2c")],
+        [(b"Origin", b"http://elsewhere")],
+        [(b"Accept", b"text/xml")],
+        [(b"Accept", b"application/json;q=0")],
+        [(b"Cache-Control", b"no-store")],
+        [(b"Cache-Control", b"no-cache, no-store")],
+        [(b"Cookie", KERBEROS)],
+        [(b"Cookie", b"hadoop.auth=opaque")],
+        [(b"Cookie", b"HADOOP.AUTH=u=joe&t=simple")],
+        [(b"Cookie", b'a="b, hadoop.auth=u=joe&t=kerberos"')],
+        [(b"Cookie", SIMPLE + b"; " + SIMPLE)],
+        [(b"Cookie", SIMPLE), (b"Cookie", KERBEROS)],
+        [(b"Cookie", b"hadoop.auth=u=joe&t=simple&t=kerberos")],
+    ],
+)
+def test_headers_that_may_change_the_answer_leave_no_trace(headers: list[tuple[bytes, bytes]]) -> None:
+    """ProvenGrant: whatever may say who asks, or shape the reply, keeps the cache out of the read."""
+    assert wish_of(headers) is Wish.NO_TRACE
