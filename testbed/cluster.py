@@ -1,0 +1,365 @@
+"""A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from testbed import java, readiness
+from testbed.configuration import Addresses, NameNodeAddress, write_configuration
+from testbed.errors import StartError
+from testbed.jars import java as find_java
+from testbed.jars import resolve
+from testbed.ports import PortLease
+from testbed.process import Lifeline, ServerProcess
+from testbed.progress import Progress, silent
+from testbed.spec import ClusterSpec
+
+_SHELL_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class NameNode:
+    """One NameNode: its id, addresses ("host:port") and process."""
+
+    id: str
+    http: str
+    rpc: str
+    process: ServerProcess
+
+    def state(self) -> str | None:
+        """Return "active" or "standby" (or another HA state) as it says itself; None when it doesn't answer."""
+        return readiness.namenode_state(self.http)
+
+
+@dataclass(frozen=True, slots=True)
+class DataNode:
+    """The DataNode: its HTTP address and process."""
+
+    http: str
+    process: ServerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class JournalNode:
+    """The JournalNode of an HA pair."""
+
+    rpc: str
+    process: ServerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeper:
+    """A standalone ZooKeeper: its client address and process."""
+
+    address: str
+    process: ServerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """What a command of Hadoop's own left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class Cluster:
+    """A running cluster; `start()` makes one, `stop()` or the end of a `with` block ends it.
+
+    It also ends when this process does, in whatever way (see `testbed.guard`). Methods block; from a coroutine
+    call them with `asyncio.to_thread`.
+    """
+
+    def __init__(self, spec: ClusterSpec, *, progress: Progress = silent) -> None:
+        """Lay out a cluster without starting anything; use `start()`."""
+        self.spec = spec
+        self.superuser = spec.superuser
+        self.hadoop_version = spec.hadoop_version
+        self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
+        self._progress = progress
+        self._runtime = java.JavaRuntime(
+            java=find_java(), jars=resolve(spec.hadoop_version, progress=progress)
+        )
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            self.directory = self._make_directory()
+            ports = self._close.enter_context(PortLease())
+            self.addresses = _addresses(spec, ports)
+            self.conf_dir = self.directory / "conf"
+            self.logs = self.directory / "logs"
+            self._data = self.directory / "data"
+            for place in (self.logs, self._data):
+                place.mkdir(parents=True, exist_ok=True)
+            write_configuration(self.conf_dir, self._data, spec, self.addresses)
+            self._lifeline = Lifeline(
+                self.directory / "guard.lock", self.directory if spec.directory is None else None
+            )
+            self._close.callback(self._lifeline.close)
+            undo.pop_all()
+        self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
+        self.datanode = self._datanode()
+        self.journalnode = self._journalnode()
+        self.zookeeper = self._zookeeper()
+
+    @classmethod
+    def start(cls, spec: ClusterSpec | None = None, *, progress: Progress = silent) -> Self:
+        """Start a cluster and return it when it takes reads and writes.
+
+        Raises:
+            TestbedError: in any of its kinds; nothing is left running then.
+        """
+        cluster = cls(spec or ClusterSpec(), progress=progress)
+        try:
+            cluster._bring_up()
+        except BaseException:
+            cluster.stop()
+            raise
+        return cluster
+
+    @property
+    def classpath(self) -> str:
+        """The class path of the servers, configuration first."""
+        return self._runtime.classpath(self.conf_dir)
+
+    @property
+    def processes(self) -> tuple[ServerProcess, ...]:
+        """All servers, in the order in which they may be stopped."""
+        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper)
+        return tuple(part.process for part in parts if part is not None)
+
+    def stop(self) -> None:
+        """Stop all servers, give the ports back and remove what is temporary. May be called again."""
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.stop()
+        self._close.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def fs_shell(self, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+        """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
+        return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
+
+    def dfs_admin(self, *arguments: str) -> ShellResult:
+        """Run `hdfs dfsadmin ARGUMENTS` as the superuser."""
+        return self.run_main(java.DFS_ADMIN, *arguments)
+
+    def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
+        """Run any main class of the jars to its end.
+
+        Raises:
+            subprocess.TimeoutExpired: it took more than two minutes; it has been killed.
+        """
+        done = subprocess.run(
+            self._runtime.command(
+                main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
+            ),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env=self._environ(user or self.superuser),
+            timeout=_SHELL_TIMEOUT_S,
+            check=False,
+        )
+        return ShellResult(done.returncode, done.stdout, done.stderr)
+
+    def transition_to_active(self, index: int) -> None:
+        """Make a NameNode of the pair the active one, as `hdfs haadmin -transitionToActive --forceactive` does.
+
+        The one that was active must have gone or be made standby first: nothing here fences it.
+
+        Raises:
+            StartError: the command failed, or the NameNode did not become active.
+        """
+        self._ha_admin("-transitionToActive", "--forceactive", self.namenodes[index].id)
+        namenode = self.namenodes[index]
+        namenode.process.await_that(lambda: namenode.state() == "active", "is not active")
+
+    def transition_to_standby(self, index: int) -> None:
+        """Make a NameNode of the pair a standby.
+
+        Raises:
+            StartError: the command failed.
+        """
+        self._ha_admin("-transitionToStandby", self.namenodes[index].id)
+
+    def await_writable(self, index: int = 0) -> None:
+        """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives.
+
+        Raises:
+            StartError: it died, or the time was not enough.
+        """
+        namenode = self.namenodes[index]
+        namenode.process.await_that(lambda: readiness.is_writable(namenode.http), "is still in safe mode")
+        if self.datanode is not None and self.datanode.process.pid is not None:
+            self.datanode.process.await_that(
+                lambda: readiness.live_datanodes(namenode.http) > 0, "is not known to the NameNode"
+            )
+
+    def _bring_up(self) -> None:
+        began = time.monotonic()
+        self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
+        first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
+        for process in first:
+            process.launch()
+        if self.journalnode is not None:
+            self.journalnode.process.await_up()
+        self._format()
+        second = [namenode.process for namenode in self.namenodes]
+        if self.datanode is not None:
+            second.append(self.datanode.process)
+        for process in second:
+            process.launch()
+        with ThreadPoolExecutor(len(self.processes)) as pool:
+            for process in pool.map(_await_up, self.processes):
+                self.start_s[process.name] = process.start_s
+                self._progress(f"{process.name} is up after {process.start_s:.1f} s")
+        if self.spec.ha:
+            self.transition_to_active(0)
+        self.await_writable()
+        self.start_s["total"] = time.monotonic() - began
+        self._progress(f"the cluster is ready after {self.start_s['total']:.1f} s")
+
+    def _format(self) -> None:
+        """Make the first image of the namespace, unless the directory has one from an earlier run."""
+        images = [self._data / namenode.id for namenode in self.namenodes]
+        if (images[0] / "current" / "VERSION").exists():
+            return
+        began = time.monotonic()
+        arguments = (*self._ha_id(self.namenodes[0].id), "-format", "-nonInteractive")
+        formatting = self._server("format", java.NAMENODE, *arguments, is_up=lambda: False)
+        formatting.launch()
+        if not formatting.wait(self.spec.start_timeout_s) or not (images[0] / "current" / "VERSION").exists():
+            formatting.kill()
+            message = f"formatting the NameNode failed; {formatting.last_words()}"
+            raise StartError(message)
+        for image in images[1:]:
+            shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
+        self.start_s["format"] = time.monotonic() - began
+
+    def _ha_admin(self, *arguments: str) -> None:
+        result = self.run_main(java.HA_ADMIN, *arguments)
+        if result.exit_code != 0:
+            message = f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}"
+            raise StartError(message)
+
+    def _ha_id(self, namenode: str) -> tuple[str, ...]:
+        # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
+        return ("-D", f"dfs.ha.namenode.id={namenode}") if self.spec.ha else ()
+
+    def _namenode(self, address: NameNodeAddress) -> NameNode:
+        process = self._server(
+            f"namenode-{address.id}" if self.spec.ha else "namenode",
+            java.NAMENODE,
+            *self._ha_id(address.id),
+            is_up=lambda: readiness.namenode_is_up(address.http, address.rpc),
+            jvm=self.spec.namenode_jvm,
+        )
+        return NameNode(address.id, address.http, address.rpc, process)
+
+    def _datanode(self) -> DataNode | None:
+        address = self.addresses.datanode_http
+        if not address:
+            return None
+        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(address))
+        return DataNode(address, process)
+
+    def _journalnode(self) -> JournalNode | None:
+        address = self.addresses.journalnode_rpc
+        if not address:
+            return None
+        process = self._server("journalnode", java.JOURNALNODE, is_up=lambda: readiness.accepts(address))
+        return JournalNode(address, process)
+
+    def _zookeeper(self) -> ZooKeeper | None:
+        address = self.addresses.zookeeper
+        if not address:
+            return None
+        process = self._server(
+            "zookeeper",
+            java.ZOOKEEPER,
+            str(self.conf_dir / "zoo.cfg"),
+            is_up=lambda: readiness.zookeeper_is_up(address),
+        )
+        return ZooKeeper(address, process)
+
+    def _server(
+        self,
+        name: str,
+        main: str,
+        *arguments: str,
+        is_up: Callable[[], bool],
+        jvm: tuple[str, ...] | None = None,
+    ) -> ServerProcess:
+        command = self._runtime.command(
+            main,
+            *arguments,
+            configuration=self.conf_dir,
+            jvm=(f"-Dproc_{name}", *(self.spec.server_jvm if jvm is None else jvm)),
+        )
+        return ServerProcess(
+            name,
+            command,
+            log=self.logs / f"{name}.log",
+            environ=self._environ(self.superuser),
+            lifeline=self._lifeline,
+            is_up=is_up,
+            timeout_s=self.spec.start_timeout_s,
+        )
+
+    def _environ(self, user: str) -> Mapping[str, str]:
+        # A Hadoop that is installed on this machine must not mix in.
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("HADOOP_", "HDFS_"))}
+        return kept | {"HADOOP_USER_NAME": user}
+
+    def _make_directory(self) -> Path:
+        if self.spec.directory is not None:
+            self.spec.directory.mkdir(parents=True, exist_ok=True)
+            return self.spec.directory.resolve()
+        made = Path(tempfile.mkdtemp(prefix="nncache-cluster-"))
+        self._close.callback(shutil.rmtree, made, ignore_errors=True)
+        return made
+
+
+def _await_up(process: ServerProcess) -> ServerProcess:
+    process.await_up()
+    return process
+
+
+def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:
+    def take(wanted: int = 0) -> str:
+        return f"127.0.0.1:{ports.take(wanted)}"
+
+    wanted = spec.ports
+    namenodes = [NameNodeAddress("nn1", take(wanted.namenode_http), take(wanted.namenode_rpc))]
+    if spec.ha:
+        namenodes.append(NameNodeAddress("nn2", take(), take()))
+    return Addresses(
+        namenodes=tuple(namenodes),
+        datanode_data=take() if spec.with_datanode else "",
+        datanode_ipc=take() if spec.with_datanode else "",
+        datanode_http=take(wanted.datanode_http) if spec.with_datanode else "",
+        journalnode_rpc=take() if spec.ha else "",
+        journalnode_http=take() if spec.ha else "",
+        zookeeper=take(wanted.zookeeper) if spec.with_zookeeper else "",
+    )

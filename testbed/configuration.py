@@ -1,0 +1,170 @@
+"""The configuration files that the servers and the shells of a cluster read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from testbed.spec import GROUPS_OF_USERS, ClusterSpec
+
+_LOG4J = """\
+log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.target=System.err
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d{{ISO8601}} %p %c: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit={audit_level}, audit
+log4j.additivity.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=false
+log4j.appender.audit=org.apache.log4j.{audit_appender}
+log4j.appender.audit.File={audit_file}
+log4j.appender.audit.layout=org.apache.log4j.PatternLayout
+log4j.appender.audit.layout.ConversionPattern=%d{{ISO8601}} %m%n
+"""
+
+_SHELL_LOG4J = """\
+log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.target=System.err
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+"""
+
+# The figures that JMX shows are cached for the period of the metrics system, 10 s by default (MetricsSystemImpl).
+_METRICS2 = "*.period=1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class NameNodeAddress:
+    """Where one NameNode listens ("host:port"), and its id within the nameservice."""
+
+    id: str
+    http: str
+    rpc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
+
+    namenodes: tuple[NameNodeAddress, ...]
+    datanode_data: str = ""
+    datanode_ipc: str = ""
+    datanode_http: str = ""
+    journalnode_rpc: str = ""
+    journalnode_http: str = ""
+    zookeeper: str = ""
+
+
+def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresses: Addresses) -> None:
+    """Write all that the servers read into `directory`, and what the shells read into `directory`/shell."""
+    settings = properties(spec, addresses, data)
+    shell = directory / "shell"
+    shell.mkdir(parents=True, exist_ok=True)
+    for place in (directory, shell):
+        # Each file beats the defaults of its own kind only, so both say everything.
+        (place / "core-site.xml").write_bytes(_site(settings))
+        (place / "hdfs-site.xml").write_bytes(_site(settings))
+    (shell / "log4j.properties").write_text(_SHELL_LOG4J, encoding="ascii")
+    (directory / "hadoop-metrics2.properties").write_text(_METRICS2, encoding="ascii")
+    log4j = _LOG4J.format(
+        audit_level="INFO" if spec.audit_log else "OFF",
+        audit_appender="FileAppender" if spec.audit_log else "varia.NullAppender",
+        audit_file=data.parent / "logs" / "hdfs-audit.log",
+    )
+    (directory / "log4j.properties").write_text(log4j, encoding="utf-8")
+    if addresses.zookeeper:
+        host, _, port = addresses.zookeeper.rpartition(":")
+        lines = (
+            f"dataDir={data / 'zookeeper'}",
+            f"clientPort={port}",
+            f"clientPortAddress={host}",
+            "tickTime=500",  # ms; a session may be as short as two ticks
+            "maxClientCnxns=0",
+            "admin.enableServer=false",
+            "4lw.commands.whitelist=srvr,ruok,mntr,cons",
+        )
+        (directory / "zoo.cfg").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:
+    """Return every key that differs from Hadoop's defaults, with the spec's overrides applied."""
+    settings = {
+        "hadoop.tmp.dir": str(data / "tmp"),
+        "hadoop.user.group.static.mapping.overrides": ";".join(
+            f"{user}={','.join(groups)}" for user, groups in GROUPS_OF_USERS.items()
+        ),
+        f"hadoop.proxyuser.{spec.superuser}.hosts": "*",
+        f"hadoop.proxyuser.{spec.superuser}.groups": "*",
+        f"hadoop.proxyuser.{spec.superuser}.users": "*",
+        # A shell's -rm moves to the trash, as on most clusters; the servers ask for no checkpoint within a day.
+        "fs.trash.interval": "1440",
+        "dfs.replication": "1",
+        "dfs.namenode.acls.enabled": "true",
+        "dfs.namenode.fs-limits.min-block-size": "512",
+        "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",  # there is no other DataNode
+        # The DataNode's own client waits this long before it asks again whether the last block has arrived:
+        # 400 ms by default, which every WebHDFS CREATE with data would pay.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "2",
+        "dfs.heartbeat.interval": "1",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.datanode.data.dir": str(data / "datanode"),
+        "dfs.datanode.hostname": "127.0.0.1",
+        "dfs.datanode.address": addresses.datanode_data,
+        "dfs.datanode.ipc.address": addresses.datanode_ipc,
+        "dfs.datanode.http.address": addresses.datanode_http,
+        # The DataNode starts beside the NameNode and knocks until it is there; by default it would then wait 1 s
+        # between knocks, and 5 s after the tenth.
+        "ipc.client.connect.retry.interval": "100",
+        "ipc.client.connect.max.retries": "300",
+    }
+    if spec.proxy_servers:
+        settings["hadoop.proxyservers"] = ",".join(spec.proxy_servers)
+    settings |= _pair(spec, addresses, data) if spec.ha else _single(addresses, data)
+    settings |= spec.overrides
+    return {key: value for key, value in settings.items() if value}
+
+
+def _single(addresses: Addresses, data: Path) -> dict[str, str]:
+    (namenode,) = addresses.namenodes
+    return {
+        "fs.defaultFS": f"hdfs://{namenode.rpc}",
+        "dfs.namenode.rpc-address": namenode.rpc,
+        "dfs.namenode.http-address": namenode.http,
+        "dfs.namenode.name.dir": str(data / namenode.id),
+    }
+
+
+def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:
+    service = spec.nameservice
+    settings = {
+        "fs.defaultFS": f"hdfs://{service}",
+        "dfs.nameservices": service,
+        f"dfs.ha.namenodes.{service}": ",".join(namenode.id for namenode in addresses.namenodes),
+        f"dfs.client.failover.proxy.provider.{service}": (
+            "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+        ),
+        "dfs.ha.fencing.methods": "shell(/bin/true)",
+        "dfs.ha.tail-edits.period": "1s",
+        "dfs.journalnode.edits.dir": str(data / "journalnode"),
+        "dfs.journalnode.rpc-address": addresses.journalnode_rpc,
+        "dfs.journalnode.http-address": addresses.journalnode_http,
+        "dfs.namenode.shared.edits.dir": f"qjournal://{addresses.journalnode_rpc}/{service}",
+    }
+    for namenode in addresses.namenodes:
+        settings[f"dfs.namenode.rpc-address.{service}.{namenode.id}"] = namenode.rpc
+        settings[f"dfs.namenode.http-address.{service}.{namenode.id}"] = namenode.http
+        settings[f"dfs.namenode.name.dir.{service}.{namenode.id}"] = str(data / namenode.id)
+    return settings
+
+
+def _site(settings: Mapping[str, str]) -> bytes:
+    root = ElementTree.Element("configuration")
+    for key, value in settings.items():
+        entry = ElementTree.SubElement(root, "property")
+        ElementTree.SubElement(entry, "name").text = key
+        ElementTree.SubElement(entry, "value").text = value
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,73 @@
+"""Questions whose answers tell that a server is up. None of them waits longer than its timeout."""
+
+import http.client
+import json
+import socket
+from typing import Any
+from urllib.parse import quote
+
+_TIMEOUT_S = 2.0
+
+
+def jmx(address: str, bean: str) -> dict[str, Any] | None:
+    """Return a bean of the server whose HTTP address this is, or None when it doesn't give it (yet)."""
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", f"/jmx?qry={quote(bean)}")
+        response = connection.getresponse()
+        if response.status != http.client.OK:
+            return None
+        beans = json.loads(response.read())["beans"]
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return None
+    finally:
+        connection.close()
+    return beans[0] if beans else None
+
+
+def namenode_state(http_address: str) -> str | None:
+    """Return "active", "standby", "observer" or "initializing"; None while the NameNode doesn't tell."""
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeStatus")
+    return str(bean.get("State")) if bean else None
+
+
+def namenode_is_up(http_address: str, rpc_address: str) -> bool:
+    """Tell whether a NameNode, active or not, takes calls on both its ports."""
+    return namenode_state(http_address) in {"active", "standby", "observer"} and accepts(rpc_address)
+
+
+def is_writable(http_address: str) -> bool:
+    """Tell whether an active NameNode is out of safe mode."""
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeInfo")
+    return bean is not None and bean.get("Safemode") == ""
+
+
+def live_datanodes(http_address: str) -> int:
+    """Count the DataNodes that the NameNode would send a client to."""
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=FSNamesystemState")
+    return int(bean.get("NumLiveDataNodes", 0)) if bean else 0
+
+
+def accepts(address: str) -> bool:
+    """Tell whether something takes connections there."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
+
+
+def zookeeper_is_up(address: str) -> bool:
+    """Tell whether a ZooKeeper serves clients (its four-letter word `srvr`)."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as connection:
+            connection.sendall(b"srvr")
+            answer = b""
+            while part := connection.recv(4096):
+                answer += part
+    except OSError:
+        return False
+    return b"Mode: " in answer

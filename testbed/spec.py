@@ -1,0 +1,52 @@
+"""What kind of cluster is wanted."""
+
+import getpass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.jars import DEFAULT_HADOOP_VERSION
+
+# Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They need no
+# account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group at all.
+GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = {
+    "alice": ("alice", "users"),
+    "bob": ("bob", "users"),
+    "carol": ("carol",),
+    "dr.who": (),
+}
+
+_NAMENODE_JVM = ("-Xms96m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_SMALL_JVM = ("-Xms32m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Ports on 127.0.0.1 to listen on; 0 takes a free one. With an HA pair these are the first NameNode's."""
+
+    namenode_http: int = 0
+    namenode_rpc: int = 0
+    datanode_http: int = 0
+    zookeeper: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """One cluster: a NameNode or an HA pair of them, a DataNode, and a ZooKeeper when asked for."""
+
+    hadoop_version: str = DEFAULT_HADOOP_VERSION
+    with_datanode: bool = True
+    with_zookeeper: bool = False
+    ha: bool = False  # a pair of NameNodes that share their edits through one JournalNode
+    nameservice: str = "ns1"  # used by HA clients only
+    ports: Ports = Ports()
+    directory: Path | None = None  # made when missing, and kept; None: a temporary one, removed at the end
+    # Configuration keys over the test bed's own, for servers and shells alike.
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    superuser: str = field(default_factory=getpass.getuser)  # whom the servers run as: can't be chosen
+    proxy_servers: tuple[str, ...] = ()  # addresses whose X-Forwarded-For the NameNode believes
+    audit_log: bool = False  # the NameNode writes logs/hdfs-audit.log
+    # The default compiles quickly and not well, which halves the start; a benchmark should pass its own.
+    namenode_jvm: tuple[str, ...] = _NAMENODE_JVM
+    server_jvm: tuple[str, ...] = _SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
+    start_timeout_s: float = 90.0
