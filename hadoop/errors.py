@@ -1,0 +1,58 @@
+"""The error tree of this room. (hadoop/errors.py)
+
+The first branch says whose fault it is. A RemoteException of a NameNode is data (`hadoop.remote_exception`), not one of these.
+"""
+
+from hadoop.remote_exception import RemoteException, Verdict
+
+
+class HadoopError(Exception):
+    """Root of this room's errors. Caught only where replies are written and where loops are supervised."""
+
+
+class MalformedReplyError(HadoopError):
+    """A server's reply is not what the protocol says: not to be trusted in any part."""
+
+
+class RpcError(HadoopError):
+    """Root of what can go wrong with a call over Hadoop RPC."""
+
+
+class FramingError(RpcError):
+    """The other side does not speak Hadoop RPC as it is known here; the connection is of no more use."""
+
+
+class RpcUnavailableError(RpcError):
+    """No reply: not connected, cut off, or too slow."""
+
+    def __init__(self, message: str, *, is_sent: bool) -> None:
+        super().__init__(message)
+        self.is_sent = is_sent
+        """Whether the call may have been carried out; if not, it is safe to repeat."""
+
+
+class RpcAuthenticationError(RpcError):
+    """The NameNode does not let this client in; asking again will not help."""
+
+    def __init__(self, address: str, message: str) -> None:
+        super().__init__(
+            f"{address} refuses the connection: {message}; "
+            "only NameNodes that accept SIMPLE authentication can be asked, not Kerberos"
+        )
+
+
+class RemoteCallError(RpcError):
+    """The NameNode answered a call with an exception of its own."""
+
+    def __init__(self, remote: RemoteException, *, address: str, method: str, user: str, advice: str = "") -> None:
+        super().__init__(f"{method} at {address} as {user}: {remote.exception}: {remote.message}{advice}")
+        self.remote = remote
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to make of it."""
+        return self.remote.verdict
+
+
+class NoActiveNameNodeError(HadoopError):
+    """No configured NameNode is known to be the active one, or several say that they are."""

@@ -1,0 +1,122 @@
+"""Write the envelopes of Hadoop RPC calls, and read those of replies.
+
+Sans-I/O. Source: RpcHeader.proto, ProtobufRpcEngine.proto and IpcConnectionContext.proto of Hadoop 3.4.1
+and 3.5.0, whose field numbers `proto/rpc_header.proto` repeats.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from hadoop.errors import FramingError
+from hadoop.rpc.framing import encode_frame, take_message
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+
+CONTEXT_CALL_ID = -3
+PING_CALL_ID = -4
+SASL_CALL_ID = -33
+MAX_CALL_ID = 2**31 - 1
+
+PROTOCOL_VERSION = 1
+"""Of ClientProtocol and HAServiceProtocol alike, since Hadoop 2."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The reply to a call that went well; `body` holds the serialised result."""
+
+    call_id: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The reply to a call that the server did not carry out, or that failed there."""
+
+    call_id: int
+    is_fatal: bool  # the server closes the connection; the call_id may be nobody's
+    detail: int  # ErrorDetail; 0 when the server gave none
+    class_name: str  # of the Java exception
+    message: str  # without the lines of the Java stack trace
+
+
+Reply = Succeeded | Refused
+
+
+def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, request: Message) -> bytes:
+    """Render the frame of one call of a Hadoop protocol's method."""
+    header = pb.RequestHeader(
+        method_name=method, declaring_class_protocol_name=protocol, client_protocol_version=PROTOCOL_VERSION
+    )
+    return encode_frame(
+        _request_header(client_id, call_id, retry_count=0),
+        header.SerializeToString(),
+        request.SerializeToString(),
+    )
+
+
+def encode_context(client_id: bytes, effective_user: str, real_user: str | None, protocol: str) -> bytes:
+    """Render the frame that says who calls; it must come before the first call and gets no reply."""
+    user = pb.UserInformation(effective_user=effective_user)
+    if real_user is not None:
+        user.real_user = real_user
+    context = pb.IpcConnectionContext(user_info=user, protocol=protocol)
+    return encode_frame(_request_header(client_id, CONTEXT_CALL_ID), context.SerializeToString())
+
+
+def encode_ping(client_id: bytes) -> bytes:
+    """Render the frame that only says that the client is still there; it gets no reply."""
+    return encode_frame(_request_header(client_id, PING_CALL_ID))
+
+
+def parse_reply(frame: bytes) -> Reply:
+    """Read the reply that a frame holds.
+
+    Raises:
+        FramingError: The frame holds no reply.
+    """
+    encoded, end = take_message(frame, 0)
+    header = parse_message(pb.RpcResponseHeader, encoded)
+    if header.status == pb.RpcResponseHeader.SUCCESS:
+        body, _ = take_message(frame, end)
+        return Succeeded(header.call_id, body)
+    try:
+        class_name, text = header.exception_class_name, header.error_message
+    except UnicodeDecodeError as exc:
+        raise FramingError("the error in a reply is not UTF-8") from exc
+    return Refused(
+        call_id=header.call_id,
+        is_fatal=header.status == pb.RpcResponseHeader.FATAL,
+        detail=header.error_detail,
+        class_name=class_name,
+        message=text.split("\n\tat ", 1)[0].strip(),
+    )
+
+
+def parse_message(kind: type[MessageT], encoded: bytes) -> MessageT:
+    """Read a serialised message of this kind.
+
+    Raises:
+        FramingError: These bytes are no such message, or a field that it must have is not there.
+    """
+    message = kind()
+    try:
+        message.MergeFromString(encoded)
+    except DecodeError as exc:
+        raise FramingError(f"{len(encoded)} bytes are no {kind.__name__}: {exc}") from exc
+    if not message.IsInitialized():
+        raise FramingError(f"a {kind.__name__} lacks what it must have")
+    return message
+
+
+def _request_header(client_id: bytes, call_id: int, retry_count: int = -1) -> bytes:
+    return pb.RpcRequestHeader(
+        rpc_kind=pb.RPC_PROTOCOL_BUFFER,
+        rpc_op=pb.RpcRequestHeader.FINAL_PACKET,
+        call_id=call_id,
+        client_id=client_id,
+        retry_count=retry_count,
+    ).SerializeToString()

@@ -1,0 +1,167 @@
+"""Carry calls and replies over one TCP connection to a NameNode.
+
+A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
+the event loop feeds it bytes and it settles the futures of those who wait.
+"""
+
+import asyncio
+from typing import cast
+
+from hadoop.errors import FramingError, RpcAuthenticationError, RpcError, RpcUnavailableError
+from hadoop.rpc.framing import FrameSplitter, encode_preamble
+from hadoop.rpc.handshake import Handshake
+from hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+
+
+class Wire(asyncio.Protocol):
+    """One connection; replies find their calls by call id.
+
+    Invariants:
+        I1  A future in `_waiting` is settled at the latest when the connection is lost.
+        I2  A reply that nobody waits for (its call was cancelled) is dropped and harms no other call.
+        I3  A retired wire takes no new call, and closes when nobody waits any more.
+    """
+
+    def __init__(
+        self, address: str, client_id: bytes, handshake: Handshake, *, max_frame_bytes: int, ping_interval_s: float
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._address = address  # for messages
+        self._client_id = client_id
+        self._handshake = handshake
+        self._splitter = FrameSplitter(max_frame_bytes)
+        self._ping_interval_s = ping_interval_s
+        self._ping: asyncio.TimerHandle | None = None  # the next ping; None before and after the connection
+        self._transport: asyncio.Transport | None = None  # None before the connection
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}  # by call id
+        self._ready: asyncio.Future[None] = self._loop.create_future()  # the handshake is complete
+        self._ready.add_done_callback(_look_at_error)
+        self._end: RpcError | None = None  # why no call can be sent any more
+        self._is_retired = False
+        self._heard_at = self._loop.time()  # when bytes last arrived
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a new call may be sent."""
+        return self._end is None and not self._is_retired
+
+    @property
+    def heard_at(self) -> float:
+        """Loop time at which bytes last arrived, or the wire was made."""
+        return self._heard_at
+
+    async def wait_ready(self) -> None:
+        """Return when calls may be sent.
+
+        Raises:
+            RpcError: The server refuses, or the connection was lost first.
+        """
+        await asyncio.shield(self._ready)
+
+    async def call(self, call_id: int, frame: bytes) -> Reply:
+        """Send a call and return its reply. The caller sets the deadline.
+
+        Raises:
+            RpcUnavailableError: The connection was lost before the reply came.
+            RpcError: What the server sends cannot be understood, or it refuses the whole connection.
+        """
+        if self._end is not None:
+            raise self._end
+        assert self._transport is not None  # calls come after wait_ready
+        waiter: asyncio.Future[Reply] = self._loop.create_future()
+        self._waiting[call_id] = waiter
+        try:
+            self._transport.write(frame)
+            return await waiter
+        finally:
+            self._waiting.pop(call_id, None)
+            if self._is_retired and not self._waiting:
+                self.abort("nobody waits any more")
+
+    def retire(self) -> None:
+        """Take no new calls; close as soon as those that are under way are settled."""
+        self._is_retired = True
+        if not self._waiting:
+            self.abort("nobody waits any more")
+
+    def abort(self, why: str) -> None:
+        """Close at once, without waiting for what was not sent yet."""
+        self._fail(RpcUnavailableError(f"the connection to {self._address} was closed: {why}", is_sent=True))
+
+    # -- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to talk."""
+        self._transport = cast(asyncio.Transport, transport)
+        if self._end is not None:
+            self._transport.abort()
+            return
+        self._transport.write(encode_preamble(self._handshake.auth_protocol) + self._handshake.begin())
+        self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
+        if self._handshake.is_complete:
+            self._ready.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Settle the calls whose replies are complete."""
+        self._heard_at = self._loop.time()
+        self._splitter.receive(data)
+        try:
+            while self._end is None and (frame := self._splitter.next_frame()) is not None:
+                self._take(frame)
+        except RpcError as exc:
+            self._fail(exc)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Settle all calls that still wait."""
+        why = "the server closed it" if exc is None else str(exc)
+        self._fail(RpcUnavailableError(f"the connection to {self._address} was cut: {why}", is_sent=True))
+
+    # -- inner parts
+
+    def _take(self, frame: bytes) -> None:
+        if not self._handshake.is_complete:
+            answer = self._handshake.receive(frame)
+            assert self._transport is not None
+            self._transport.write(answer)
+            if self._handshake.is_complete:
+                self._ready.set_result(None)
+            return
+        reply = parse_reply(frame)
+        if isinstance(reply, Refused) and reply.is_fatal:
+            raise self._refusal(reply)
+        waiter = self._waiting.get(reply.call_id)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(reply)
+
+    def _refusal(self, reply: Refused) -> RpcError:
+        if reply.detail == pb.FATAL_UNAUTHORIZED:
+            return RpcAuthenticationError(self._address, reply.message)
+        return FramingError(f"{self._address} refused the connection: {reply.class_name}: {reply.message}")
+
+    def _fail(self, error: RpcError) -> None:
+        if self._end is not None:
+            return
+        self._end = error
+        if self._ping is not None:
+            self._ping.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+        if not self._ready.done():
+            self._ready.set_exception(error)
+        for waiter in self._waiting.values():
+            if not waiter.done():
+                waiter.set_exception(error)
+
+    def _send_ping(self) -> None:
+        """Keep a NameNode with thousands of connections from closing this one as idle."""
+        assert self._transport is not None
+        if self._handshake.is_complete:
+            self._transport.write(encode_ping(self._client_id))
+        self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
+
+
+def _look_at_error(future: asyncio.Future[None]) -> None:
+    """Mark the error of a future as seen: when nobody waits for it, it is no news."""
+    if not future.cancelled():
+        future.exception()
