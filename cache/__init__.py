@@ -1,0 +1,55 @@
+"""What may be answered without asking the NameNode: the pure deciding core.
+
+No socket, no clock, no log: shells bring the time and carry out what is decided.
+"""
+
+from cache.admission import Admission, admit
+from cache.decisions import (
+    Conclusion,
+    Decision,
+    Denied,
+    Failed,
+    Fetch,
+    Forward,
+    Join,
+    Known,
+    OpenFile,
+    Outcome,
+    Reason,
+    Serve,
+    Wait,
+)
+from cache.entries import Caller, Entry, Grant, Hit, Kind, Reply, Ticket
+from cache.explanation import Explanation
+from cache.metadata_cache import MetadataCache
+from cache.settings import CacheSettings
+from cache.stats import CacheStats
+
+__all__ = [
+    "Admission",
+    "CacheSettings",
+    "CacheStats",
+    "Caller",
+    "Conclusion",
+    "Decision",
+    "Denied",
+    "Entry",
+    "Explanation",
+    "Failed",
+    "Fetch",
+    "Forward",
+    "Grant",
+    "Hit",
+    "Join",
+    "Kind",
+    "Known",
+    "MetadataCache",
+    "OpenFile",
+    "Outcome",
+    "Reason",
+    "Reply",
+    "Serve",
+    "Ticket",
+    "Wait",
+    "admit",
+]

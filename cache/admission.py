@@ -1,0 +1,60 @@
+"""Which replies to GETFILESTATUS may be kept. (cache/admission.py)"""
+
+from __future__ import annotations
+
+from enum import Enum
+from http import HTTPStatus
+
+from hadoop.errors import HadoopError
+from hadoop.filestatus import FileType, parse_file_status, render_missing
+from hadoop.remote_exception import Verdict, parse_remote_exception
+
+
+class Admission(Enum):
+    """What a reply is to the cache."""
+
+    MISSING = "missing"
+    """A true `FileNotFoundException`: keep it."""
+    DIRECTORY = "directory"
+    """A directory's status: keep it."""
+    ASK_WHETHER_CLOSED = "ask-whether-closed"
+    """A file's status: keep it only if the same NameNode says that the file is closed."""
+    DO_NOT_KEEP = "do-not-keep"
+    """A true status that no event would ever invalidate (symlink, snapshottable directory)."""
+    DENIED = "denied"
+    """The caller may not traverse."""
+    FAILED = "failed"
+    """Anything else, such as a standby's or a starting NameNode's refusal."""
+
+
+def admit(status: int, body: bytes, as_requested: str) -> Admission:
+    """Say what the NameNode's reply for the path `as_requested` (decoded, not canonical) is worth.
+
+    A 404 is a true one only if its body is, byte for byte, what we would render for it: another
+    spelling of the same path is then answered in the NameNode's own words.
+    """
+    match status:
+        case HTTPStatus.OK:
+            return _admit_status(body)
+        case HTTPStatus.NOT_FOUND:
+            return Admission.MISSING if body == render_missing(as_requested) else Admission.FAILED
+        case HTTPStatus.FORBIDDEN:
+            remote = parse_remote_exception(body)
+            denied = remote is not None and remote.verdict is Verdict.ACCESS_CONTROL
+            return Admission.DENIED if denied else Admission.FAILED
+        case _:
+            return Admission.FAILED
+
+
+def _admit_status(body: bytes) -> Admission:
+    try:
+        status = parse_file_status(body)
+    except HadoopError:
+        return Admission.FAILED
+    match status.type:
+        case FileType.DIRECTORY:
+            return Admission.DO_NOT_KEEP if status.snapshot_enabled else Admission.DIRECTORY
+        case FileType.FILE:
+            return Admission.ASK_WHETHER_CLOSED
+        case FileType.SYMLINK:
+            return Admission.DO_NOT_KEEP

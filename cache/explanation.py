@@ -1,0 +1,86 @@
+"""Why a path is or is not answered from memory. (cache/explanation.py)"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+
+from cache.entries import Entry
+from cache.store import Forgotten
+from hadoop.paths import ancestors
+
+GRANTS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryView:
+    """What is known of a path.
+
+    Attributes:
+        age_s: seconds since the NameNode last gave this reply.
+        since_txid: nothing after this transaction has changed the path.
+        is_settled: whether every caller with a grant may see it, not only those who were told by the NameNode.
+    """
+
+    kind: str
+    status: int
+    age_s: float
+    since_txid: int
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastForgotten:
+    """The last change that cost this path, or a directory above it, something."""
+
+    path: str
+    change: str
+    txid: int | None
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """All that the cache knows of one path.
+
+    Attributes:
+        answer: `hit` if a caller with a grant is answered from memory now, else the reason why not.
+        gate_age_s: seconds since all changes were last known to be applied; None: never.
+        granted: callers proven to traverse the path's directory, at most `GRANTS_SHOWN` of them.
+        grants: how many there are.
+    """
+
+    path: str
+    answer: str
+    matches_filter: bool
+    stream_open: bool
+    term: int | None
+    gate_open: bool
+    gate_age_s: float | None
+    covered_txid: int
+    in_two_step_write: bool
+    questions_under_way: int
+    entry: EntryView | None
+    grants: int
+    granted: tuple[str, ...]
+    last_forgotten: LastForgotten | None
+
+
+def view_of(entry: Entry, now: float, *, covered_as_of: float) -> EntryView:
+    """Describe an entry."""
+    return EntryView(
+        kind=entry.kind.value,
+        status=entry.reply.status,
+        age_s=now - entry.confirmed_at,
+        since_txid=entry.since_txid,
+        is_settled=covered_as_of >= entry.replied_at,
+    )
+
+
+def last_forgotten(remembered: MutableMapping[str, Forgotten], path: str, now: float) -> LastForgotten | None:
+    """Find the latest change that cost the path or a directory above it something."""
+    found = [(remembered[place], place) for place in (path, *ancestors(path)) if place in remembered]
+    if not found:
+        return None
+    forgotten, place = max(found, key=lambda pair: pair[0].at)
+    return LastForgotten(path=place, change=forgotten.change, txid=forgotten.txid, age_s=now - forgotten.at)

@@ -1,0 +1,66 @@
+"""What each change makes the cache forget. (cache/forgetting.py)
+
+`hadoop/changes.py` says what an operation or event can have changed; here stands what that costs.
+Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was
+(storage policy, erasure coding), so the only safe answer is to forget.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from cache.store import Forgotten, Store
+from cache.windows import TwoStepWindows
+from hadoop.changes import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.paths import ROOT, parent
+
+
+def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
+    """Forget what the change makes stale, and tell the two-step writes of events (`txid` not None)."""
+    stamp = store.stamp
+    match change:
+        case Appeared(path) | Vanished(path):
+            _forget_place(store, path)
+        case Moved(source, path):
+            _forget_place(store, source)
+            _forget_place(store, path)
+            if store.stamp != stamp:
+                store.note_forgotten(source, Forgotten(type(change).__name__, txid, now))
+        case Touched(path):
+            store.forget_status(path)
+        case Opened(path):
+            store.forget_status(path)
+            if txid is not None:
+                windows.opened(path, txid)
+        case Closed(path):
+            store.forget_status(path)
+            if txid is not None:
+                windows.closed(path)
+        case AccessChanged(path) | SubtreeUnknown(path):
+            store.forget_subtree(path)
+        case EverythingUnknown():
+            path = ROOT
+            store.forget_all()
+        case _:
+            assert_never(change)
+    store.counters.changes += 1
+    if store.stamp != stamp:
+        store.note_forgotten(path, Forgotten(type(change).__name__, txid, now))
+
+
+def _forget_place(store: Store, path: str) -> None:
+    """Forget a path that came, went or was replaced, and its parent's status, which has no event."""
+    store.forget_subtree(path)
+    if (above := parent(path)) is not None:
+        store.forget_status(above)

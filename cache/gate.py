@@ -1,0 +1,38 @@
+"""How fresh the cache is known to be. (cache/gate.py)"""
+
+from __future__ import annotations
+
+import math
+
+
+class FreshnessGate:
+    """Open while the cache is known to hold every change acknowledged up to `max_staleness_s` ago.
+
+    The guarantee Bounded: no clock but the caller's own is used, and nothing opens the gate but an
+    end-to-end proof (see `cover`), so whatever breaks upstream closes it by itself.
+
+    Invariants:
+        G1  Every change acknowledged before `covered_as_of` has been applied.
+        G2  `covered_as_of` never goes back but by `reset`.
+    """
+
+    __slots__ = ("covered_as_of", "covered_txid", "max_staleness_s")
+
+    def __init__(self, max_staleness_s: float) -> None:
+        self.max_staleness_s = max_staleness_s
+        self.covered_as_of = -math.inf  # seconds of the caller's clock
+        self.covered_txid = -1  # last transaction known to be applied
+
+    def cover(self, as_of: float, txid: int) -> None:
+        """Take note that all that was acknowledged before `as_of` has been applied."""
+        self.covered_as_of = max(self.covered_as_of, as_of)
+        self.covered_txid = max(self.covered_txid, txid)
+
+    def reset(self) -> None:
+        """Trust nothing until the next `cover`."""
+        self.covered_as_of = -math.inf
+        self.covered_txid = -1
+
+    def is_open(self, now: float) -> bool:
+        """Whether an entry may be served at `now`."""
+        return now - self.covered_as_of <= self.max_staleness_s

@@ -1,0 +1,386 @@
+"""What may be answered without asking the NameNode. (cache/metadata_cache.py)
+
+The deciding core: no socket, clock, task or log. Shells bring the time as `now` (seconds of one clock
+that never goes back), carry out what `lookup` returns and report back through `conclude`; the consumer
+of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import assert_never
+
+from cache.decisions import (
+    Conclusion,
+    Decision,
+    Denied,
+    Failed,
+    Fetch,
+    Forward,
+    Join,
+    Known,
+    OpenFile,
+    Outcome,
+    Reason,
+    Serve,
+    Wait,
+)
+from cache.entries import Caller, Directory, Entry, Grant, Hit, Kind, Ticket
+from cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
+from cache.forgetting import forget
+from cache.gate import FreshnessGate
+from cache.settings import CacheSettings
+from cache.stats import CacheStats
+from cache.store import Store
+from cache.windows import TwoStepWindows
+from hadoop.changes import Appeared, Change, EverythingUnknown
+from hadoop.globs import GlobSet
+from hadoop.paths import ROOT, name, parent
+
+
+class MetadataCache:
+    """Outcomes of GETFILESTATUS and proven rights, and the rules by which they may be used.
+
+    Invariants:
+        C1  Nothing is kept unless its ticket was taken while the stream was open and nothing that
+            makes its path stale was applied since (NoLateFill).
+        C2  An entry is served only while the gate is open (Bounded).
+        C3  An entry is served only to a caller with a grant, and only when one moment explains both:
+            the NameNode gave this very reply to that caller, or all changes up to a time later than
+            the entry's reply and the grant's proof have been applied (ProvenGrant).
+        C4  No entry or ticket exists under a two-step write (OwnWrites).
+    """
+
+    def __init__(self, settings: CacheSettings) -> None:
+        self._settings = settings
+        self._filters = GlobSet({glob: glob for glob in settings.glob})
+        self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
+        self._windows = TwoStepWindows(
+            window_s=settings.two_step_window_s, max_windows=settings.max_two_step_windows
+        )
+        self.gate = FreshnessGate(settings.max_staleness_s)
+        self.store = Store(max_bytes=settings.max_cache_bytes, max_items=settings.max_cache_entries)
+
+    # -- reads ---------------------------------------------------------------------------------------
+
+    def lookup(
+        self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
+    ) -> Decision:
+        """Decide how to answer GETFILESTATUS of a canonical path.
+
+        `refresh` asks the NameNode in any case (`Cache-Control: no-cache`); `may_wait` allows `Join` and
+        `Wait`. Every `Fetch` must be ended by exactly one `conclude`.
+        """
+        decision = self._decide(path, caller, now, refresh=refresh, may_wait=may_wait)
+        counters = self.store.counters
+        match decision:
+            case Serve():
+                counters.serves += 1
+            case Join():
+                counters.joins += 1
+            case Wait():
+                counters.waits += 1
+            case Fetch(reason=reason) | Forward(reason=reason):
+                counters.decisions[reason] += 1
+            case _:
+                assert_never(decision)
+        return decision
+
+    def _decide(self, path: str, caller: Caller, now: float, *, refresh: bool, may_wait: bool) -> Decision:
+        if (reason := self._why_no_trace(path, now)) is not None:
+            return Forward(reason)
+        if refresh:
+            return self._fetch(path, caller, now, Reason.REQUEST)
+        directory = self.store.tree.find(_directory_of(path))
+        if directory is None:
+            return self._fetch(path, caller, now, Reason.MISS)
+        entry = self._entry(directory, name(path), now)
+        grant = self._grant(directory, entry, caller, now)
+        is_open = self.gate.is_open(now)
+        if is_open and entry is not None and grant is not None:
+            if self._may_see(entry, grant):
+                return Serve(self._hit(entry, grant))
+            return Wait(None) if may_wait else self._fetch(path, caller, now, Reason.GRANT_PENDING)
+        if may_wait:
+            may_wait_for_others = is_open and grant is not None
+            found = self._under_way(directory, path, caller, now, may_wait_for_others=may_wait_for_others)
+            if found is not None:
+                return found
+        if not is_open:
+            return self._fetch(path, caller, now, Reason.GATE_CLOSED)
+        return self._fetch(path, caller, now, Reason.MISS if entry is None else Reason.NO_GRANT)
+
+    def _why_no_trace(self, path: str, now: float) -> Reason | None:
+        """Why a call must be passed through without being kept, if it must."""
+        if path == ROOT or not self._filters.matches(path):
+            return Reason.NO_FILTER
+        if self._term is None:
+            return Reason.STREAM_CLOSED
+        if self._windows.is_full(now):
+            return Reason.WINDOW_TABLE_FULL
+        if self._windows.covers(path, now):
+            return Reason.TWO_STEP_WRITE
+        return None
+
+    def _entry(self, directory: Directory, entry_name: str, now: float) -> Entry | None:
+        entry = directory.entries.get(entry_name)
+        if entry is not None and now >= entry.confirmed_at + self._settings.max_entry_age_s:
+            self.store.forget_entry(entry)
+            return None
+        return entry
+
+    def _grant(self, directory: Directory, entry: Entry | None, caller: Caller, now: float) -> Grant | None:
+        """Return the caller's right to see the entry or, without one, to traverse the directory."""
+        grant = self._grants_for(directory, entry).get(caller)
+        if grant is not None and now >= grant.expires_at:
+            self.store.forget_grant(grant)
+            return None
+        return grant
+
+    def _grants_for(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
+        if directory is None:
+            return {}
+        if entry is not None and entry.kind is Kind.DIRECTORY and self._settings.grants == "per_path":
+            own = directory.children.get(entry.name)
+            return {} if own is None else own.status_grants
+        return directory.grants
+
+    def _may_see(self, entry: Entry, grant: Grant) -> bool:
+        """Whether one moment explains entry and grant (C3)."""
+        if self.gate.covered_as_of >= max(entry.replied_at, grant.proven_at):
+            return True
+        return grant.caller in entry.witnesses
+
+    def _hit(self, entry: Entry, grant: Grant) -> Hit:
+        entry.asked = grant.asked = True
+        expires_at = min(entry.confirmed_at + self._settings.max_entry_age_s, grant.expires_at)
+        return Hit(entry, grant, stamp=self.store.stamp, expires_at=expires_at)
+
+    def is_good(self, hit: Hit, now: float) -> bool:
+        """Whether a hit may be served again; what the fast path asks for each request.
+
+        A right to see an entry (C3), once there, lasts as long as both are alive.
+        """
+        if now >= hit.expires_at or now - self.gate.covered_as_of > self.gate.max_staleness_s:
+            return False
+        entry, grant = hit.entry, hit.grant
+        if hit.stamp != self.store.stamp:
+            if not (self.store.is_alive(entry) and self.store.is_alive(grant)):
+                return False
+            hit.stamp = self.store.stamp
+        entry.asked = grant.asked = True
+        return True
+
+    def _under_way(
+        self, directory: Directory, path: str, caller: Caller, now: float, *, may_wait_for_others: bool
+    ) -> Join | Wait | None:
+        """Find a question about the path whose answer this caller may use, or may wait for."""
+        wait: Wait | None = None
+        for ticket in directory.tickets.get(name(path), ()):
+            if not ticket.joinable or now - ticket.asked_at > self._settings.max_staleness_s:
+                continue
+            if ticket.caller == caller:
+                return Join(ticket)
+            if may_wait_for_others:
+                wait = Wait(ticket)
+        return wait
+
+    # -- fetches -------------------------------------------------------------------------------------
+
+    def _fetch(self, path: str, caller: Caller, now: float, reason: Reason) -> Fetch:
+        joinable = reason is not Reason.REQUEST
+        return Fetch(self.store.take_ticket(path, caller, now, joinable=joinable), reason)
+
+    def conclude(self, ticket: Ticket, outcome: Outcome, now: float) -> Conclusion:
+        """End a fetch: keep its reply, and the right that it proves, if nothing spoiled the ticket."""
+        is_spoiled = not self.store.return_ticket(ticket)
+        conclusion = self._conclude(ticket, outcome, now, is_spoiled=is_spoiled)
+        self.store.prune(ticket.directory)
+        self.store.counters.conclusions[conclusion] += 1
+        self.store.evict()
+        return conclusion
+
+    def _conclude(self, ticket: Ticket, outcome: Outcome, now: float, *, is_spoiled: bool) -> Conclusion:
+        match outcome:
+            case Failed():
+                return Conclusion.NOT_KEPT
+            case Denied():
+                if not is_spoiled:
+                    self._forget_rights(ticket)
+                return Conclusion.NOT_KEPT
+            case OpenFile(replied_at=replied_at, term=term) | Known(replied_at=replied_at, term=term):
+                if is_spoiled or term != self._term or self._why_no_trace(ticket.path, now) is not None:
+                    return Conclusion.SPOILED
+                kind = outcome.kind if isinstance(outcome, Known) else None
+                self._prove(ticket, replied_at, kind)
+                return self._keep(ticket, outcome)
+            case _:
+                assert_never(outcome)
+
+    def _forget_rights(self, ticket: Ticket) -> None:
+        own = ticket.directory.children.get(ticket.name)
+        for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
+            if (grant := table.get(ticket.caller)) is not None:
+                self.store.forget_grant(grant)
+
+    def _prove(self, ticket: Ticket, replied_at: float, kind: Kind | None) -> None:
+        """Keep the right that a 200 or a true 404 proves: execute on every ancestor.
+
+        Source: Hadoop 3.5.0 `FSPermissionChecker.checkTraverse`.
+        """
+        homes = [(ticket.directory, ticket.directory.grants)]
+        if kind is Kind.DIRECTORY and self._settings.grants == "per_path":
+            own = self.store.tree.ensure(ticket.path)
+            homes.append((own, own.status_grants))
+        for home, table in homes:
+            self.store.keep_grant(
+                home,
+                table,
+                ticket.caller,
+                proven_at=replied_at,
+                expires_at=replied_at + self._settings.grant_ttl_s,
+            )
+
+    def _keep(self, ticket: Ticket, outcome: Known | OpenFile) -> Conclusion:
+        entry = ticket.directory.entries.get(ticket.name)
+        if isinstance(outcome, Known) and entry is not None and entry.says_the_same(outcome.reply):
+            entry.number = max(entry.number, ticket.number)
+            entry.witness(ticket.caller, outcome.replied_at, covered_as_of=self.gate.covered_as_of)
+            return Conclusion.CONFIRMED
+        if entry is not None:
+            self.store.forget_entry(entry)
+            if entry.number > ticket.number:
+                return Conclusion.NOT_KEPT
+        if isinstance(outcome, OpenFile):
+            return Conclusion.NOT_KEPT
+        entry = self.store.keep_entry(
+            ticket,
+            outcome.reply,
+            kind=outcome.kind,
+            replied_at=outcome.replied_at,
+            since_txid=self.gate.covered_txid,
+        )
+        entry.witness(ticket.caller, outcome.replied_at, covered_as_of=self.gate.covered_as_of)
+        return Conclusion.STORED
+
+    # -- the stream of changes -----------------------------------------------------------------------
+
+    def open_stream(self, term: int) -> None:
+        """Start to keep replies: from here on every change will be applied.
+
+        `term` names the active NameNode whose edits are read; replies of another are not kept.
+        """
+        self._flush()
+        self._term = term
+
+    def close_stream(self, reason: str) -> None:  # noqa: ARG002 - the shell's log names it
+        """Forget all and keep nothing until the stream is opened again (guarantee GapFlush)."""
+        self._flush()
+        self._term = None
+
+    def _flush(self) -> None:
+        self.store.forget_all()
+        self.gate.reset()
+
+    def cover(self, as_of: float, txid: int) -> None:
+        """Take note that all changes acknowledged before `as_of`, up to `txid`, have been applied."""
+        if self._term is not None:
+            self.gate.cover(as_of, txid)
+
+    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+        """Forget what a change makes stale; `txid` is None for a write that came through the proxy.
+
+        Source of the footprints: `hadoop/changes.py`.
+        """
+        forget(change, self.store, self._windows, now=now, txid=txid)
+
+    # -- two-step writes -----------------------------------------------------------------------------
+
+    def open_window(
+        self, path: str, last_txid: int | None, now: float, topmost_missing: str | None = None
+    ) -> None:
+        """Forward a path from now until the redirected CREATE or APPEND of it has ended.
+
+        `last_txid` is a transaction known to lie before the write; None if it could not be asked, then
+        only time ends the window. `topmost_missing` is the topmost ancestor that may have to be made.
+        """
+        if not self._windows.begin(path, after_txid=last_txid, now=now, topmost_missing=topmost_missing):
+            self.apply(EverythingUnknown("no room for another two-step write"), now)
+            return
+        self.apply(Appeared(path), now)
+        if topmost_missing is not None:
+            self.apply(Appeared(topmost_missing), now)
+
+    def unproven_ancestors(self, path: str) -> tuple[str, ...]:
+        """Ancestors of a path to be made that a shell must ask the NameNode about; see `Tree`."""
+        return self.store.tree.unproven_ancestors(path)
+
+    # -- for the operator ----------------------------------------------------------------------------
+
+    def explain(self, path: str, now: float) -> Explanation:
+        """Say what is known of a canonical path and why it is or is not answered from memory."""
+        directory = self.store.tree.find(_directory_of(path)) if path != ROOT else None
+        entry = directory.entries.get(name(path)) if directory is not None else None
+        grants = self._grants_for(directory, entry)
+        is_open = self.gate.is_open(now)
+        reason = self._why_no_trace(path, now)
+        if reason is None and not is_open:
+            reason = Reason.GATE_CLOSED
+        if reason is None and (entry is None or not grants):
+            reason = Reason.MISS if entry is None else Reason.NO_GRANT
+        age_s = now - self.gate.covered_as_of
+        return Explanation(
+            path=path,
+            answer="hit" if reason is None else reason,
+            matches_filter=self._filters.matches(path),
+            stream_open=self._term is not None,
+            term=self._term,
+            gate_open=is_open,
+            gate_age_s=age_s if math.isfinite(age_s) else None,
+            covered_txid=self.gate.covered_txid,
+            in_two_step_write=self._windows.covers(path, now),
+            questions_under_way=len(directory.tickets.get(name(path), ())) if directory is not None else 0,
+            entry=view_of(entry, now, covered_as_of=self.gate.covered_as_of) if entry is not None else None,
+            grants=len(grants),
+            granted=tuple(list(grants)[:GRANTS_SHOWN]),
+            last_forgotten=last_forgotten(self.store.last_forgotten, path, now),
+        )
+
+    def stats(self, now: float) -> CacheStats:
+        """Return the figures as of now."""
+        store, counters = self.store, self.store.counters
+        return CacheStats(
+            entries=store.entries,
+            grants=store.grants,
+            directories=store.tree.directories,
+            bytes=store.bytes,
+            tickets=store.tickets,
+            windows=self._windows.open,
+            is_open=self._term is not None and self.gate.is_open(now),
+            gate_age_s=now - self.gate.covered_as_of,
+            covered_txid=self.gate.covered_txid,
+            serves=counters.serves,
+            joins=counters.joins,
+            waits=counters.waits,
+            decisions=dict(counters.decisions),
+            conclusions=dict(counters.conclusions),
+            changes=counters.changes,
+            forgotten=counters.forgotten,
+            flushes=counters.flushes,
+            evictions=counters.evictions,
+        )
+
+    def reclaim(self, max_items: int) -> bool:
+        """Take some of what was detached apart; true while more is left."""
+        return self.store.reclaim(max_items)
+
+    def check(self) -> None:
+        """Assert the invariants of all parts; for tests."""
+        self.store.check()
+        self._windows.check()
+
+
+def _directory_of(path: str) -> str:
+    above = parent(path)
+    assert above is not None, "the root has no directory"
+    return above

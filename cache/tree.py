@@ -1,0 +1,154 @@
+"""The tree of directories that entries, grants and tickets live in. (cache/tree.py)
+
+One question decides whether anything kept is still good: does the chain of parents from its directory
+end at the root? A change of a directory therefore forgets everything below it in one step, whatever
+lies below: its node is cut off. What was cut off is taken apart later, in slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cache.entries import Directory, Entry, Grant, Kind
+from hadoop.paths import ROOT, ancestors, name, parent
+
+
+def components(path: str) -> list[str]:
+    """Split a canonical path into its names; none for the root."""
+    return [] if path == ROOT else path[1:].split("/")
+
+
+class Tree:
+    """Directories by path, with detachment in one step and reclamation in slices.
+
+    Invariants:
+        T1  A directory is attached if and only if its chain of parents ends at `root`.
+        T2  A child's `parent` is the directory in whose `children` it stands.
+        T3  `directories` counts the nodes that are attached or wait to be taken apart, but the root.
+    """
+
+    __slots__ = ("_detached", "directories", "root")
+
+    def __init__(self) -> None:
+        self.root = Directory(None, "")
+        self.directories = 0
+        self._detached: list[Directory] = []  # cut off, to be taken apart
+
+    def is_attached(self, directory: Directory) -> bool:
+        """Whether what lives in the directory may still be good; costs the depth of the path."""
+        while directory.parent is not None:
+            directory = directory.parent
+        return directory is self.root
+
+    def find(self, path: str) -> Directory | None:
+        """Return the node of a canonical path, if there is one."""
+        directory: Directory | None = self.root
+        for component in components(path):
+            if directory is None:
+                return None
+            directory = directory.children.get(component)
+        return directory
+
+    def ensure(self, path: str) -> Directory:
+        """Return the node of a canonical path, made with its ancestors where missing."""
+        directory = self.root
+        for component in components(path):
+            child = directory.children.get(component)
+            if child is None:
+                child = directory.children[component] = Directory(directory, component)
+                self.directories += 1
+            directory = child
+        return directory
+
+    def detach(self, path: str) -> bool:
+        """Cut off the node of a path with all below it, at a cost that does not depend on what is below.
+
+        Returns whether there was one.
+        """
+        directory = self.find(path)
+        if directory is None:
+            return False
+        if directory.parent is None:
+            self.root = Directory(None, "")
+            self.directories += 1  # the old root now waits among the detached
+        else:
+            del directory.parent.children[directory.name]
+            directory.parent = None
+        self._detached.append(directory)
+        return True
+
+    def prune(self, directory: Directory) -> None:
+        """Let go of the node, and of ancestors that it leaves bare."""
+        while directory.parent is not None and directory.is_bare():
+            parent = directory.parent
+            del parent.children[directory.name]
+            directory.parent = None
+            self.directories -= 1
+            directory = parent
+
+    def dismantle(self) -> Iterator[Entry | Grant]:
+        """Take detached nodes apart, and yield what lived in them; the caller stops when it likes.
+
+        All links between nodes are cut here, so no garbage collection is needed to free them.
+        """
+        while self._detached:
+            directory = self._detached[-1]
+            if directory.children:
+                _, child = directory.children.popitem()
+                child.parent = None
+                self._detached.append(child)
+                continue
+            while directory.entries:
+                yield directory.entries.popitem()[1]
+            for table in (directory.grants, directory.status_grants):
+                while table:
+                    yield table.popitem()[1]
+            directory.tickets.clear()  # their holders find the chain broken
+            self._detached.pop()
+            self.directories -= 1
+
+    @property
+    def has_detached(self) -> bool:
+        """Whether something waits to be taken apart."""
+        return bool(self._detached)
+
+    @property
+    def detached(self) -> tuple[Directory, ...]:
+        """The tops of what waits to be taken apart; for tests."""
+        return tuple(self._detached)
+
+    def unproven_ancestors(self, path: str) -> tuple[str, ...]:
+        """Ancestors at or below which something is kept but whose existence nothing kept proves.
+
+        Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
+        shell asks the NameNode about these, nearest first, until one exists.
+        """
+        unproven = []
+        for above in ancestors(path):
+            if above == ROOT:
+                break
+            holder = self.find(parent(above) or ROOT)
+            if holder is None:
+                continue
+            own_name = name(above)
+            node = holder.children.get(own_name)
+            entry = holder.entries.get(own_name)
+            if (node is not None and node.positives) or (entry is not None and entry.kind is Kind.DIRECTORY):
+                break
+            if node is not None or entry is not None or own_name in holder.tickets:
+                unproven.append(above)
+        return tuple(unproven)
+
+    def check(self) -> None:
+        """Assert T2 and T3; for tests."""
+        count = 0
+        stack: list[tuple[Directory | None, Directory]] = [
+            (None, self.root),
+            *((None, directory) for directory in self._detached),
+        ]
+        while stack:
+            parent, directory = stack.pop()
+            assert directory.parent is parent
+            count += 1
+            stack.extend((directory, child) for child in directory.children.values())
+        assert count == self.directories + 1

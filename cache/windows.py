@@ -1,0 +1,121 @@
+"""Two-step writes whose second step never passes the proxy. (cache/windows.py)
+
+A redirected CREATE or APPEND is carried out by a DataNode, some time after the proxy has answered.
+Until its end is known, nothing that it makes stale may be served or kept (guarantee OwnWrites).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+
+from hadoop.paths import ROOT, ancestors, parent
+
+
+class _Window:
+    """One redirected write."""
+
+    __slots__ = ("after_txid", "ends_at", "is_armed", "names", "path", "roots")
+
+    def __init__(
+        self, path: str, *, after_txid: int | None, ends_at: float, topmost_missing: str | None
+    ) -> None:
+        self.path = path
+        self.after_txid = after_txid  # None: unknown, so no event can end it
+        self.ends_at = ends_at
+        self.is_armed = False  # its CREATE or APPEND was seen
+        self.roots = {path} if topmost_missing is None else {path, topmost_missing}
+        self.names = {above for root in self.roots if (above := parent(root)) is not None}
+
+
+class TwoStepWindows:
+    """Which paths are under a two-step write; bounded in number and in time.
+
+    A window covers its path and all below it, its parent's own status and, where ancestors may have to
+    be made, the topmost of these with all below it and that one's parent's own status.
+
+    Invariants:
+        W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
+            than `after_txid` while no other window of that path is open.
+        W2  A write that finds no room covers every path until its window would have ended.
+    """
+
+    def __init__(self, *, window_s: float, max_windows: int) -> None:
+        self._window_s = window_s
+        self._max_windows = max_windows
+        self._by_age: OrderedDict[_Window, None] = (
+            OrderedDict()
+        )  # all last equally long: the oldest ends first
+        self._by_path: dict[str, list[_Window]] = {}
+        self._roots: Counter[str] = Counter()  # covered with all below
+        self._names: Counter[str] = Counter()  # covered alone
+        self._full_until = float("-inf")
+
+    def begin(self, path: str, *, after_txid: int | None, now: float, topmost_missing: str | None) -> bool:
+        """Open a window; false says that there was no room and that every path is covered now."""
+        self._expire(now)
+        if self.open >= self._max_windows:
+            self._full_until = now + self._window_s
+            return False
+        window = _Window(
+            path, after_txid=after_txid, ends_at=now + self._window_s, topmost_missing=topmost_missing
+        )
+        self._by_age[window] = None
+        self._by_path.setdefault(path, []).append(window)
+        self._roots.update(window.roots)
+        self._names.update(window.names)
+        return True
+
+    @property
+    def open(self) -> int:
+        """Number of windows, some of which may have ended by time since the last look."""
+        return len(self._by_age)
+
+    def is_full(self, now: float) -> bool:
+        """Whether a write found no room, so that every path is covered."""
+        return now < self._full_until
+
+    def covers(self, path: str, now: float) -> bool:
+        """Whether the path's status may be changed by a two-step write that is under way."""
+        self._expire(now)
+        if not self.open:
+            return False
+        if path in self._names or path in self._roots:
+            return True
+        return any(above in self._roots for above in ancestors(path))
+
+    def opened(self, path: str, txid: int) -> None:
+        """Take note of a CREATE or APPEND event."""
+        for window in self._by_path.get(path, ()):
+            if window.after_txid is not None and txid > window.after_txid:
+                window.is_armed = True
+
+    def closed(self, path: str) -> None:
+        """Take note of a CLOSE event."""
+        windows = self._by_path.get(path, ())
+        if len(windows) == 1 and windows[0].is_armed:
+            self._end(windows[0])
+
+    def _expire(self, now: float) -> None:
+        while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
+            self._end(oldest)
+
+    def _end(self, window: _Window) -> None:
+        del self._by_age[window]
+        same_path = self._by_path[window.path]
+        same_path.remove(window)
+        if not same_path:
+            del self._by_path[window.path]
+        for counter, paths in ((self._roots, window.roots), (self._names, window.names)):
+            for path in paths:
+                counter[path] -= 1
+                if not counter[path]:
+                    del counter[path]
+
+    def check(self) -> None:
+        """Assert that the indexes agree; for tests."""
+        windows = [window for windows in self._by_path.values() for window in windows]
+        assert set(windows) == set(self._by_age)
+        assert len(windows) == self.open <= self._max_windows
+        assert self._roots == Counter(path for window in windows for path in window.roots)
+        assert self._names == Counter(path for window in windows for path in window.names)
+        assert ROOT not in self._by_path
