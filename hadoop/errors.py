@@ -44,7 +44,9 @@ class RpcAuthenticationError(RpcError):
 class RemoteCallError(RpcError):
     """The NameNode answered a call with an exception of its own."""
 
-    def __init__(self, remote: RemoteException, *, address: str, method: str, user: str, advice: str = "") -> None:
+    def __init__(
+        self, remote: RemoteException, *, address: str, method: str, user: str, advice: str = ""
+    ) -> None:
         super().__init__(f"{method} at {address} as {user}: {remote.exception}: {remote.message}{advice}")
         self.remote = remote
 

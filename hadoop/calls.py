@@ -1,0 +1,164 @@
+"""What a WebHDFS request asks for. (hadoop/calls.py)
+
+There are two readers, because a misreading costs differently. `read_plain` decides what the cache may answer: it takes only
+what every release reads in the same way. `read_call` decides what a forwarded request may have changed: it never refuses,
+reads as loosely as any release might, and says where it is not certain.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from hadoop.operations import Operation, operation
+from hadoop.paths import (
+    InvalidPathError,
+    canonical,
+    decode_loosely,
+    decode_target_path,
+    has_dot_segments,
+    is_cacheable,
+    percent_decode,
+)
+
+PREFIX: Final = "/webhdfs/v1"
+# Methods that write nothing. Others, also unknown ones, may.
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+_ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_PLAIN_NAMES: Final = frozenset({"op", "user.name", "doas", "delegation"})
+_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A WebHDFS request, read pessimistically."""
+
+    method: str  # upper-case
+    op: Operation | None  # None: unknown, missing, or not certain
+    path: str | None  # canonical; None: not certain
+    as_requested: str | None  # decoded, with its slashes as they came; None exactly when `path` is
+    arguments: Mapping[str, tuple[str, ...]]  # names lower-cased and decoded; all values, in their order
+    is_certain: (
+        bool  # False: part of the query could not be read, so there may be more in it than `arguments`
+    )
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the method promises to change nothing (it may still set an access time)."""
+        return self.method in SAFE_METHODS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainRead:
+    """A GETFILESTATUS that every release reads in the same way."""
+
+    path: str  # canonical
+    as_requested: str  # as a 404 quotes it
+    user_name: str | None
+    doas: str | None
+    delegation: str | None
+
+
+def read_call(method: str, target: str) -> Call:
+    """Read any request line whatsoever; never raises.
+
+    A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: releases may cut it elsewhere.
+    """
+    upper = method.upper()
+    if "#" in target:
+        return Call(
+            method=upper,
+            op=None,
+            path=None,
+            as_requested=None,
+            arguments=MappingProxyType({}),
+            is_certain=False,
+        )
+    absolute = _ABSOLUTE_FORM.match(target)
+    spelled, _, query = target[absolute.end() if absolute else 0 :].partition("?")
+    as_requested = _loose_path(spelled)
+    arguments, is_certain = _loose_query(query)
+    named = {value.upper() for value in arguments.get("op", ())}
+    return Call(
+        method=upper,
+        op=operation(upper, named.pop()) if len(named) == 1 and is_certain else None,
+        path=None if as_requested is None else canonical(as_requested),
+        as_requested=as_requested,
+        arguments=MappingProxyType(arguments),
+        is_certain=is_certain,
+    )
+
+
+def read_plain(target: str) -> PlainRead | None:
+    """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
+
+    Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at most
+    once, with plain values and nothing else. (3.5.0 takes `USER.NAME=alice` for alice, 3.4.1 does not: nobody may guess.)
+    """
+    spelled, _, query = target.partition("?")
+    if not spelled.startswith(PREFIX):
+        return None
+    arguments: dict[str, str] = {}
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        if name not in _PLAIN_NAMES or name in arguments or not _PLAIN_VALUE.fullmatch(value):
+            return None
+        arguments[name] = value
+    if arguments.get("op", "").upper() != "GETFILESTATUS":
+        return None
+    try:
+        as_requested = decode_target_path(spelled[len(PREFIX) :])
+        path = canonical(as_requested)
+    except InvalidPathError:
+        return None
+    if not is_cacheable(path):
+        return None
+    return PlainRead(
+        path=path,
+        as_requested=as_requested,
+        user_name=arguments.get("user.name"),
+        doas=arguments.get("doas"),
+        delegation=arguments.get("delegation"),
+    )
+
+
+def _loose_path(spelled: str) -> str | None:
+    """Give the path as requested; None where readers could differ: another prefix, bad escapes, dot segments."""
+    if not spelled.startswith(PREFIX):
+        return None
+    try:
+        decoded = decode_loosely(_bytes(spelled[len(PREFIX) :]))
+    except InvalidPathError:
+        return None
+    return None if has_dot_segments(decoded) else decoded
+
+
+def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
+    """Give every parameter that can be read, and whether that was all of them."""
+    arguments: dict[str, tuple[str, ...]] = {}
+    is_certain = True
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        try:
+            key, decoded = _form_decode(name).lower(), _form_decode(value)
+        except InvalidPathError:
+            is_certain = False
+            continue
+        if key:
+            arguments[key] = (*arguments.get(key, ()), decoded)
+    return arguments, is_certain
+
+
+def _form_decode(text: str) -> str:
+    return percent_decode(_bytes(text.replace("+", " ")))
+
+
+def _bytes(text: str) -> bytes:
+    """Undo the server's decoding of the request line; a lone surrogate stays one, and is refused as not UTF-8."""
+    return text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
+
+
+def _is_escaped(text: str) -> bool:
+    return all(not "\ud800" <= char <= "\udfff" or "\udc80" <= char <= "\udcff" for char in text)

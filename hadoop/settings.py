@@ -1,0 +1,13 @@
+"""What every frozen settings class raises when a value makes no sense. (hadoop/settings.py)"""
+
+from hadoop.errors import HadoopError
+
+
+class SettingError(HadoopError, ValueError):
+    """One setting is wrong; the message is one line that names the key, the value and what is allowed."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key}: {value}: {allowed}")
+        self.key = key
+        self.value = value
+        self.allowed = allowed
