@@ -6,7 +6,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ class NameNode:
     process: ServerProcess
 
     def state(self) -> str | None:
-        """Return "active" or "standby" (or another HA state) as it says itself; None when it doesn't answer."""
+        """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
         return readiness.namenode_state(self.http)
 
 
@@ -76,8 +75,8 @@ class ShellResult:
 class Cluster:
     """A running cluster; `start()` makes one, `stop()` or the end of a `with` block ends it.
 
-    It also ends when this process does, in whatever way (see `testbed.guard`). Methods block; from a coroutine
-    call them with `asyncio.to_thread`.
+    It also ends when this process does, in whatever way (see `testbed.guard`). Methods block; from a
+    coroutine call them with `asyncio.to_thread`.
     """
 
     def __init__(self, spec: ClusterSpec, *, progress: Progress = silent) -> None:
@@ -99,18 +98,18 @@ class Cluster:
             self.conf_dir = self.directory / "conf"
             self.logs = self.directory / "logs"
             self._data = self.directory / "data"
-            for place in (self.logs, self._data):
+            for place in (self.logs, self._data / "tmp"):
                 place.mkdir(parents=True, exist_ok=True)
             write_configuration(self.conf_dir, self._data, spec, self.addresses)
             self._lifeline = Lifeline(
                 self.directory / "guard.lock", self.directory if spec.directory is None else None
             )
             self._close.callback(self._lifeline.close)
+            self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
+            self.datanode = self._datanode()
+            self.journalnode = self._journalnode()
+            self.zookeeper = self._zookeeper()
             undo.pop_all()
-        self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
-        self.datanode = self._datanode()
-        self.journalnode = self._journalnode()
-        self.zookeeper = self._zookeeper()
 
     @classmethod
     def start(cls, spec: ClusterSpec | None = None, *, progress: Progress = silent) -> Self:
@@ -184,7 +183,7 @@ class Cluster:
         return ShellResult(done.returncode, done.stdout, done.stderr)
 
     def transition_to_active(self, index: int) -> None:
-        """Make a NameNode of the pair the active one, as `hdfs haadmin -transitionToActive --forceactive` does.
+        """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
 
         The one that was active must have gone or be made standby first: nothing here fences it.
 
@@ -225,15 +224,18 @@ class Cluster:
         if self.journalnode is not None:
             self.journalnode.process.await_up()
         self._format()
-        second = [namenode.process for namenode in self.namenodes]
+        for namenode in self.namenodes:
+            namenode.process.launch()
         if self.datanode is not None:
-            second.append(self.datanode.process)
-        for process in second:
-            process.launch()
-        with ThreadPoolExecutor(len(self.processes)) as pool:
-            for process in pool.map(_await_up, self.processes):
-                self.start_s[process.name] = process.start_s
-                self._progress(f"{process.name} is up after {process.start_s:.1f} s")
+            # Not earlier: a DataNode that knocks while the NameNode is still starting waits 5 s before it
+            # knocks again (BPServiceActor.retrieveNamespaceInfo).
+            for namenode in self.namenodes:
+                namenode.process.await_up()
+            self.datanode.process.launch()
+        for process in self.processes:
+            process.await_up()
+            self.start_s[process.name] = process.start_s
+            self._progress(f"{process.name} is up after {process.start_s:.1f} s")
         if self.spec.ha:
             self.transition_to_active(0)
         self.await_writable()
@@ -251,8 +253,7 @@ class Cluster:
         formatting.launch()
         if not formatting.wait(self.spec.start_timeout_s) or not (images[0] / "current" / "VERSION").exists():
             formatting.kill()
-            message = f"formatting the NameNode failed; {formatting.last_words()}"
-            raise StartError(message)
+            raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:
             shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
         self.start_s["format"] = time.monotonic() - began
@@ -260,8 +261,7 @@ class Cluster:
     def _ha_admin(self, *arguments: str) -> None:
         result = self.run_main(java.HA_ADMIN, *arguments)
         if result.exit_code != 0:
-            message = f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}"
-            raise StartError(message)
+            raise StartError(f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
         # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
@@ -315,7 +315,11 @@ class Cluster:
             main,
             *arguments,
             configuration=self.conf_dir,
-            jvm=(f"-Dproc_{name}", *(self.spec.server_jvm if jvm is None else jvm)),
+            jvm=(
+                f"-Dproc_{name}",
+                f"-Djava.io.tmpdir={self._data / 'tmp'}",
+                *(self.spec.server_jvm if jvm is None else jvm),
+            ),
         )
         return ServerProcess(
             name,
@@ -339,11 +343,6 @@ class Cluster:
         made = Path(tempfile.mkdtemp(prefix="nncache-cluster-"))
         self._close.callback(shutil.rmtree, made, ignore_errors=True)
         return made
-
-
-def _await_up(process: ServerProcess) -> ServerProcess:
-    process.await_up()
-    return process
 
 
 def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:

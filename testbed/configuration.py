@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
@@ -14,6 +14,10 @@ log4j.appender.out.target=System.err
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{{ISO8601}} %p %c: %m%n
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetImpl=WARN
+log4j.logger.org.apache.hadoop.hdfs.server.common.Util=WARN
+log4j.logger.org.apache.hadoop.ipc.Client=WARN
+log4j.logger.http.requests=OFF
 log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit={audit_level}, audit
 log4j.additivity.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=false
 log4j.appender.audit=org.apache.log4j.{audit_appender}
@@ -31,7 +35,8 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 """
 
-# The figures that JMX shows are cached for the period of the metrics system, 10 s by default (MetricsSystemImpl).
+# The figures that JMX shows are cached for the period of the metrics system, 10 s by default
+# (MetricsSystemImpl).
 _METRICS2 = "*.period=1\n"
 
 
@@ -98,7 +103,8 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         f"hadoop.proxyuser.{spec.superuser}.hosts": "*",
         f"hadoop.proxyuser.{spec.superuser}.groups": "*",
         f"hadoop.proxyuser.{spec.superuser}.users": "*",
-        # A shell's -rm moves to the trash, as on most clusters; the servers ask for no checkpoint within a day.
+        # A shell's -rm moves to the trash, as on most clusters; the servers ask for no checkpoint within a
+        # day.
         "fs.trash.interval": "1440",
         "dfs.replication": "1",
         "dfs.namenode.acls.enabled": "true",
@@ -115,10 +121,6 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         "dfs.datanode.address": addresses.datanode_data,
         "dfs.datanode.ipc.address": addresses.datanode_ipc,
         "dfs.datanode.http.address": addresses.datanode_http,
-        # The DataNode starts beside the NameNode and knocks until it is there; by default it would then wait 1 s
-        # between knocks, and 5 s after the tenth.
-        "ipc.client.connect.retry.interval": "100",
-        "ipc.client.connect.max.retries": "300",
     }
     if spec.proxy_servers:
         settings["hadoop.proxyservers"] = ",".join(spec.proxy_servers)
@@ -161,10 +163,10 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
 
 
 def _site(settings: Mapping[str, str]) -> bytes:
-    root = ElementTree.Element("configuration")
+    root = ET.Element("configuration")
     for key, value in settings.items():
-        entry = ElementTree.SubElement(root, "property")
-        ElementTree.SubElement(entry, "name").text = key
-        ElementTree.SubElement(entry, "value").text = value
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+        entry = ET.SubElement(root, "property")
+        ET.SubElement(entry, "name").text = key
+        ET.SubElement(entry, "value").text = value
+    ET.indent(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode").encode()

@@ -1,14 +1,15 @@
 """Become a given program, and see to it that the program dies with whoever started it.
 
 Run as a script: `python guard.py LIFELINE_FD LOCK_FILE DIRECTORY PROGRAM ARGUMENT...`.
-The process forks once. The *original* becomes PROGRAM (same pid: signals and the exit status need no detour); the
-child watches. LIFELINE_FD is the read end of a pipe whose only write end is held by the starter: when it reads as
-ended, the starter is gone, however it went, and the watcher kills the program. A parent-death signal
-(`prctl(PR_SET_PDEATHSIG)`) would not do: it fires when the starting *thread* ends, and processes are started from
-short-lived threads here.
+The process forks once. The *original* becomes PROGRAM (same pid: signals and the exit status need no
+detour); the child watches. LIFELINE_FD is the read end of a pipe whose only write end is held by the
+starter: when it reads as ended, the starter is gone, however it went, and the watcher kills the program. A
+parent-death signal (`prctl(PR_SET_PDEATHSIG)`) would not do: it fires when the starting *thread* ends, and
+processes are started from short-lived threads here.
 
-The last watcher to go after the loss of the starter removes DIRECTORY (unless that is empty): each holds LOCK_FILE shared and tries to
-make that exclusive. Uses the standard library alone and imports nothing of the project, so that it starts fast.
+The last watcher to go after the loss of the starter removes DIRECTORY (unless that is empty): each holds
+LOCK_FILE shared and tries to make that exclusive. Uses the standard library alone and imports nothing of
+the project, so that it starts fast.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ _OPENS = tuple(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JavaRuntime:
-    """A Java and a release's jars."""
+    """A Java and a Hadoop release."""
 
     java: str
     jars: tuple[Path, ...]
@@ -32,5 +32,5 @@ class JavaRuntime:
         self, main: str, *arguments: str, configuration: Path, jvm: tuple[str, ...] = ()
     ) -> tuple[str, ...]:
         """Return the command line for a main class."""
-        options = (*_OPENS, "-Djava.net.preferIPv4Stack=true", *jvm)
+        options = (*_OPENS, "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", *jvm)
         return (self.java, *options, "-cp", self.classpath(configuration), main, *arguments)

@@ -20,9 +20,10 @@ _DEFAULT_EPHEMERAL_LOW = 32_768  # Linux's default, when the kernel does not say
 class PortLease:
     """Ports on 127.0.0.1 that are this process's until `release()` or its end.
 
-    A port is leased by an flock on a file of its own, which the kernel gives back when the process dies. All lie
-    below the ephemeral range, so that no outgoing connection is given one between two starts of a server.
-    Lock files are never removed: a removed file's lock and its successor's would not exclude each other.
+    A port is leased by an flock on a file of its own, which the kernel gives back when the process dies.
+    All lie below the ephemeral range, so that no outgoing connection is given one between two starts of a
+    server. Lock files are never removed: a removed file's lock and its successor's would not exclude each
+    other.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -37,14 +38,12 @@ class PortLease:
         """
         if wanted:
             if not self._try(wanted):
-                message = f"port {wanted} is taken by another process"
-                raise PortError(message)
+                raise PortError(f"port {wanted} is taken by another process")
             return wanted
         for port in _candidates():
             if self._try(port):
                 return port
-        message = f"no port from {_LOWEST} up is free"
-        raise PortError(message)
+        raise PortError(f"no port from {_LOWEST} up is free")
 
     def release(self) -> None:
         """Give all ports back."""

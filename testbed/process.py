@@ -20,8 +20,8 @@ _LAST_BYTES = 16_384
 class Lifeline:
     """The pipe by which guards notice that this process has gone; see `testbed.guard`.
 
-    The write end is this process's alone: it is closed on exec and belongs to nobody else. `directory` is what the
-    last guard removes if this process goes without stopping its servers; None keeps everything.
+    The write end is this process's alone: it is closed on exec and belongs to nobody else. `directory` is
+    what the last guard removes if this process goes without stopping its servers; None keeps everything.
     """
 
     def __init__(self, lock: Path, directory: Path | None) -> None:
@@ -61,7 +61,7 @@ class ServerProcess:
         S2  What the server writes is in `log`, all runs one after another.
     """
 
-    def __init__(  # noqa: PLR0913 -- the parts of one command, named at the only call
+    def __init__(
         self,
         name: str,
         command: tuple[str, ...],
@@ -82,6 +82,7 @@ class ServerProcess:
         self._timeout_s = timeout_s
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0  # time.monotonic() of the last launch
+        self._was_up = False  # since the last launch
 
     @property
     def pid(self) -> int | None:
@@ -93,6 +94,7 @@ class ServerProcess:
         if self.pid is not None:
             return
         self._started = time.monotonic()
+        self._was_up = False
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._lifeline.wrap(self._command),
@@ -111,7 +113,9 @@ class ServerProcess:
             StartError: it died, or the time was not enough.
         """
         self.await_that(self._is_up, "is not up")
-        self.start_s = time.monotonic() - self._started
+        if not self._was_up:
+            self._was_up = True
+            self.start_s = time.monotonic() - self._started
 
     def await_that(self, question: Callable[[], bool], otherwise: str) -> None:
         """Ask until the answer is yes, for as long as the process lives and the start may take.
@@ -121,8 +125,7 @@ class ServerProcess:
         """
         process = self._process
         if process is None:
-            message = f"{self.name} was never started"
-            raise StartError(message)
+            raise StartError(f"{self.name} was never started")
         deadline = time.monotonic() + self._timeout_s
         while not question():
             if process.poll() is not None:
@@ -131,8 +134,9 @@ class ServerProcess:
                 )
                 raise StartError(message)
             if time.monotonic() > deadline:
-                message = f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}"
-                raise StartError(message)
+                raise StartError(
+                    f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}"
+                )
             try:
                 process.wait(_ASK_EVERY_S)
             except subprocess.TimeoutExpired:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from testbed.jars import DEFAULT_HADOOP_VERSION
 
-# Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They need no
-# account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group at all.
+# Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They
+# need no account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group
+# at all.
 GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = {
     "alice": ("alice", "users"),
     "bob": ("bob", "users"),
