@@ -1,0 +1,14 @@
+"""The one clock: seconds since boot, time in suspend included. (nncache/clock.py)
+
+CLOCK_BOOTTIME is never set and does not stop while a laptop or a virtual machine sleeps.
+CLOCK_MONOTONIC does stop: after an hour's sleep an entry would look as fresh as before it, and the guarantee
+Bounded would be broken.
+Source: clock_gettime(2).
+"""
+
+import time
+
+
+def boottime() -> float:
+    """Return the seconds since boot, time in suspend included (about 60 ns)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

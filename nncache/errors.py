@@ -1,0 +1,27 @@
+"""Errors of this room: what ends a start, told in one line. (nncache/errors.py)"""
+
+from typing import ClassVar
+
+
+class StartError(Exception):
+    """Root of this room's errors: nncache cannot start. `str()` is the one line for the terminal."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigurationError(StartError):
+    """A setting is at fault; starting again will not help. Exit code 2, as for a wrong option."""
+
+    exit_code = 2
+
+
+class ForeignRoomError(StartError):
+    """One of our import names leads to a file that is not ours."""
+
+
+class AddressInUseError(StartError):
+    """Another process listens there already, or the address is not this host's."""
+
+
+class AdminError(StartError):
+    """A running proxy could not be asked over its admin port."""

@@ -1,0 +1,40 @@
+"""Log lines: one line each, with a UTC timestamp, on standard error. (nncache/logs.py)"""
+
+import logging
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """What an operator may choose about the log."""
+
+    log_level: LogLevel = field(
+        default="info", metadata={"help": "The least weight of a line that is written."}
+    )
+
+
+class OneLine(logging.Formatter):
+    """Format a record as one line: whatever a peer sent, it cannot forge a second one."""
+
+    converter = time.gmtime
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; line ends inside, a traceback's too, are written as escapes."""
+        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+
+
+def set_up_logs(settings: LogSettings) -> None:
+    """Send every logger's lines to standard error; replaces what was set up before."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine())
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)

@@ -1,0 +1,218 @@
+"""The table of all metrics, read from the rooms' figures at scrape. (nncache/metrics.py)
+
+The rooms count in plain integers and hand out frozen `Stats` values; nothing here runs on the way of a request.
+docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from operator import attrgetter
+from typing import Literal
+
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One row: what it is called outside, and where it is read."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    unit: str
+    source: str
+    """Room and field of its Stats: `cache.serves`."""
+    meaning: str
+    label: str | None = None
+    """The field is a mapping; its keys become values of this label."""
+
+
+def _counter(source: str, name: str, unit: str, meaning: str, label: str | None = None) -> Metric:
+    return Metric(
+        name=f"nncache_{name}_total", kind="counter", unit=unit, source=source, meaning=meaning, label=label
+    )
+
+
+def _gauge(source: str, name: str, unit: str, meaning: str, label: str | None = None) -> Metric:
+    return Metric(
+        name=f"nncache_{name}", kind="gauge", unit=unit, source=source, meaning=meaning, label=label
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    # ---- cache: what is held, and what was decided
+    _gauge(
+        "cache.entries", "cache_entries", "entries", "Replies held, those waiting to be taken apart included."
+    ),
+    _gauge("cache.grants", "cache_grants", "grants", "Proven rights to traverse a directory held."),
+    _gauge("cache.directories", "cache_directories", "directories", "Directories held."),
+    _gauge(
+        "cache.bytes", "cache_bytes", "bytes", "What entries, grants and directories are reckoned to take."
+    ),
+    _gauge("cache.tickets", "cache_tickets", "questions", "Questions on their way to the NameNode."),
+    _gauge("cache.windows", "cache_two_step_windows", "paths", "Two-step writes under way."),
+    _gauge(
+        "cache.is_open", "cache_gate_open", "0 or 1", "Whether the freshness gate lets entries be served."
+    ),
+    _gauge(
+        "cache.gate_age_s",
+        "cache_gate_age_seconds",
+        "seconds",
+        "Since all changes were last known to be applied.",
+    ),
+    _gauge(
+        "cache.covered_txid", "cache_covered_txid", "transaction id", "Last transaction known to be applied."
+    ),
+    _counter(
+        "cache.serves", "cache_serves", "lookups", "Lookups answered from memory, but for the fast path's."
+    ),
+    _counter("cache.joins", "cache_joins", "lookups", "Lookups that waited for the same caller's question."),
+    _counter(
+        "cache.waits", "cache_waits", "lookups", "Lookups that waited for another's question or for the gate."
+    ),
+    _counter("cache.decisions", "cache_asked", "lookups", "Lookups that went to the NameNode.", "reason"),
+    _counter(
+        "cache.conclusions",
+        "cache_conclusions",
+        "replies",
+        "Replies fetched, by what became of them.",
+        "outcome",
+    ),
+    _counter(
+        "cache.changes", "cache_changes", "changes", "Changes applied, from the stream and from writes."
+    ),
+    _counter(
+        "cache.forgotten", "cache_forgotten", "places", "Places at which a change made something stale."
+    ),
+    _counter("cache.flushes", "cache_flushes", "flushes", "Times that everything was forgotten."),
+    _counter(
+        "cache.evictions", "cache_evictions", "entries", "Entries and grants given up for want of room."
+    ),
+    # ---- invalidation: the stream of changes, and what reading it costs the NameNode
+    _gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
+    _gauge("stream.term", "stream_term", "term", "Term of the active NameNode that is or was read last."),
+    _counter(
+        "stream.streams_opened", "stream_opened", "streams", "Streams begun; each starts with an empty cache."
+    ),
+    _counter(
+        "stream.streams_lost", "stream_lost", "streams", "Streams ended by a gap in the changes (GapFlush)."
+    ),
+    _counter(
+        "stream.streams_failed", "stream_failed", "streams", "Streams, or attempts, ended by anything else."
+    ),
+    _counter(
+        "stream.transactions", "stream_transactions", "transactions", "Transactions with events applied."
+    ),
+    _counter("stream.events", "stream_events", "events", "Events applied."),
+    _counter("stream.changes", "stream_changes", "changes", "Changes that the events meant."),
+    _counter("stream.covers", "stream_covers", "proofs", "Times that all changes were shown to be applied."),
+    _gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
+    _gauge(
+        "stream.covered_as_of",
+        "stream_covered_as_of_seconds",
+        "seconds since boot",
+        "As of when all is applied.",
+    ),
+    _counter("stream.channel.polls", "channel_polls", "polls", "Polls of the edits answered."),
+    _counter(
+        "stream.channel.polls_found", "channel_polls_found", "polls", "Polls that brought transactions."
+    ),
+    _counter("stream.channel.polls_failed", "channel_polls_failed", "polls", "Polls without an answer."),
+    _counter(
+        "stream.channel.polls_distrusted",
+        "channel_polls_distrusted",
+        "polls",
+        "Answers thrown away: who gave them?",
+    ),
+    _counter("stream.channel.poll_s", "channel_poll_seconds", "seconds", "What answered polls took."),
+    _counter(
+        "stream.channel.poll_charged_s",
+        "channel_poll_charged_seconds",
+        "seconds",
+        "Cost to one NameNode core, reckoned.",
+    ),
+    _gauge(
+        "stream.channel.poll_budget_s",
+        "channel_poll_budget_seconds",
+        "seconds",
+        "Left of poll_budget_share; may be < 0.",
+    ),
+    _counter("stream.channel.rolls", "channel_rolls", "calls", "Calls of rollEdits that succeeded."),
+    _counter(
+        "stream.channel.rolls_failed",
+        "channel_rolls_failed",
+        "calls",
+        "Calls of rollEdits refused or failed.",
+    ),
+    _counter(
+        "stream.channel.reconnects",
+        "channel_reconnects",
+        "connections",
+        "Connections renewed without losing a change.",
+    ),
+)
+
+Figures = Mapping[str, object]
+"""Room -> its Stats value of this moment: keys as in the first part of `Metric.source`."""
+
+
+def value_of(metric: Metric, figures: Figures) -> object:
+    """Return the field that the row names."""
+    room, _, field = metric.source.partition(".")
+    value: object = attrgetter(field)(figures[room])
+    return value
+
+
+class StatsCollector(Collector):
+    """Makes Prometheus families of the rooms' figures when somebody asks."""
+
+    def __init__(self, read: Callable[[], Figures]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[Family]:
+        """Return one family per row."""
+        figures = self._read()
+        return [family(metric, value_of(metric, figures)) for metric in METRICS]
+
+
+class MetricsPage:
+    """The page at `/metrics`: our figures, the process's and the interpreter's."""
+
+    content_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self, read: Callable[[], Figures]) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(StatsCollector(read))
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        Info("nncache", "What runs.", registry=self._registry).info({"version": version("nncache")})
+
+    def render(self) -> bytes:
+        """Return the page as of now, in Prometheus' text format 0.0.4."""
+        return generate_latest(self._registry)
+
+
+def family(metric: Metric, value: object) -> Family:
+    """Return the Prometheus form of one row."""
+    kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+    made = kind(metric.name, metric.meaning, labels=[] if metric.label is None else [metric.label])
+    match value:
+        case dict():
+            for key, count in value.items():
+                made.add_metric([str(key)], float(count))
+        case int() | float():
+            made.add_metric([], float(value))
+        case _:
+            raise TypeError(f"{metric.source} is not a number: {value!r}")
+    return made
