@@ -1,4 +1,4 @@
-"""Read "host:port", the way in which every address of a NameNode is written in the settings."""
+"""Read "host:port", the way in which every address of a NameNode is written in the settings. (hadoop/addresses.py)"""
 
 MAX_PORT = 65535
 

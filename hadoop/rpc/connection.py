@@ -1,4 +1,4 @@
-"""Call one NameNode over Hadoop RPC: connect when needed, share one connection, reconnect when it is lost."""
+"""Call one NameNode over Hadoop RPC: connect when needed, share one connection, reconnect when it is lost. (hadoop/rpc/connection.py)"""
 
 import asyncio
 import os
@@ -39,7 +39,12 @@ class RpcConnection:
     """
 
     def __init__(
-        self, address: str, user: str, *, ping_interval_s: float = 10.0, max_frame_bytes: int = MAX_FRAME_BYTES
+        self,
+        address: str,
+        user: str,
+        *,
+        ping_interval_s: float = 10.0,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
         self.address = address
         self.user = user
@@ -57,7 +62,9 @@ class RpcConnection:
         """Counts the connections that were made; 0 before the first."""
         return self._connection_id
 
-    async def call(self, method: Method, request: Message, result: type[MessageT], timeout_s: float) -> MessageT:
+    async def call(
+        self, method: Method, request: Message, result: type[MessageT], timeout_s: float
+    ) -> MessageT:
         """Call a method and return its result, at the latest after `timeout_s` seconds.
 
         A repeatable call whose connection is lost is sent once more, over a new one: a NameNode may close an
@@ -84,7 +91,9 @@ class RpcConnection:
                 return await self._call_over(wire, method, request, result)
         except TimeoutError as exc:
             if wire is None:
-                raise RpcUnavailableError(f"{self.address}: no connection in {timeout_s:g} s", is_sent=False) from exc
+                raise RpcUnavailableError(
+                    f"{self.address}: no connection in {timeout_s:g} s", is_sent=False
+                ) from exc
             if wire.heard_at < began_at:
                 # Nothing at all arrived: the peer may be gone without a word, and TCP would try for many minutes.
                 wire.retire()
@@ -97,7 +106,9 @@ class RpcConnection:
         if self._wire is not None:
             self._wire.abort("by this client")
 
-    async def _call_over(self, wire: Wire, method: Method, request: Message, result: type[MessageT]) -> MessageT:
+    async def _call_over(
+        self, wire: Wire, method: Method, request: Message, result: type[MessageT]
+    ) -> MessageT:
         call_id = self._last_call_id = (self._last_call_id + 1) & MAX_CALL_ID
         frame = encode_call(self._client_id, call_id, method.protocol, method.name, request)
         reply = await wire.call(call_id, frame)

@@ -1,4 +1,4 @@
-"""Read the reply of getEditsFromTxid.
+"""Read the reply of getEditsFromTxid. (hadoop/rpc/edits.py)
 
 Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Hadoop 3.4.1 and 3.5.0.
 What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
@@ -40,7 +40,8 @@ def decode_edits(reply: pb.EventsList) -> EditsPage:
     """
     try:
         batches = tuple(
-            EventBatch(batch.txid, tuple(_decode_event(event) for event in batch.events)) for batch in reply.batch
+            EventBatch(batch.txid, tuple(_decode_event(event) for event in batch.events))
+            for batch in reply.batch
         )
     except (FramingError, ValueError, KeyError) as exc:  # UnicodeDecodeError is a ValueError
         raise MalformedReplyError(f"the edits hold what cannot be read: {exc}") from exc
@@ -107,7 +108,10 @@ def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
 def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple[AclEntry, ...]:
     return tuple(
         AclEntry(
-            scope=AclScope(entry.scope), kind=AclKind(entry.type), name=entry.name, permissions=entry.permissions
+            scope=AclScope(entry.scope),
+            kind=AclKind(entry.type),
+            name=entry.name,
+            permissions=entry.permissions,
         )
         for entry in entries
     )

@@ -1,4 +1,4 @@
-"""Turn bytes of a Hadoop RPC connection into frames, and messages into bytes.
+"""Turn bytes of a Hadoop RPC connection into frames, and messages into bytes. (hadoop/rpc/framing.py)
 
 Sans-I/O: `hadoop.rpc.wire` reads and writes. Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}
 of Hadoop 3.4.1 and 3.5.0, measured there.
@@ -17,6 +17,7 @@ MAX_FRAME_BYTES = 128 * 1024 * 1024
 MAX_VARINT_BYTES = 5
 """A length fits 32 bits, of which a varint carries seven in each byte."""
 
+_MORE = 0x80  # the bit of a varint's byte that says that another follows
 _PREAMBLE = b"hrpc\x09\x00"  # magic, version 9 of Hadoop IPC, service class 0
 
 
@@ -48,10 +49,12 @@ def take_message(frame: bytes, start: int) -> tuple[bytes, int]:
             raise FramingError(f"a frame of {len(frame)} bytes ends within a length at byte {position}")
         byte = frame[position]
         length |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
+        if byte < _MORE:
             end = position + 1 + length
             if end > len(frame):
-                raise FramingError(f"a message of {length} bytes does not fit its frame of {len(frame)} bytes")
+                raise FramingError(
+                    f"a message of {length} bytes does not fit its frame of {len(frame)} bytes"
+                )
             return frame[position + 1 : end], end
     raise FramingError(f"a length at byte {start} is longer than {MAX_VARINT_BYTES} bytes")
 
@@ -85,7 +88,9 @@ class FrameSplitter:
         length = int.from_bytes(prefix, "big")
         if length > self._max_frame_bytes:
             hint = "; this is not a Hadoop RPC port" if prefix in _FOREIGN_PREFIXES else ""
-            raise FramingError(f"a frame of {length} bytes was announced, {self._max_frame_bytes} are allowed{hint}")
+            raise FramingError(
+                f"a frame of {length} bytes was announced, {self._max_frame_bytes} are allowed{hint}"
+            )
         end = LENGTH_BYTES + length
         if len(self._pending) < end:
             return None
@@ -100,8 +105,8 @@ _FOREIGN_PREFIXES = frozenset({b"HTTP", b"SSH-", b"<htm", b"<!DO"})
 
 def _encode_varint(value: int) -> bytes:
     encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
+    while value >= _MORE:
+        encoded.append(value & 0x7F | _MORE)
         value >>= 7
     encoded.append(value)
     return bytes(encoded)

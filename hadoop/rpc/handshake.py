@@ -1,4 +1,4 @@
-"""Say who calls, at the start of a Hadoop RPC connection.
+"""Say who calls, at the start of a Hadoop RPC connection. (hadoop/rpc/handshake.py)
 
 This is the seam for authentication. A `Handshake` is sans-I/O and lives as long as one connection:
 `hadoop.rpc.wire` sends what it returns and feeds it every frame until it is complete. SIMPLE needs one
@@ -21,9 +21,8 @@ class Handshake(Protocol):
     def auth_protocol(self) -> int:
         """The last byte of the preamble: NO_AUTH_PROTOCOL or SASL_AUTH_PROTOCOL."""
 
-    @property
     def is_complete(self) -> bool:
-        """Whether calls may be sent; every frame that arrives earlier belongs to the handshake."""
+        """Tell whether calls may be sent; every frame that arrives earlier belongs to the handshake."""
 
     def begin(self) -> bytes:
         """Return the frames that follow the preamble."""
@@ -40,12 +39,15 @@ class SimpleHandshake:
     """SIMPLE authentication: the server believes the name that it is told."""
 
     auth_protocol = NO_AUTH_PROTOCOL
-    is_complete = True
 
     def __init__(self, client_id: bytes, user: str, protocol: str) -> None:
         self._client_id = client_id
         self._user = user
         self._protocol = protocol
+
+    def is_complete(self) -> bool:
+        """Say yes: SIMPLE waits for nothing."""
+        return True
 
     def begin(self) -> bytes:
         """Return the context frame; calls may follow at once."""

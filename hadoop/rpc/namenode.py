@@ -1,14 +1,13 @@
-"""Ask one NameNode over Hadoop RPC.
+"""Ask one NameNode over Hadoop RPC. (hadoop/rpc/namenode.py)
 
 Source: ClientNamenodeProtocol.proto and HAServiceProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
 """
-
-from enum import Enum
 
 from google.protobuf.message import Message
 
 from hadoop.errors import RemoteCallError
 from hadoop.events import EditsPage
+from hadoop.ha_state import HaState
 from hadoop.rpc.connection import Method, RpcConnection
 from hadoop.rpc.edits import decode_edits
 from hadoop.rpc.messages import MessageT
@@ -24,15 +23,6 @@ _IS_FILE_CLOSED = Method(_CLIENT, "isFileClosed", is_repeatable=True)
 _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
 _ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False)
 _GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True)
-
-
-class HaState(Enum):
-    """What a NameNode is among its peers; the values are those of HAServiceStateProto."""
-
-    INITIALIZING = 0
-    ACTIVE = 1
-    STANDBY = 2
-    OBSERVER = 3
 
 
 class NameNodeRpc:
@@ -76,18 +66,24 @@ class NameNodeRpc:
         Raises:
             RemoteCallError: Also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
         """
-        reply = await self._call(_IS_FILE_CLOSED, client.IsFileClosedRequest(src=path), client.IsFileClosedResponse)
+        reply = await self._call(
+            _IS_FILE_CLOSED, client.IsFileClosedRequest(src=path), client.IsFileClosedResponse
+        )
         return reply.result
 
     async def exists(self, path: str) -> bool:
         """Tell whether this path exists; leaves its access time alone."""
-        reply = await self._call(_GET_FILE_INFO, client.GetFileInfoRequest(src=path), client.GetFileInfoResponse)
+        reply = await self._call(
+            _GET_FILE_INFO, client.GetFileInfoRequest(src=path), client.GetFileInfoResponse
+        )
         return reply.HasField("fs")
 
     async def get_service_status(self) -> HaState:
         """Return what this NameNode is now. Needs superuser rights; without HA it is the active one."""
         try:
-            reply = await self._call(_GET_SERVICE_STATUS, ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse)
+            reply = await self._call(
+                _GET_SERVICE_STATUS, ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse
+            )
         except RemoteCallError as exc:
             # ServiceFailedException has no code; NameNode.getServiceStatus raises it for this reason alone.
             if exc.remote.exception == "ServiceFailedException":

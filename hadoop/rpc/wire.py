@@ -1,4 +1,4 @@
-"""Carry calls and replies over one TCP connection to a NameNode.
+"""Carry calls and replies over one TCP connection to a NameNode. (hadoop/rpc/wire.py)
 
 A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
 the event loop feeds it bytes and it settles the futures of those who wait.
@@ -24,7 +24,13 @@ class Wire(asyncio.Protocol):
     """
 
     def __init__(
-        self, address: str, client_id: bytes, handshake: Handshake, *, max_frame_bytes: int, ping_interval_s: float
+        self,
+        address: str,
+        client_id: bytes,
+        handshake: Handshake,
+        *,
+        max_frame_bytes: int,
+        ping_interval_s: float,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._address = address  # for messages
@@ -99,7 +105,7 @@ class Wire(asyncio.Protocol):
             return
         self._transport.write(encode_preamble(self._handshake.auth_protocol) + self._handshake.begin())
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
-        if self._handshake.is_complete:
+        if self._handshake.is_complete():
             self._ready.set_result(None)
 
     def data_received(self, data: bytes) -> None:
@@ -120,11 +126,11 @@ class Wire(asyncio.Protocol):
     # -- inner parts
 
     def _take(self, frame: bytes) -> None:
-        if not self._handshake.is_complete:
+        if not self._handshake.is_complete():
             answer = self._handshake.receive(frame)
             assert self._transport is not None
             self._transport.write(answer)
-            if self._handshake.is_complete:
+            if self._handshake.is_complete():
                 self._ready.set_result(None)
             return
         reply = parse_reply(frame)
@@ -156,7 +162,7 @@ class Wire(asyncio.Protocol):
     def _send_ping(self) -> None:
         """Keep a NameNode with thousands of connections from closing this one as idle."""
         assert self._transport is not None
-        if self._handshake.is_complete:
+        if self._handshake.is_complete():
             self._transport.write(encode_ping(self._client_id))
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
 

@@ -1,0 +1,105 @@
+"""Read what a NameNode says of itself over JMX, which any user may ask. (hadoop/jmx.py)
+
+Source: org.apache.hadoop.jmx.JMXJsonServlet, org.apache.hadoop.hdfs.server.namenode.{NameNodeStatusMXBean,
+NameNodeMXBean} of Hadoop 3.4.1 and 3.5.0. The attributes used here are computed when they are asked for; those of
+the metrics beans (such as FSNamesystem) are up to ten seconds old and prove nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import msgspec
+
+from hadoop.election_view import Answer
+from hadoop.errors import MalformedReplyError
+from hadoop.ha_state import HaState
+
+STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
+"""State and time of the last transition, in one reply."""
+
+STARTED_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::NNStartedTimeInMillis"
+"""When the process started. The whole bean would list every DataNode."""
+
+JOURNAL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::JournalTransactionInfo"
+"""The last transaction id that the NameNode has written or, as a standby, applied."""
+
+_STATES: Final = {state.name.lower(): state for state in HaState}
+
+
+class _Status(msgspec.Struct, frozen=True, rename="pascal"):
+    state: str
+    last_transition_ms: int = msgspec.field(name="LastHATransitionTime")
+
+
+class _Started(msgspec.Struct, frozen=True):
+    started_ms: int = msgspec.field(name="NNStartedTimeInMillis")
+
+
+class _Journal(msgspec.Struct, frozen=True):
+    text: str = msgspec.field(name="JournalTransactionInfo")  # JSON within the JSON
+
+
+class _Transactions(msgspec.Struct, frozen=True):
+    last_txid: str = msgspec.field(name="LastAppliedOrWrittenTxId")
+
+
+class _Beans(msgspec.Struct, frozen=True):
+    beans: list[msgspec.Raw]
+
+
+_BeanT = TypeVar("_BeanT", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The HA state of a NameNode, and since when it has it."""
+
+    state: HaState
+    transition_ms: int  # by the NameNode's clock; 0 without HA
+
+    def answer(self, started_ms: int) -> Answer:
+        """Put it together with the start of the process."""
+        return Answer(state=self.state, started_ms=started_ms, transition_ms=self.transition_ms)
+
+
+def parse_status(body: bytes) -> Status:
+    """Read the reply to STATUS_QUERY.
+
+    Raises:
+        MalformedReplyError: It says something else; a NameNode that is still starting has no such bean yet.
+    """
+    bean = _parse_bean(body, _Status)
+    state = _STATES.get(bean.state)
+    if state is None:
+        raise MalformedReplyError(f"JMX shows a state that is not known: {bean.state!r}")
+    return Status(state, bean.last_transition_ms)
+
+
+def parse_started_ms(body: bytes) -> int:
+    """Read the reply to STARTED_QUERY: ms since 1970 by the NameNode's clock.
+
+    Raises:
+        MalformedReplyError: It says something else.
+    """
+    return _parse_bean(body, _Started).started_ms
+
+
+def parse_last_txid(body: bytes) -> int:
+    """Read the reply to JOURNAL_QUERY.
+
+    Raises:
+        MalformedReplyError: It says something else.
+    """
+    text = _parse_bean(body, _Journal).text
+    try:
+        return int(msgspec.json.decode(text, type=_Transactions).last_txid)
+    except (msgspec.DecodeError, ValueError) as exc:
+        raise MalformedReplyError(f"JMX shows no last transaction id: {text[:200]!r}") from exc
+
+
+def _parse_bean(body: bytes, kind: type[_BeanT]) -> _BeanT:
+    try:
+        (bean,) = msgspec.json.decode(body, type=_Beans).beans
+        return msgspec.json.decode(bean, type=kind)
+    except (msgspec.DecodeError, ValueError) as exc:  # also when there is no bean, or more than one
+        raise MalformedReplyError(f"not the JMX bean that was asked for: {body[:200]!r}") from exc

@@ -1,0 +1,93 @@
+"""Settings: which NameNodes there are, as whom to ask them, and how patiently. (hadoop/namenode_settings.py)"""
+
+import getpass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hadoop.addresses import split_address
+from hadoop.election_view import NameNode
+from hadoop.settings import SettingError
+
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*[$]?")
+"""What a NameNode takes for a user name: `dfs.webhdfs.user.provider.user.pattern`."""
+
+_NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _operating_system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in some containers
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNodeSettings:
+    """The NameNodes of one nameservice. The lists name the same NameNodes in the same order."""
+
+    nameservice: str = field(
+        default="default", metadata={"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
+    )
+    namenode_http: tuple[str, ...] = field(
+        default=("127.0.0.1:9870",),
+        metadata={"help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group."},
+    )
+    namenode_rpc: tuple[str, ...] = field(
+        default=("127.0.0.1:8020",),
+        metadata={"help": "host:port of the RPC address of each NameNode, in the order of namenode_http."},
+    )
+    user: str = field(
+        default_factory=_operating_system_user,
+        metadata={
+            "help": "HDFS user that the service itself acts as; reading the edits needs a superuser of HDFS.",
+            "default": "the operating system's user",
+        },
+    )
+    namenode_probe_interval_s: float = field(
+        default=1.0,
+        metadata={"help": "Seconds between two questions to each NameNode whether it is the active one."},
+    )
+    namenode_probe_timeout_s: float = field(
+        default=1.0,
+        metadata={"help": "Seconds after which a NameNode that does not answer this counts as unreachable."},
+    )
+    rpc_timeout_s: float = field(
+        default=5.0, metadata={"help": "Seconds that a call over Hadoop RPC may take, with connecting."}
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            SettingError: The first value that cannot work.
+        """
+        if not _NAMESERVICE.fullmatch(self.nameservice):
+            raise SettingError("nameservice", self.nameservice, "must be letters, digits and ._- only")
+        _check_addresses("namenode_http", self.namenode_http)
+        _check_addresses("namenode_rpc", self.namenode_rpc)
+        if len(self.namenode_rpc) != len(self.namenode_http):
+            allowed = f"must name as many NameNodes as namenode_http, {len(self.namenode_http)}"
+            raise SettingError("namenode_rpc", ",".join(self.namenode_rpc), allowed)
+        if not _USER.fullmatch(self.user):
+            raise SettingError("user", self.user, "must be a user name that HDFS knows, such as hdfs")
+        for key in ("namenode_probe_interval_s", "namenode_probe_timeout_s", "rpc_timeout_s"):
+            if not getattr(self, key) > 0:
+                raise SettingError(key, getattr(self, key), "must be more than 0")
+
+    @property
+    def namenodes(self) -> tuple[NameNode, ...]:
+        """The NameNodes, in the order of the settings."""
+        return tuple(map(NameNode, self.namenode_http, self.namenode_rpc))
+
+
+def _check_addresses(key: str, addresses: Sequence[str]) -> None:
+    if not addresses:
+        raise SettingError(key, "", "must name at least one NameNode")
+    for index, address in enumerate(addresses):
+        try:
+            split_address(address)
+        except ValueError as exc:
+            raise SettingError(key, address, str(exc)) from exc
+        if address in addresses[:index]:
+            raise SettingError(key, address, "must name each NameNode once")

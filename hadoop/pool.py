@@ -1,0 +1,191 @@
+"""Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it. (hadoop/pool.py)
+
+The shell around `hadoop.election_view`: it asks every NameNode over JMX, as nobody in particular, in a loop.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import aiohttp
+from yarl import URL
+
+from hadoop.election_view import Active, Answer, ElectionView, NameNode
+from hadoop.errors import MalformedReplyError, NoActiveNameNodeError
+from hadoop.jmx import STARTED_QUERY, STATUS_QUERY, parse_started_ms, parse_status
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.rpc.namenode import NameNodeRpc
+
+__all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
+
+MIN_PROBE_PAUSE_S = 0.05
+"""Between two probes of one NameNode, however often it is suspected."""
+
+MAX_JMX_REPLY_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolStats:
+    """Figures of the pool; counts are since the start."""
+
+    namenodes: int
+    reachable: int  # NameNodes that answer now
+    has_active: int  # 1 or 0
+    term: int
+    probes: int
+    failed_probes: int
+    suspicions: int
+
+
+class NameNodePool:
+    """The NameNodes of one nameservice.
+
+    `run` must be running for `active` to mean anything. Use the pool on one event loop.
+    """
+
+    def __init__(self, settings: NameNodeSettings, clock: Callable[[], float]) -> None:
+        self.namenodes = settings.namenodes
+        self._settings = settings
+        self._clock = clock
+        self._view = ElectionView(self.namenodes)
+        self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
+        self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
+        self._changed = asyncio.Event()  # set, and replaced, whenever the view may have changed
+        self._probes = 0
+        self._failed_probes = 0
+        self._suspicions = 0
+
+    @property
+    def active(self) -> Active | None:
+        """The active NameNode; None when none is known, or several say that they are."""
+        return self._view.active
+
+    @property
+    def confirmed_as_of(self) -> float | None:
+        """Local time at which the oldest probe was sent of those that show `active` to be the only active one."""
+        return self._view.confirmed_as_of
+
+    async def run(self) -> None:
+        """Watch the NameNodes until cancelled."""
+        timeout = aiohttp.ClientTimeout(total=self._settings.namenode_probe_timeout_s)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
+        async with (
+            aiohttp.ClientSession(
+                connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            ) as session,
+            asyncio.TaskGroup() as tasks,
+        ):
+            for namenode in self.namenodes:
+                tasks.create_task(self._watch(session, namenode), name=f"watch {namenode.http}")
+
+    def suspect(self, namenode: NameNode, why: str) -> None:  # noqa: ARG002 - for the log of a later release
+        """Have all NameNodes probed at once: this one gave an error that may mean that it is not active."""
+        self._suspicions += 1
+        self._probe_all_now()
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Return the active NameNode as soon as there is one.
+
+        Raises:
+            NoActiveNameNodeError: There was none in that time.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                while (active := self._view.active) is None:
+                    await self._changed.wait()
+                return active
+        except TimeoutError as exc:
+            raise NoActiveNameNodeError(self._describe()) from exc
+
+    def rpc(self, namenode: NameNode) -> NameNodeRpc:
+        """Return the connection to this NameNode as the service's own user; it is shared by all."""
+        rpc = self._rpcs.get(namenode)
+        if rpc is None:
+            rpc = NameNodeRpc(namenode.rpc, self._settings.user, timeout_s=self._settings.rpc_timeout_s)
+            self._rpcs[namenode] = rpc
+        return rpc
+
+    def order(self) -> tuple[NameNode, ...]:
+        """Return the NameNodes in the order in which to try them: the active one, then those that answer."""
+        active = self._view.active
+
+        def rank(namenode: NameNode) -> int:
+            if active is not None and active.namenode == namenode:
+                return 0
+            return 1 if self._view.is_reachable(namenode) else 2
+
+        return tuple(sorted(self.namenodes, key=rank))
+
+    def stats(self) -> PoolStats:
+        """Return the figures of now."""
+        return PoolStats(
+            namenodes=len(self.namenodes),
+            reachable=sum(map(self._view.is_reachable, self.namenodes)),
+            has_active=int(self._view.active is not None),
+            term=self._view.term,
+            probes=self._probes,
+            failed_probes=self._failed_probes,
+            suspicions=self._suspicions,
+        )
+
+    async def close(self) -> None:
+        """Close the RPC connections; call it when `run` has ended and nobody asks any more."""
+        for rpc in self._rpcs.values():
+            await rpc.close()
+
+    async def _watch(self, session: aiohttp.ClientSession, namenode: NameNode) -> None:
+        wakeup = self._wakeups[namenode]
+        while True:
+            wakeup.clear()
+            await self._probe(session, namenode)
+            await asyncio.sleep(MIN_PROBE_PAUSE_S)
+            try:
+                async with asyncio.timeout(self._settings.namenode_probe_interval_s):
+                    await wakeup.wait()
+            except TimeoutError:
+                continue
+
+    async def _probe(self, session: aiohttp.ClientSession, namenode: NameNode) -> None:
+        was_active = self._view.active
+        asked_at = self._clock()
+        self._probes += 1
+        try:
+            async with asyncio.timeout(self._settings.namenode_probe_timeout_s):
+                answer = await self._ask(session, namenode)
+        except (aiohttp.ClientError, MalformedReplyError, OSError):  # TimeoutError is an OSError
+            self._failed_probes += 1
+            self._view.failed(namenode)
+            if was_active is not None and was_active.namenode == namenode:
+                self._wakeups[namenode].set()
+        else:
+            self._view.answered(namenode, asked_at, answer)
+        if was_active is not None and self._view.active is None:
+            self._probe_all_now()
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _ask(self, session: aiohttp.ClientSession, namenode: NameNode) -> Answer:
+        # The start first: a process that starts in between shows up in the status as another life.
+        started_ms = parse_started_ms(await self._get(session, namenode, STARTED_QUERY))
+        return parse_status(await self._get(session, namenode, STATUS_QUERY)).answer(started_ms)
+
+    async def _get(self, session: aiohttp.ClientSession, namenode: NameNode, query: str) -> bytes:
+        url = URL(f"http://{namenode.http}{query}", encoded=True)
+        async with session.get(url, allow_redirects=False) as reply:
+            body = await reply.content.read(MAX_JMX_REPLY_BYTES)
+            if reply.status != 200:  # noqa: PLR2004 - OK
+                raise MalformedReplyError(f"JMX of {namenode.http} answers {reply.status}")
+            return body
+
+    def _probe_all_now(self) -> None:
+        for wakeup in self._wakeups.values():
+            wakeup.set()
+
+    def _describe(self) -> str:
+        states = []
+        for namenode in self.namenodes:
+            state = self._view.state_of(namenode)
+            states.append(
+                f"{namenode.http} {'cannot be reached' if state is None else 'is ' + state.name.lower()}"
+            )
+        return "no active NameNode: " + ", ".join(states)
