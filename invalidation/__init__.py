@@ -1,0 +1,1 @@
+"""How changes reach the cache: a stream of HDFS events, and the consumer that applies it. (invalidation/)"""

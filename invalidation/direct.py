@@ -1,0 +1,59 @@
+"""The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed. (invalidation/direct.py)"""
+
+from collections import deque
+from collections.abc import Callable
+
+from invalidation.namenodes import NameNodes
+from invalidation.polled_edits import PolledEdits
+from invalidation.settings import InvalidationSettings
+from invalidation.stats import ChannelStats
+from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, Transactions
+
+
+class DirectInotifyEventInputStream(InotifyEventInputStream):
+    """The stream of the active NameNode's edits, by polling getEditsFromTxid; each poll is the freshness probe.
+
+    Invariant:
+        D1  The items of a read are queued together, its Covered last: a reader that stops in between has not
+            been told that it is covered, and one that goes on gets the rest first.
+    """
+
+    def __init__(self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]) -> None:
+        self._source = PolledEdits(pool, settings, clock)
+        self._items: deque[StreamItem] = deque()  # read, but not yielded yet
+        self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
+
+    @property
+    def term(self) -> int:
+        """The term of the active NameNode whose changes this life yields."""
+        return self._source.term
+
+    async def open(self) -> None:
+        """Begin a life at the present end of the edits."""
+        await self.close()
+        await self._source.start(None)
+
+    async def close(self) -> None:
+        """End the life."""
+        self._source.stop()
+        self._items.clear()
+        self._covered = (float("-inf"), -1)
+
+    async def __anext__(self) -> StreamItem:
+        """Return the next item; see InotifyEventInputStream."""
+        while not self._items:
+            read = await self._source.read()
+            self._items.extend(Transactions(batch) for batch in read.batches)
+            covered = (read.covered_as_of, read.through_txid)
+            if read.covered_as_of is not None and covered != self._covered:
+                self._covered = (read.covered_as_of, read.through_txid)
+                self._items.append(Covered(read.covered_as_of, read.through_txid))
+        return self._items.popleft()
+
+    def request_probe(self) -> None:
+        """Ask for the next Covered soon, within the budget."""
+        self._source.wake()
+
+    def stats(self) -> ChannelStats:
+        """Return the figures of the polling."""
+        return self._source.stats()

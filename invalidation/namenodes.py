@@ -1,0 +1,53 @@
+"""What this room asks of the pool of NameNodes and of one NameNode. (invalidation/namenodes.py)"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hadoop.election_view import Active, NameNode
+from hadoop.events import EditsPage
+from hadoop.ha_state import HaState
+
+
+class EditsRpc(Protocol):
+    """One NameNode, as the service user; `hadoop.rpc.namenode.NameNodeRpc` has this shape."""
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every (re)connection; 0 before the first."""
+
+    async def get_edits(self, from_txid: int) -> EditsPage:
+        """Return the page of edits that begins with this transaction."""
+
+    async def get_current_edit_log_txid(self) -> int:
+        """Return the last transaction written; it may not be durable yet."""
+
+    async def get_service_status(self) -> HaState:
+        """Return the HA state."""
+
+    async def roll_edits(self) -> int:
+        """Begin a new segment of the log; return its first transaction."""
+
+
+class NameNodes(Protocol):
+    """The pool; `hadoop.pool.NameNodePool` has this shape."""
+
+    @property
+    def namenodes(self) -> Sequence[NameNode]:
+        """All that are configured."""
+
+    @property
+    def active(self) -> Active | None:
+        """The active one, None while none or several say that they are."""
+
+    @property
+    def confirmed_as_of(self) -> float | None:
+        """When the last probe was sent that found `active` to be the only active one."""
+
+    def suspect(self, namenode: NameNode, why: str) -> None:
+        """Have it probed at once."""
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Return the active one, waiting for it. Raises NoActiveNameNodeError."""
+
+    def rpc(self, namenode: NameNode) -> EditsRpc:
+        """Return the client of this NameNode."""

@@ -1,0 +1,62 @@
+"""What an operator may choose about learning of changes. (invalidation/settings.py)"""
+
+from dataclasses import dataclass, field
+
+from hadoop.settings import SettingError
+
+DIRECT = "direct"
+"""The channel that reads the edits from the NameNode itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvalidationSettings:
+    """The channel, and how hard the NameNode may be asked for its edits.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    channel: str = field(
+        default=DIRECT,
+        metadata={
+            "help": "How changes are learnt: direct (the proxy reads the NameNode's edits itself), "
+            "or package.module:Class, an InotifyEventInputStream."
+        },
+    )
+    poll_interval_s: float = field(
+        default=0.01,
+        metadata={"help": "Seconds between two polls of the edits while nothing happens."},
+    )
+    poll_budget_share: float = field(
+        default=0.05,
+        metadata={"help": "Share of one NameNode core that polling may use in the long run, from 0 to 1."},
+    )
+    poll_budget_burst_s: float = field(
+        default=2.0,
+        metadata={"help": "Seconds of one NameNode core that polling may use at once after a quiet time."},
+    )
+    roll_after_txids: int = field(
+        default=10_000,
+        metadata={
+            "help": "Number of transactions in the NameNode's open edit segment after which rollEdits is "
+            "asked for: each poll that finds something reads that segment from its start."
+        },
+    )
+    roll_interval_s: float = field(
+        default=10.0,
+        metadata={"help": "Seconds between two calls of rollEdits at least; 0 never calls it."},
+    )
+
+    def __post_init__(self) -> None:
+        if not self.channel:
+            raise SettingError("channel", self.channel, f"must be {DIRECT} or package.module:Class")
+        if not self.poll_interval_s > 0:
+            raise SettingError("poll_interval_s", self.poll_interval_s, "must be more than 0 seconds")
+        if not 0 < self.poll_budget_share <= 1:
+            raise SettingError("poll_budget_share", self.poll_budget_share, "must be more than 0, at most 1")
+        if not self.poll_budget_burst_s > 0:
+            raise SettingError("poll_budget_burst_s", self.poll_budget_burst_s, "must be more than 0 seconds")
+        if not self.roll_after_txids > 0:
+            raise SettingError("roll_after_txids", self.roll_after_txids, "must be more than 0")
+        if not self.roll_interval_s >= 0:
+            raise SettingError("roll_interval_s", self.roll_interval_s, "must be 0 seconds or more")

@@ -1,0 +1,129 @@
+"""The stream of HDFS events that a cache or any application follows. (invalidation/stream.py)
+
+A channel is a class with this shape, chosen by name in the settings. The counterpart in Hadoop is
+org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser rights and up to a minute.
+"""
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from hadoop.events import EventBatch
+from hadoop.settings import SettingError
+from invalidation.namenodes import NameNodes
+from invalidation.settings import DIRECT, InvalidationSettings
+from invalidation.stats import ChannelStats
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The events of the next transaction that has any."""
+
+    batch: EventBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Everything acknowledged to anybody before `as_of` has been yielded (guarantee Bounded)."""
+
+    as_of: float  # seconds of the stream's clock
+    txid: int  # the last transaction read
+
+
+StreamItem = Transactions | Covered
+
+
+class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
+    """The changes of one nameservice, in order, each once.
+
+    Entering it begins a life at the present end of the edits; leaving it ends that life; it may be entered again.
+    A life is continuous: it survives lost connections by itself when nothing was missed, yielding nothing
+    meanwhile, and ends with MissingEventsError when something may have been.
+
+    Invariants:
+        S1  Every change acknowledged after `async with` was entered is yielded in that life, or the life ends
+            with an error. Of changes before that nothing is promised: what was learnt earlier can't be kept.
+        S2  Covered(as_of) comes only after everything acknowledged before `as_of` (since the beginning of the
+            life) was yielded, by the one incarnation of a NameNode that was active until then.
+        S3  `__anext__` may be cancelled and called again: nothing is skipped or yielded twice.
+
+    Every channel is constructed as `Channel(pool, settings, clock)`.
+    """
+
+    @abstractmethod
+    def __init__(
+        self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]
+    ) -> None: ...
+
+    @property
+    @abstractmethod
+    def term(self) -> int:
+        """The term of the active NameNode whose changes this life yields."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Begin a life: find the position, read once.
+
+        Raises:
+            ChannelUnavailableError: not now.
+            NotPermittedError: not as this user.
+            MissingEventsError: the active NameNode changed meanwhile.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End the life; without one do nothing."""
+
+    @abstractmethod
+    async def __anext__(self) -> StreamItem:
+        """Return the next item; wait for it as long as it takes.
+
+        Raises:
+            MissingEventsError: continuity is lost; close and open again, after forgetting everything.
+            NotPermittedError: the right to read the edits was taken away.
+        """
+
+    def request_probe(self) -> None:
+        """Ask for the next Covered soon; a channel that can't hurry ignores it."""
+        return
+
+    def stats(self) -> ChannelStats:
+        """Return the channel's figures over all lives."""
+        return ChannelStats()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+_BUILT_IN = {DIRECT: "invalidation.direct:DirectInotifyEventInputStream"}
+
+
+def load_stream_class(name: str) -> type[InotifyEventInputStream]:
+    """Return the channel of that name: a built-in one, or `package.module:Class`.
+
+    Raises:
+        SettingError: there is no such class, or it is no InotifyEventInputStream.
+    """
+    allowed = f"must be {', '.join(_BUILT_IN)} or package.module:Class, an InotifyEventInputStream"
+    module_name, colon, class_name = _BUILT_IN.get(name, name).partition(":")
+    if not (module_name and colon and class_name):
+        raise SettingError("channel", name, allowed)
+    try:
+        loaded = getattr(importlib.import_module(module_name), class_name, None)
+    except Exception as exc:  # whatever a foreign module does when it is imported
+        raise SettingError("channel", name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
+    if not (isinstance(loaded, type) and issubclass(loaded, InotifyEventInputStream)):
+        raise SettingError("channel", name, allowed)
+    return loaded
