@@ -1,8 +1,8 @@
 """What a WebHDFS request asks for. (hadoop/calls.py)
 
-There are two readers, because a misreading costs differently. `read_plain` decides what the cache may answer: it takes only
-what every release reads in the same way. `read_call` decides what a forwarded request may have changed: it never refuses,
-reads as loosely as any release might, and says where it is not certain.
+There are two readers, because a misreading costs differently. `read_plain` decides what the cache may answer: it takes
+only what every release reads in the same way. `read_call` decides what a forwarded request may have changed: it never
+refuses, reads as loosely as any release might, and says where it is not certain.
 """
 
 import re
@@ -64,7 +64,8 @@ class PlainRead:
 def read_call(method: str, target: str) -> Call:
     """Read any request line whatsoever; never raises.
 
-    A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: releases may cut it elsewhere.
+    A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
+    elsewhere.
     """
     upper = method.upper()
     if "#" in target:
@@ -94,8 +95,9 @@ def read_call(method: str, target: str) -> Call:
 def read_plain(target: str) -> PlainRead | None:
     """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
-    Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at most
-    once, with plain values and nothing else. (3.5.0 takes `USER.NAME=alice` for alice, 3.4.1 does not: nobody may guess.)
+    Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
+    most once, with plain values and nothing else. (3.5.0 takes `USER.NAME=alice` for alice, 3.4.1 does not: nobody may
+    guess.)
     """
     spelled, _, query = target.partition("?")
     if not spelled.startswith(PREFIX):

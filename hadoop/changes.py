@@ -1,15 +1,26 @@
 """What makes which outcomes stale: the one table, for events and for calls alike. (hadoop/changes.py)
 
-Source: the measured table "What each event can have changed" (Hadoop 3.4.1 and 3.5.0). Where something is not certain the
-answer is the larger one: a change too many costs a call to the NameNode, one too few is a stale answer.
+Source: the measured table "What each event can have changed" (Hadoop 3.4.1 and 3.5.0). Where something is not certain
+the answer is the larger one: a change too many costs a call to the NameNode, one too few is a stale answer.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from hadoop.calls import Call
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
 from hadoop.events import (
     Append,
     Close,
@@ -27,86 +38,29 @@ from hadoop.filestatus import FileType
 from hadoop.operations import Effect, operation
 from hadoop.paths import InvalidPathError, ancestors, canonical, has_dot_segments, is_reserved, name, parent
 
+__all__ = [
+    "AccessChanged",
+    "Appeared",
+    "CallOutcome",
+    "Change",
+    "Closed",
+    "EverythingUnknown",
+    "Moved",
+    "Opened",
+    "SubtreeUnknown",
+    "Touched",
+    "Vanished",
+    "changes_of_call",
+    "changes_of_event",
+    "opens_window",
+    "written_path",
+]
+
 _RAW: Final = "/.reserved/raw"
+# hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
+# keeps in its own two namespaces is rare, and nothing is assumed of it.
 _OWN_NAMESPACES: Final = frozenset({XAttrNamespace.SYSTEM, XAttrNamespace.RAW})
 _HARMLESS_XATTR_PREFIXES: Final = frozenset({"user", "trusted", "security"})
-
-
-@dataclass(frozen=True, slots=True)
-class Appeared:
-    """The path was made or replaced: its own status, everything below it (outcomes, grants), the parent's own status."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """The path is gone: the same footprint as Appeared."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The source vanished and the destination appeared. The two differ, and neither need be outside the other."""
-
-    source: str
-    destination: str
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """The path's own status."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The path's own status; the file is now being written."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The path's own status; the file is complete, so a two-step write may have ended."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class AccessChanged:
-    """The path's own status, and everything below it: who may traverse is another question now."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class SubtreeUnknown:
-    """The path's own status, and everything below it."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class EverythingUnknown:
-    """All that is known; the reason is for people."""
-
-    reason: str
-
-
-Change: TypeAlias = (
-    Appeared
-    | Vanished
-    | Moved
-    | Touched
-    | Opened
-    | Closed
-    | AccessChanged
-    | SubtreeUnknown
-    | EverythingUnknown
-)
 
 
 class CallOutcome(Enum):
@@ -159,8 +113,6 @@ def _changes_of_metadata(path: str, kind: MetadataKind, xattrs: tuple[XAttr, ...
         case MetadataKind.TIMES | MetadataKind.REPLICATION:
             return (Touched(path),)
         case MetadataKind.XATTRS:
-            # hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the
-            # NameNode keeps in its own two namespaces is rare, and nothing is assumed of it.
             own = any(xattr.namespace in _OWN_NAMESPACES for xattr in xattrs)
             return (SubtreeUnknown(path),) if own else ()
         case _:
@@ -202,8 +154,8 @@ def changes_of_call(
 
 
 def _changes_of_read(call: Call) -> tuple[Change, ...]:
-    # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that nobody here knows. It is not a
-    # write, and its TIMES event is on its way: flushing everything for it would be out of proportion.
+    # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that nobody here knows. It is not
+    # a write, and its TIMES event is on its way: flushing everything for it would be out of proportion.
     path = written_path(call)
     if path is None or (call.op is not None and call.op.effect is Effect.NOTHING):
         return ()
@@ -211,42 +163,46 @@ def _changes_of_read(call: Call) -> tuple[Change, ...]:
 
 
 def _changes_of_write(call: Call, topmost_missing: str | None) -> Iterator[Change]:
+    path = written_path(call)
     if not call.is_certain:
         yield EverythingUnknown(f"{call.method} with an unreadable query")
-    path = written_path(call)
-    if path is None:
-        yield EverythingUnknown(f"{call.method} to a path whose events have another name")
-        return
-    if call.op is None:
+    elif path is None:
+        yield EverythingUnknown(f"{call.method} to a path that events name otherwise")
+    elif call.op is None:
         yield from _changes_of_unknown_write(call, path)
-        return
-    match call.op.effect:
-        case Effect.NOTHING:
-            return
+    elif call.op.effect is Effect.MOVES:
+        yield from _changes_of_rename(call, path)
+    elif call.op.effect is Effect.CONCATENATES:
+        yield from _changes_of_concat(call, path)
+    elif call.op.effect is Effect.APPEARS and topmost_missing is not None:
+        yield from _changes_of_making(path, topmost_missing)
+    else:
+        yield from _changes_at(path, call.op.effect, call)
+
+
+def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
+    """Say it of the operations that are about one path alone."""
+    match effect:
         case Effect.TOUCHES:
-            yield Touched(path)
+            return (Touched(path),)
         case Effect.APPEARS:
-            if topmost_missing is not None:
-                yield Appeared(topmost_missing)
-                for above in ancestors(path):
-                    if above.startswith(topmost_missing + "/"):
-                        yield Touched(above)
-            yield Appeared(path)
+            return (Appeared(path),)
         case Effect.VANISHES:
-            yield Vanished(path)
-        case Effect.MOVES:
-            yield from _changes_of_rename(call, path)
-        case Effect.CONCATENATES:
-            yield from _changes_of_concat(call, path)
+            return (Vanished(path),)
         case Effect.CHANGES_ACCESS:
-            yield AccessChanged(path)
-        case Effect.SETS_XATTR:
-            if not _is_harmless_xattr(call):
-                yield SubtreeUnknown(path)
-        case Effect.REWRITES_SUBTREE:
-            yield SubtreeUnknown(path)
+            return (AccessChanged(path),)
+        case Effect.SETS_XATTR if _is_harmless_xattr(call):
+            return ()
         case _:
-            assert_never(call.op.effect)
+            return (SubtreeUnknown(path),)
+
+
+def _changes_of_making(path: str, topmost_missing: str) -> Iterator[Change]:
+    yield Appeared(topmost_missing)
+    for above in ancestors(path):  # named one by one for a call that fails half-way: quota, a file among them
+        if above.startswith(topmost_missing + "/"):
+            yield Touched(above)
+    yield Appeared(path)
 
 
 def _changes_of_rename(call: Call, source: str) -> Iterator[Change]:
@@ -289,7 +245,7 @@ def _changes_of_unknown_write(call: Call, path: str) -> Iterator[Change]:
 
 
 def _own_statuses(changes: tuple[Change, ...]) -> Iterator[Change]:
-    """Give what a refused write may still have changed: nothing by rights, a missing ancestor or a time in the odd case."""
+    """Give what a refused write may still have changed: by rights nothing, at times a missing ancestor or a time."""
     for change in changes:
         match change:
             case EverythingUnknown():

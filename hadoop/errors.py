@@ -1,6 +1,7 @@
 """The error tree of this room. (hadoop/errors.py)
 
-The first branch says whose fault it is. A RemoteException of a NameNode is data (`hadoop.remote_exception`), not one of these.
+The first branch says whose fault it is. A RemoteException of a NameNode is data (`hadoop.remote_exception`), not one of
+these.
 """
 
 from hadoop.remote_exception import RemoteException, Verdict
@@ -58,3 +59,21 @@ class RemoteCallError(RpcError):
 
 class NoActiveNameNodeError(HadoopError):
     """No configured NameNode is known to be the active one, or several say that they are."""
+
+
+class WebHdfsError(HadoopError):
+    """A WebHDFS call did not end as the protocol says."""
+
+
+class RemoteExceptionError(WebHdfsError):
+    """The answer to a WebHDFS call is a RemoteException."""
+
+    def __init__(self, status: int, remote: RemoteException, *, call: str) -> None:
+        super().__init__(f"{call}: {status} {remote.exception}: {remote.message}")
+        self.status = status
+        self.remote = remote
+
+    @property
+    def verdict(self) -> Verdict:
+        """What to make of it."""
+        return self.remote.verdict

@@ -1,6 +1,6 @@
 """HDFS inotify events, as values. (hadoop/events.py)
 
-Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; enum values are the wire's own numbers.
+Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; enum values are the wire's own.
 What Java's API gives as null is "", 0 or () here, as on the wire. Times are ms since the epoch, sizes bytes.
 """
 
@@ -71,7 +71,7 @@ class XAttr:
 class Create:
     """A file, directory or symlink appeared, or a file was replaced; a FILE is open until its `Close`.
 
-    The event carries no file id and no ACL, and `overwrite` is the flag of the call: set also when nothing was replaced.
+    The event carries no file id and no ACL; `overwrite` is the flag of the call, set also when nothing was replaced.
     """
 
     kind: FileType
@@ -162,7 +162,8 @@ class EventBatch:
 class EditsPage:
     """One reply of getEditsFromTxid (facts: `FSNamesystem`/`NameNodeRpcServer.getEditsFromTxid`).
 
-    `first_txid` and `last_txid` bound the transactions that were scanned, with or without events; -1 when there were none.
+    `first_txid` and `last_txid` bound the transactions that were scanned, with or without events; -1 when there were
+    none.
     """
 
     first_txid: int

@@ -61,10 +61,11 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 _DECODER: Final = msgspec.json.Decoder(_Body)
-# Jackson escapes what JSON demands and nothing else: short forms where there are any, upper-case hexadecimal otherwise.
+# Jackson escapes what JSON demands and nothing else: short forms where there are any, else upper-case hexadecimal.
+_SHORT_ESCAPES: Final = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _JSON_ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(0x20)} | {
-    ord('"'): '\\"', ord("\\"): "\\\\", ord("\b"): "\\b", ord("\f"): "\\f", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t",
-}  # fmt: skip
+    ord(char): "\\" + short for char, short in _SHORT_ESCAPES.items()
+}
 _MISSING_START: Final = (
     '{"RemoteException":{"exception":"FileNotFoundException","javaClassName":"java.io.FileNotFoundException",'
     '"message":"File does not exist: '

@@ -83,6 +83,7 @@ _BY_METHOD_AND_NAME: Final = {(row.method, row.name): row for row in OPERATIONS}
 def operation(method: str, op_value: str) -> Operation | None:
     """Find the operation that `op=` names, in any letter case, for an upper-case method; HEAD is a GET.
 
-    The case rule is Java's `toUpperCase`, which turns some letters beyond ASCII into ASCII ones; `str.upper` does the same.
+    The case rule is Java's `toUpperCase`, which turns some letters beyond ASCII into ASCII ones; `str.upper` does the
+    same.
     """
     return _BY_METHOD_AND_NAME.get(("GET" if method == "HEAD" else method, op_value.upper()))

@@ -2,8 +2,8 @@
 
 A canonical path is an absolute `str` with "/" between its names, no empty name and no trailing slash; "/" is the root.
 It is what inotify events carry and the only spelling that serves as a key.
-Sources: `DFSUtil.isValidName`, `INode.getPathComponents`, `FSDirectory.DOT_RESERVED_STRING`, `HdfsConstants.DOT_SNAPSHOT_DIR`
-(Hadoop 3.4.1 and 3.5.0); RFC 3986 section 2.
+Sources: `DFSUtil.isValidName`, `INode.getPathComponents`, `FSDirectory.DOT_RESERVED_STRING`,
+`HdfsConstants.DOT_SNAPSHOT_DIR` (Hadoop 3.4.1 and 3.5.0); RFC 3986 section 2.
 """
 
 import re
@@ -17,8 +17,8 @@ SNAPSHOT: Final = ".snapshot"
 
 _SLASHES = re.compile("/{2,}")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
-# What both releases take unencoded in a path, beside non-ASCII UTF-8. "[", "\\", "^", "`", "{", "|" and their like are a
-# 400 to 3.4.1 and a character to 3.5.0, "?" and "#" end a path: none of these is read here.
+# What both releases take unencoded in a path, beside non-ASCII UTF-8. "[", "\\", "^", "`", "{", "|" and their like are
+# a 400 to 3.4.1 and a character to 3.5.0, "?" and "#" end a path: none of these is read here.
 _RAW = re.compile(rb"[A-Za-z0-9\x80-\xff/%._~!$&'()*+,;=:@\"<-]*")
 
 
@@ -64,7 +64,7 @@ def ancestors(path: str) -> tuple[str, ...]:
 
 
 def has_dot_segments(path: str) -> bool:
-    """Tell whether some name of the path is `.` or `..`: a NameNode refuses it, another reader may resolve it."""
+    """Tell whether some name of the path is `.` or `..`: a NameNode refuses it, others may resolve it."""
     return "/." in path and not {".", ".."}.isdisjoint(path.split(ROOT))
 
 

@@ -1,0 +1,213 @@
+"""Match canonical paths against many globs at once. (hadoop/globs.py)
+
+All globs of a set share one automaton. Its states are worked out when a path first needs them and remembered, so
+matching costs one dictionary look-up per character of the path, whether there are ten globs or a thousand.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hadoop.glob_syntax import (
+    AnyChar,
+    AnyString,
+    Component,
+    EitherOf,
+    GlobError,
+    Literal,
+    OneOf,
+    Token,
+    parse_glob,
+)
+
+__all__ = ["Glob", "GlobError", "GlobSet", "GlobSetStats", "compile_glob"]
+
+DEFAULT_MAX_STEPS: Final = 100_000
+"""Remembered steps of a set's automaton; about 100 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """One glob, read."""
+
+    text: str
+    alternatives: tuple[tuple[Component, ...], ...]  # flat globs, as components; () is the root's
+
+    def matches(self, path: str) -> bool:
+        """Tell whether a canonical path matches. A `GlobSet` that is kept is much cheaper."""
+        return GlobSet({"": self}).matches(path)
+
+
+def compile_glob(glob: str) -> Glob:
+    """Read a glob.
+
+    Raises:
+        GlobError: where and why it is none, or is one that Hadoop would misread (see `hadoop.glob_syntax`).
+    """
+    return Glob(glob, parse_glob(glob))
+
+
+@dataclass(frozen=True, slots=True)
+class GlobSetStats:
+    """How much a set has worked so far."""
+
+    remembered_steps: int  # entries of the automaton now
+    worked_out_steps: int  # entries made, ever
+    visited_nodes: int  # nodes looked at while making them, ever
+    forgotten: int  # times that the automaton was forgotten because it was full
+
+
+class _Node:
+    """A place in the globs; the globs share the nodes of their common beginnings."""
+
+    __slots__ = ("either", "jumps", "literals", "loops", "names", "string", "tests")
+
+    def __init__(self, *, loops: bool = False) -> None:
+        self.loops = loops  # stays here on any character but "/" and a line feed
+        self.literals: dict[str, _Node] = {}  # by the next character
+        self.tests: dict[AnyChar | OneOf, _Node] = {}  # by what the next character must be; never "/"
+        self.string: _Node | None = None  # behind a "*"
+        self.either: dict[EitherOf, _Node] = {}  # behind alternatives; reached by the jumps of their ends
+        self.jumps: list[_Node] = []  # reached without a character
+        self.names: frozenset[str] = frozenset()  # the globs that end here
+
+
+class _State:
+    """The nodes that are reached by one beginning of a path."""
+
+    __slots__ = ("names", "nodes", "steps")
+
+    def __init__(self, nodes: frozenset[_Node]) -> None:
+        self.nodes = nodes
+        self.steps: dict[str, _State] = {}  # by the next character
+        self.names = frozenset[str]().union(*(node.names for node in nodes))
+
+
+class GlobSet:
+    """Named globs, matched together.
+
+    Invariants:
+        I1  A remembered step leads to the state of exactly the nodes that the character leads to.
+        I2  At most `max_steps` steps are remembered.
+    """
+
+    def __init__(self, globs: Mapping[str, str | Glob], *, max_steps: int = DEFAULT_MAX_STEPS) -> None:
+        """Build the set from globs by name; a text is read first and may raise GlobError."""
+        self._max_steps = max_steps
+        self._worked_out = 0
+        self._visited = 0
+        self._forgotten = 0
+        self._remembered = 0
+        self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
+        self._first = _Node()  # before the first "/"
+        for name, glob in globs.items():
+            self._add(name, compile_glob(glob) if isinstance(glob, str) else glob)
+        self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
+        self._start = self._state((self._first,))
+        self._dead = self._state(())
+
+    def matches(self, path: str) -> bool:
+        """Tell whether some glob matches this canonical path."""
+        return bool(self.names_matching(path))
+
+    def names_matching(self, path: str) -> frozenset[str]:
+        """Give the names of all globs that match this canonical path."""
+        return self._root_names if path == "/" else self._walk(path).names
+
+    def may_match_below(self, path: str) -> bool:
+        """Tell whether some glob could match a path below this canonical path."""
+        return self._walk(path if path == "/" else path + "/") is not self._dead
+
+    def stats(self) -> GlobSetStats:
+        """Give the work done so far."""
+        return GlobSetStats(self._remembered, self._worked_out, self._visited, self._forgotten)
+
+    def _walk(self, path: str) -> _State:
+        state = self._start
+        for char in path:
+            state = state.steps.get(char) or self._step(state, char)
+        return state
+
+    def _step(self, state: _State, char: str) -> _State:
+        if self._remembered >= self._max_steps:
+            self._forget()
+        self._remembered += 1
+        self._worked_out += 1
+        self._visited += len(state.nodes)
+        is_any = char not in "/\n"
+        reached: list[_Node] = []
+        for node in state.nodes:
+            if char in node.literals:
+                reached.append(node.literals[char])
+            if is_any and node.loops:
+                reached.append(node)
+            if char != "/":
+                reached += (
+                    after
+                    for test, after in node.tests.items()
+                    if (test.accepts(char) if isinstance(test, OneOf) else is_any)
+                )
+        following = self._state(reached)
+        state.steps[char] = following
+        return following
+
+    def _state(self, nodes: Iterable[_Node]) -> _State:
+        """Give the state of these nodes and all that are reached from them without a character."""
+        found: set[_Node] = set()
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += node.jumps
+        key = frozenset(found)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _State(key)
+        return state
+
+    def _forget(self) -> None:
+        """Start the automaton anew. A walk under way goes on from the state it holds."""
+        for state in self._states.values():
+            state.steps.clear()
+        self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}
+        self._remembered = 0
+        self._forgotten += 1
+
+    def _add(self, name: str, glob: Glob) -> None:
+        for components in glob.alternatives:
+            if not components:
+                self._root_names |= {name}
+                continue
+            node = self._first
+            for component in components:
+                node = node.literals.setdefault("/", _Node())
+                node = _follow(node, component)
+            node.names |= {name}
+
+
+def _follow(node: _Node, tokens: Component) -> _Node:
+    for token in tokens:
+        node = _after(node, token)
+    return node
+
+
+def _after(node: _Node, token: Token) -> _Node:
+    """Give the node behind a token, made if there is none."""
+    match token:
+        case Literal(char):
+            return node.literals.setdefault(char, _Node())
+        case AnyString():
+            if node.string is None:
+                node.string = _Node(loops=True)
+                node.jumps.append(node.string)
+            return node.string
+        case EitherOf(alternatives):
+            behind = node.either.get(token)
+            if behind is None:
+                behind = node.either[token] = _Node()
+                for alternative in alternatives:
+                    _follow(node, alternative).jumps.append(behind)
+            return behind
+        case AnyChar() | OneOf():
+            return node.tests.setdefault(token, _Node())
