@@ -1,4 +1,4 @@
-"""Call one NameNode over Hadoop RPC: connect when needed, share one connection, reconnect when it is lost. (hadoop/rpc/connection.py)"""
+"""Call one NameNode over Hadoop RPC: one shared connection, made again when it is lost. (hadoop/rpc/connection.py)"""
 
 import asyncio
 import os

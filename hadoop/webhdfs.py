@@ -1,0 +1,223 @@
+"""A small WebHDFS client: for the test bed, the demo and the tests. (hadoop/webhdfs.py)
+
+Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an ordinary client sends: the user in
+`user.name`, data in a second step to the DataNode that the first step's redirect names.
+"""
+
+from collections.abc import AsyncIterable
+from types import TracebackType
+from typing import Final, Self, TypeVar
+from urllib.parse import quote, urlencode
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
+from hadoop.filestatus import FileStatus, parse_file_status
+from hadoop.remote_exception import Verdict, parse_remote_exception
+
+PREFIX: Final = "/webhdfs/v1"
+
+Data = bytes | AsyncIterable[bytes]
+"""What is written: while an async iterable goes on, the file stays open."""
+
+
+_KindT = TypeVar("_KindT", bound=msgspec.Struct)
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    statuses: tuple[FileStatus, ...] = msgspec.field(name="FileStatus")
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    listed: _Listed = msgspec.field(name="FileStatuses")
+
+
+class _Acl(msgspec.Struct, frozen=True):
+    entries: tuple[str, ...]
+
+
+class _AclStatus(msgspec.Struct, frozen=True):
+    status: _Acl = msgspec.field(name="AclStatus")
+
+
+class _Truth(msgspec.Struct, frozen=True):
+    boolean: bool
+
+
+class WebHdfs:
+    """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
+
+    Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
+    something else that is not the result, and `aiohttp.ClientError` or `TimeoutError` when there is no answer.
+    """
+
+    def __init__(self, base_url: str, user: str, *, doas: str | None = None, timeout_s: float = 30.0) -> None:
+        self._base = base_url.rstrip("/") + PREFIX
+        self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._reads: aiohttp.ClientSession  # keeps connections; set by __aenter__
+        self._writes: (
+            aiohttp.ClientSession
+        )  # a connection each, as aiohttp repeats a PUT on a kept one that died
+
+    async def __aenter__(self) -> Self:
+        self._reads = self._session(force_close=False)
+        self._writes = self._session(force_close=True)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._reads.close()
+        await self._writes.close()
+
+    def url(self, op: str, path: str, **parameters: str) -> str:
+        """Return the URL of a call, as this user."""
+        query = urlencode({"op": op} | self._who | parameters, safe="/:,")
+        return f"{self._base}{quote(path)}?{query}"
+
+    # -- reads
+
+    async def status(self, path: str) -> FileStatus:
+        """Return the status of a path (GETFILESTATUS)."""
+        return parse_file_status(await self._call("GET", "GETFILESTATUS", path))
+
+    async def exists(self, path: str) -> bool:
+        """Tell whether a path exists, by its status."""
+        try:
+            await self.status(path)
+        except RemoteExceptionError as exc:
+            if exc.verdict is Verdict.FILE_NOT_FOUND:
+                return False
+            raise
+        return True
+
+    async def list(self, path: str) -> tuple[FileStatus, ...]:
+        """Return the statuses of a directory's children; of a file, its own with an empty path suffix."""
+        return _decode(await self._call("GET", "LISTSTATUS", path), _Listing).listed.statuses
+
+    async def read(self, path: str) -> bytes:
+        """Return the content of a file (OPEN, in two steps)."""
+        location = await self._redirect("GET", "OPEN", path)
+        async with self._reads.get(URL(location, encoded=True), allow_redirects=False) as reply:
+            return await _result(reply)
+
+    async def acl(self, path: str) -> tuple[str, ...]:
+        """Return the entries of a path's ACL, such as "user:alice:r-x"."""
+        return _decode(await self._call("GET", "GETACLSTATUS", path), _AclStatus).status.entries
+
+    # -- writes
+
+    async def mkdirs(self, path: str, permission: str = "755") -> bool:
+        """Make a directory and those above it."""
+        return _truth(await self._call("PUT", "MKDIRS", path, permission=permission))
+
+    async def create(
+        self, path: str, data: Data = b"", *, overwrite: bool = False, permission: str = "644"
+    ) -> None:
+        """Write a file (CREATE, in two steps) and close it."""
+        location = await self._redirect(
+            "PUT", "CREATE", path, overwrite=str(overwrite).lower(), permission=permission
+        )
+        async with self._writes.put(URL(location, encoded=True), data=data, allow_redirects=False) as reply:
+            await _result(reply)
+
+    async def append(self, path: str, data: Data) -> None:
+        """Write to the end of a file (APPEND, in two steps) and close it."""
+        location = await self._redirect("POST", "APPEND", path)
+        async with self._writes.post(URL(location, encoded=True), data=data, allow_redirects=False) as reply:
+            await _result(reply)
+
+    async def truncate(self, path: str, length: int) -> bool:
+        """Cut a file to this length; False while the last block is still being cut."""
+        return _truth(await self._call("POST", "TRUNCATE", path, newlength=str(length)))
+
+    async def concat(self, path: str, sources: tuple[str, ...]) -> None:
+        """Move the content of these files to the end of this one."""
+        await self._call("POST", "CONCAT", path, sources=",".join(sources))
+
+    async def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """Delete a path; False if there is none."""
+        return _truth(await self._call("DELETE", "DELETE", path, recursive=str(recursive).lower()))
+
+    async def rename(self, source: str, destination: str) -> bool:
+        """Move a path to another place, or into a directory that exists; False if that cannot be."""
+        return _truth(await self._call("PUT", "RENAME", source, destination=destination))
+
+    async def set_permission(self, path: str, permission: str) -> None:
+        """Set the mode: octal, as in "700"."""
+        await self._call("PUT", "SETPERMISSION", path, permission=permission)
+
+    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """Set the owner, the group, or both."""
+        given = {"owner": owner, "group": group}
+        await self._call(
+            "PUT", "SETOWNER", path, **{name: value for name, value in given.items() if value is not None}
+        )
+
+    async def set_times(self, path: str, *, modification_ms: int = -1, access_ms: int = -1) -> None:
+        """Set the times, in ms since 1970; -1 leaves one as it is."""
+        await self._call(
+            "PUT", "SETTIMES", path, modificationtime=str(modification_ms), accesstime=str(access_ms)
+        )
+
+    async def set_replication(self, path: str, replication: int) -> bool:
+        """Set the number of replicas of a file; False for a directory."""
+        return _truth(await self._call("PUT", "SETREPLICATION", path, replication=str(replication)))
+
+    async def modify_acl(self, path: str, entries: str) -> None:
+        """Add entries to the ACL, or change them: "user:alice:r-x,default:user:bob:---"."""
+        await self._call("PUT", "MODIFYACLENTRIES", path, aclspec=entries)
+
+    async def remove_acl(self, path: str) -> None:
+        """Leave nothing of the ACL but the mode."""
+        await self._call("PUT", "REMOVEACL", path)
+
+    # -- inner parts
+
+    def _session(self, *, force_close: bool) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, force_close=force_close),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=self._timeout,
+        )
+
+    async def _call(self, method: str, op: str, path: str, **parameters: str) -> bytes:
+        session = self._reads if method == "GET" else self._writes
+        url = URL(self.url(op, path, **parameters), encoded=True)
+        async with session.request(method, url, allow_redirects=False) as reply:
+            return await _result(reply)
+
+    async def _redirect(self, method: str, op: str, path: str, **parameters: str) -> str:
+        session = self._reads if method == "GET" else self._writes
+        url = URL(self.url(op, path, **parameters), encoded=True)
+        async with session.request(method, url, allow_redirects=False) as reply:
+            location = reply.headers.get("Location")
+            if reply.status != 307 or location is None:  # noqa: PLR2004 - Temporary Redirect
+                await _result(reply)
+                raise WebHdfsError(f"{method} {url}: {reply.status} instead of a redirect")
+            return location
+
+
+async def _result(reply: aiohttp.ClientResponse) -> bytes:
+    body = await reply.read()
+    if reply.ok:
+        return body
+    call = f"{reply.method} {reply.url}"
+    remote = parse_remote_exception(body)
+    if remote is None:
+        raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
+    raise RemoteExceptionError(reply.status, remote, call=call)
+
+
+def _truth(body: bytes) -> bool:
+    return _decode(body, _Truth).boolean
+
+
+def _decode(body: bytes, kind: type[_KindT]) -> _KindT:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError as exc:
+        raise MalformedReplyError(f"not what was asked for: {body[:200]!r}") from exc
