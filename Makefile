@@ -13,7 +13,7 @@ READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports pytest docs proto clean
+.PHONY: help test demo lint format types imports core pytest docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -28,7 +28,7 @@ $(READY): pyproject.toml
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
-test: lint types imports pytest ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
+test: lint types imports core pytest ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
 
 demo: $(READY) ## Start a real cluster and the proxy and tell the story (DEMO_WITHOUT=invalidation to see it fail)
 	$(BIN)/python -m demo
@@ -46,6 +46,9 @@ types: $(READY) ## Check types, tests included
 
 imports: $(READY) ## Check the order of the rooms
 	$(BIN)/lint-imports
+
+core: $(READY) ## Check that the deciding modules are covered by their own tests, every branch
+	$(BIN)/python -m tests.house.core_coverage
 
 pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
 	$(BIN)/python -m pytest

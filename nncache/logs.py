@@ -21,7 +21,7 @@ class LogSettings:
 class OneLine(logging.Formatter):
     """Format a record as one line: whatever a peer sent, it cannot forge a second one."""
 
-    converter = time.gmtime
+    converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 

@@ -98,6 +98,21 @@ METRICS: tuple[Metric, ...] = (
     _counter(
         "cache.evictions", "cache_evictions", "entries", "Entries and grants given up for want of room."
     ),
+    # ---- hadoop: the pool of NameNodes
+    _gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
+    _gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),
+    _gauge(
+        "pool.has_active",
+        "namenode_active_known",
+        "0 or 1",
+        "Whether exactly one NameNode is known to be active.",
+    ),
+    _gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
+    _counter("pool.probes", "namenode_probes", "probes", "Questions to NameNodes whether they are active."),
+    _counter("pool.failed_probes", "namenode_probes_failed", "probes", "Such questions without an answer."),
+    _counter(
+        "pool.suspicions", "namenode_suspicions", "errors", "Errors that had all NameNodes probed at once."
+    ),
     # ---- invalidation: the stream of changes, and what reading it costs the NameNode
     _gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
     _gauge("stream.term", "stream_term", "term", "Term of the active NameNode that is or was read last."),

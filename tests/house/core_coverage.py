@@ -1,0 +1,116 @@
+"""Run the tests of the deciding modules and see that each one's own test file covers all its branches: `make core`.
+
+A decider is pure, so nothing but a missing case keeps its tests from reaching a branch. What another module's test
+happens to reach does not count: it would go with that test.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import coverage
+import pytest
+
+from tests.house.tree import ROOT, shown, sources
+
+DECIDERS = (
+    "hadoop/addresses.py",
+    "hadoop/calls.py",
+    "hadoop/changes.py",
+    "hadoop/election_view.py",
+    "hadoop/events.py",
+    "hadoop/filestatus.py",
+    "hadoop/globs.py",
+    "hadoop/jmx.py",
+    "hadoop/operations.py",
+    "hadoop/paths.py",
+    "hadoop/remote_exception.py",
+    "hadoop/retry.py",
+    "hadoop/rpc/framing.py",
+    "hadoop/rpc/wire.py",
+    "invalidation/backoff.py",
+    "invalidation/edits_cursor.py",
+    "invalidation/incarnation.py",
+    "invalidation/pacing.py",
+)
+"""Beside all of `cache/`: modules without a socket, a task or a clock."""
+
+SHOWN = 12
+"""Missing lines named per module."""
+
+
+def core() -> tuple[Path, ...]:
+    """Return the modules that must be covered."""
+    cache = (path for path in sources("cache") if path.name != "__init__.py")
+    return (*cache, *(ROOT / name for name in DECIDERS))
+
+
+def own_test(module: Path) -> Path:
+    """Return the test file that mirrors the module."""
+    return ROOT / "tests" / module.relative_to(ROOT).with_name(f"test_{module.name}")
+
+
+class ByFile:
+    """Tells coverage which test file runs."""
+
+    def __init__(self, tracer: coverage.Coverage) -> None:
+        self._tracer = tracer
+
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Name the context after the file."""
+        self._tracer.switch_context(shown(item.path))
+
+
+def uncovered(tracer: coverage.Coverage, module: Path) -> str:
+    """Return what the module's own tests leave out, as text; empty if nothing."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        # The empty context is the import of the module: its definitions.
+        own = [f"^{shown(own_test(module))}$".replace(".", r"\."), "^$"]
+        try:
+            tracer.json_report(morfs=[str(module)], outfile=report.name, contexts=own)
+        except coverage.exceptions.NoDataError:
+            return "all of it"
+        found = json.loads(Path(report.name).read_text(encoding="utf-8"))["files"][shown(module)]
+    missing = set(found["missing_lines"])
+    branches = [f"{a}->{b if b > 0 else 'exit'}" for a, b in found["missing_branches"] if a not in missing]
+    left_out = [*map(str, found["missing_lines"]), *branches]
+    more = [] if len(left_out) <= SHOWN else [f"and {len(left_out) - SHOWN} more"]
+    return ", ".join(left_out[:SHOWN] + more)
+
+
+def main() -> int:
+    """Return the exit status: 0 if every decider is covered."""
+    os.chdir(ROOT)
+    os.environ.pop("PYTEST_ADDOPTS", None)  # meant for the run of all tests
+    modules = core()
+    absent = [shown(own_test(module)) for module in modules if not own_test(module).exists()]
+    tests = [str(own_test(module)) for module in modules if own_test(module).exists()]
+    with tempfile.TemporaryDirectory() as scratch:
+        tracer = coverage.Coverage(
+            data_file=f"{scratch}/data",
+            include=[str(module) for module in modules],
+            config_file="pyproject.toml",
+        )
+        tracer.start()
+        failed = pytest.main(
+            ["-q", "--no-header", "-p", "no:cacheprovider", *tests], plugins=[ByFile(tracer)]
+        )
+        tracer.stop()
+        left_out = {
+            shown(module): uncovered(tracer, module) for module in modules if own_test(module).exists()
+        }
+    for name in absent:
+        print(f"missing: {name}")  # noqa: T201 - this is a program
+    for name, text in left_out.items():
+        if text:
+            print(f"not covered by its own tests: {name}: {text}")  # noqa: T201 - this is a program
+    if not failed and not absent and not any(left_out.values()):
+        print(f"{len(modules)} deciding modules: every branch is covered by their own tests")  # noqa: T201 - as above
+        return 0
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

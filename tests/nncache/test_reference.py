@@ -1,0 +1,40 @@
+"""The generated pages hold a row for each row of their table."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.metrics import METRICS
+from nncache.reference import metrics_page, pages, settings_page, write
+from nncache.settings import KEYS
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_each_setting_has_a_row(name: str) -> None:
+    """Key, flag, default and meaning."""
+    key = KEYS[name]
+    row = next(line for line in settings_page().splitlines() if line.startswith(f"| `{name}` |"))
+    assert f"`{key.flag}`" in row
+    assert row.count(" | ") >= 4
+    assert key.help.replace("|", "\\|") in row
+
+
+def test_each_metric_has_a_row() -> None:
+    """Name, kind, unit and meaning."""
+    page = metrics_page()
+    for metric in METRICS:
+        assert f"| `{metric.name}` | {metric.kind} | {metric.unit} | " in page
+
+
+def test_the_pages_do_not_tell_who_generated_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text on every machine and for every user."""
+    before = settings_page()
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    assert settings_page() == before
+    assert "the operating system's user" in before
+
+
+def test_pages_are_written_below_the_directory(tmp_path: Path) -> None:
+    """`make docs` writes exactly what the test of the house compares."""
+    write(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == pages()
