@@ -25,10 +25,11 @@ from cache.decisions import (
     Serve,
     Wait,
 )
-from cache.entries import Caller, Directory, Entry, Grant, Hit, Kind, Ticket
+from cache.entries import Caller, Directory, Entry, Grant, Hit, Ticket
 from cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
 from cache.forgetting import forget
 from cache.gate import FreshnessGate
+from cache.rights import Rights, may_see
 from cache.settings import CacheSettings
 from cache.stats import CacheStats
 from cache.store import Store
@@ -60,6 +61,7 @@ class MetadataCache:
         )
         self.gate = FreshnessGate(settings.max_staleness_s)
         self.store = Store(max_bytes=settings.max_cache_bytes, max_items=settings.max_cache_entries)
+        self._rights = Rights(settings, self.store)
 
     # -- reads ---------------------------------------------------------------------------------------
 
@@ -95,10 +97,10 @@ class MetadataCache:
         if directory is None:
             return self._fetch(path, caller, now, Reason.MISS)
         entry = self._entry(directory, name(path), now)
-        grant = self._grant(directory, entry, caller, now)
+        grant = self._rights.grant(directory, entry, caller, now)
         is_open = self.gate.is_open(now)
         if is_open and entry is not None and grant is not None:
-            if self._may_see(entry, grant):
+            if may_see(entry, grant, covered_as_of=self.gate.covered_as_of):
                 return Serve(self._hit(entry, grant))
             return Wait(None) if may_wait else self._fetch(path, caller, now, Reason.GRANT_PENDING)
         if may_wait:
@@ -128,28 +130,6 @@ class MetadataCache:
             self.store.forget_entry(entry)
             return None
         return entry
-
-    def _grant(self, directory: Directory, entry: Entry | None, caller: Caller, now: float) -> Grant | None:
-        """Return the caller's right to see the entry or, without one, to traverse the directory."""
-        grant = self._grants_for(directory, entry).get(caller)
-        if grant is not None and now >= grant.expires_at:
-            self.store.forget_grant(grant)
-            return None
-        return grant
-
-    def _grants_for(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
-        if directory is None:
-            return {}
-        if entry is not None and entry.kind is Kind.DIRECTORY and self._settings.grants == "per_path":
-            own = directory.children.get(entry.name)
-            return {} if own is None else own.status_grants
-        return directory.grants
-
-    def _may_see(self, entry: Entry, grant: Grant) -> bool:
-        """Whether one moment explains entry and grant (C3)."""
-        if self.gate.covered_as_of >= max(entry.replied_at, grant.proven_at):
-            return True
-        return grant.caller in entry.witnesses
 
     def _hit(self, entry: Entry, grant: Grant) -> Hit:
         entry.asked = grant.asked = True
@@ -206,40 +186,16 @@ class MetadataCache:
                 return Conclusion.NOT_KEPT
             case Denied():
                 if not is_spoiled:
-                    self._forget_rights(ticket)
+                    self._rights.refuse(ticket)
                 return Conclusion.NOT_KEPT
             case OpenFile(replied_at=replied_at, term=term) | Known(replied_at=replied_at, term=term):
                 if is_spoiled or term != self._term or self._why_no_trace(ticket.path, now) is not None:
                     return Conclusion.SPOILED
                 kind = outcome.kind if isinstance(outcome, Known) else None
-                self._prove(ticket, replied_at, kind)
+                self._rights.prove(ticket, replied_at, kind)
                 return self._keep(ticket, outcome)
             case _:
                 assert_never(outcome)
-
-    def _forget_rights(self, ticket: Ticket) -> None:
-        own = ticket.directory.children.get(ticket.name)
-        for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
-            if (grant := table.get(ticket.caller)) is not None:
-                self.store.forget_grant(grant)
-
-    def _prove(self, ticket: Ticket, replied_at: float, kind: Kind | None) -> None:
-        """Keep the right that a 200 or a true 404 proves: execute on every ancestor.
-
-        Source: Hadoop 3.5.0 `FSPermissionChecker.checkTraverse`.
-        """
-        homes = [(ticket.directory, ticket.directory.grants)]
-        if kind is Kind.DIRECTORY and self._settings.grants == "per_path":
-            own = self.store.tree.ensure(ticket.path)
-            homes.append((own, own.status_grants))
-        for home, table in homes:
-            self.store.keep_grant(
-                home,
-                table,
-                ticket.caller,
-                proven_at=replied_at,
-                expires_at=replied_at + self._settings.grant_ttl_s,
-            )
 
     def _keep(self, ticket: Ticket, outcome: Known | OpenFile) -> Conclusion:
         entry = ticket.directory.entries.get(ticket.name)
@@ -321,7 +277,7 @@ class MetadataCache:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
         directory = self.store.tree.find(_directory_of(path)) if path != ROOT else None
         entry = directory.entries.get(name(path)) if directory is not None else None
-        grants = self._grants_for(directory, entry)
+        grants = self._rights.held(directory, entry)
         is_open = self.gate.is_open(now)
         reason = self._why_no_trace(path, now)
         if reason is None and not is_open:

@@ -227,7 +227,8 @@ class Store:
         while stack:
             directory = stack.pop()
             stack.extend(directory.children.values())
-            assert directory.positives == sum(not entry.is_missing for entry in directory.entries.values())
+            positives = sum(not entry.is_missing for entry in directory.entries.values())
+            assert directory.positives == positives or not self.tree.is_attached(directory)
             for entry in directory.entries.values():
                 assert entry in self._ring
                 assert entry.alive

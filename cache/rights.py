@@ -1,0 +1,75 @@
+"""Who may see what, as the NameNode itself has proven it. (cache/rights.py)
+
+GETFILESTATUS needs execute on every ancestor and nothing on the path itself (Hadoop 3.5.0
+`FSPermissionChecker.checkTraverse`), so one status serves all callers, and the right to see it belongs
+to a caller and a directory.
+"""
+
+from __future__ import annotations
+
+from cache.entries import Caller, Directory, Entry, Grant, Kind, Ticket
+from cache.settings import CacheSettings
+from cache.store import Store
+
+
+class Rights:
+    """Grants: proven, believed for a while, forgotten (guarantee ProvenGrant).
+
+    Invariant P1: a grant stands in the directory that it lets its caller traverse or, with
+    `grants = per_path`, in the directory whose own status it lets him see; so it is cut off with it.
+    """
+
+    def __init__(self, settings: CacheSettings, store: Store) -> None:
+        self._ttl_s = settings.grant_ttl_s
+        self._is_per_path = settings.grants == "per_path"
+        self._store = store
+
+    def held(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
+        """Return the rights to see the entry or, without one, to traverse the directory."""
+        if directory is None:
+            return {}
+        if entry is not None and entry.kind is Kind.DIRECTORY and self._is_per_path:
+            own = directory.children.get(entry.name)
+            return {} if own is None else own.status_grants
+        return directory.grants
+
+    def grant(self, directory: Directory, entry: Entry | None, caller: Caller, now: float) -> Grant | None:
+        """Return the caller's right to see the entry or, without one, to traverse the directory."""
+        grant = self.held(directory, entry).get(caller)
+        if grant is not None and now >= grant.expires_at:
+            self._store.forget_grant(grant)
+            return None
+        return grant
+
+    def prove(self, ticket: Ticket, replied_at: float, kind: Kind | None) -> None:
+        """Keep what a 200 or a true 404 proves: the asker may traverse every ancestor.
+
+        `kind` is None where the reply itself is not kept.
+        """
+        homes = [(ticket.directory, ticket.directory.grants)]
+        if kind is Kind.DIRECTORY and self._is_per_path:
+            own = self._store.tree.ensure(ticket.path)
+            homes.append((own, own.status_grants))
+        for home, table in homes:
+            self._store.keep_grant(
+                home, table, ticket.caller, proven_at=replied_at, expires_at=replied_at + self._ttl_s
+            )
+
+    def refuse(self, ticket: Ticket) -> None:
+        """Forget the asker's rights: the NameNode has refused him, whatever event is still to come."""
+        own = ticket.directory.children.get(ticket.name)
+        for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
+            if (grant := table.get(ticket.caller)) is not None:
+                self._store.forget_grant(grant)
+
+
+def may_see(entry: Entry, grant: Grant, *, covered_as_of: float) -> bool:
+    """Whether one moment explains both the entry and the right to see it.
+
+    Either the NameNode gave this very reply to this caller, or all changes up to a moment later than
+    the reply and the proof have been applied and left both standing. Without this an old right would
+    meet newer content: chmod 700, then a secret is made, and the event of the chmod is on its way.
+    """
+    if covered_as_of >= max(entry.replied_at, grant.proven_at):
+        return True
+    return grant.caller in entry.witnesses

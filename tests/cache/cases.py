@@ -1,0 +1,79 @@
+"""Short ways to say what the cache is asked and told in tests."""
+
+from typing import Any
+
+from cache import (
+    CacheSettings,
+    Caller,
+    Conclusion,
+    Decision,
+    Failed,
+    Fetch,
+    Kind,
+    Known,
+    MetadataCache,
+    OpenFile,
+    Reply,
+    Serve,
+    Ticket,
+)
+
+ALICE, BOB, CAROL = Caller("user=alice"), Caller("user=bob"), Caller("user=carol")
+TERM = 7
+
+
+def make_cache(**settings: Any) -> MetadataCache:
+    """A cache that keeps everything of up to six levels, with its stream open and covered as of 0."""
+    globs = ("/*", "/*/*", "/*/*/*", "/*/*/*/*", "/*/*/*/*/*", "/*/*/*/*/*/*")
+    cache = MetadataCache(CacheSettings(**{"glob": globs} | settings))
+    cache.open_stream(TERM)
+    cache.cover(0.0, 100)
+    return cache
+
+
+def missing(replied_at: float, *, term: int = TERM) -> Known:
+    """A true 404."""
+    return Known(reply=Reply(404, (), b"missing"), kind=Kind.MISSING, replied_at=replied_at, term=term)
+
+
+def status(replied_at: float, text: str = "1", kind: Kind = Kind.FILE, *, term: int = TERM) -> Known:
+    """A 200 whose body is `text`."""
+    return Known(reply=Reply(200, (), text.encode()), kind=kind, replied_at=replied_at, term=term)
+
+
+def open_file(replied_at: float, *, term: int = TERM) -> OpenFile:
+    """A 200 that must not be kept."""
+    return OpenFile(replied_at=replied_at, term=term)
+
+
+def ticket_of(decision: Decision) -> Ticket:
+    """The ticket of a `Fetch`; fails for any other decision."""
+    assert isinstance(decision, Fetch), decision
+    return decision.ticket
+
+
+def fetch(
+    cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0, *, refresh: bool = False
+) -> Ticket:
+    """Look up without waiting for others, and take the ticket that comes of it."""
+    return ticket_of(cache.lookup(path, caller, now, refresh=refresh, may_wait=False))
+
+
+def fill(
+    cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0, known: Known | None = None
+) -> Conclusion:
+    """Fetch and conclude at once, with a 404 unless said otherwise."""
+    return cache.conclude(fetch(cache, path, caller, now), known or missing(now), now)
+
+
+def settle(cache: MetadataCache, now: float) -> None:
+    """Say that everything up to now has been applied."""
+    cache.cover(now, 100)
+
+
+def is_hit(cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0) -> bool:
+    """Whether the path is answered from memory; leaves no ticket behind."""
+    decision = cache.lookup(path, caller, now, may_wait=False)
+    if isinstance(decision, Fetch):
+        cache.conclude(decision.ticket, Failed(), now)
+    return isinstance(decision, Serve)

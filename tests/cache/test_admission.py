@@ -1,0 +1,66 @@
+"""Which replies may be kept."""
+
+import json
+
+import pytest
+
+from cache.admission import Admission, admit
+from hadoop.filestatus import render_missing
+
+STATUS = {
+    "accessTime": 1,
+    "blockSize": 0,
+    "childrenNum": 0,
+    "fileId": 16386,
+    "group": "supergroup",
+    "length": 0,
+    "modificationTime": 1,
+    "owner": "root",
+    "pathSuffix": "",
+    "permission": "755",
+    "replication": 0,
+    "storagePolicy": 0,
+    "type": "DIRECTORY",
+}
+
+
+def body(**changes: object) -> bytes:
+    """A directory's status, with changes."""
+    return json.dumps({"FileStatus": STATUS | changes}).encode()
+
+
+def refusal(name: str) -> bytes:
+    """A RemoteException of that name."""
+    return json.dumps(
+        {
+            "RemoteException": {
+                "exception": name,
+                "javaClassName": f"org.apache.hadoop.{name}",
+                "message": "no",
+            }
+        }
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "reply", "expected"),
+    [
+        (200, body(), Admission.DIRECTORY),
+        (200, body(type="FILE"), Admission.ASK_WHETHER_CLOSED),
+        (200, body(type="SYMLINK", symlink="/x"), Admission.DO_NOT_KEEP),
+        (200, body(snapshotEnabled=True), Admission.DO_NOT_KEEP),
+        (200, b'{"FileStatus":{}}', Admission.FAILED),
+        (200, b"", Admission.FAILED),
+        (404, render_missing("/w/none"), Admission.MISSING),
+        (404, render_missing("/w/other"), Admission.FAILED),
+        (404, b"<html>", Admission.FAILED),
+        (403, refusal("AccessControlException"), Admission.DENIED),
+        (403, refusal("StandbyException"), Admission.FAILED),
+        (403, b"no JSON", Admission.FAILED),
+        (503, render_missing("/w/none"), Admission.FAILED),
+        (307, b"", Admission.FAILED),
+    ],
+)
+def test_only_true_answers_are_kept(status: int, reply: bytes, expected: Admission) -> None:
+    """Only a 200 or a `FileNotFoundException` of the active NameNode, in its own words, says something."""
+    assert admit(status, reply, "/w/none") is expected

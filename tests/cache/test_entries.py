@@ -1,0 +1,42 @@
+"""Entries on their own."""
+
+from cache.entries import Directory, Entry, Kind, Reply
+from tests.cache.cases import ALICE, BOB
+
+
+def entry(kind: Kind = Kind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
+    """An entry of a directory of its own, replied at 1.0."""
+    return Entry(
+        Directory(None, ""),
+        "f",
+        Reply(status, (), body),
+        kind=kind,
+        number=1,
+        replied_at=1.0,
+        since_txid=0,
+        cost=1,
+    )
+
+
+def test_a_status_is_the_same_when_its_bytes_are() -> None:
+    """Verbatim: no field is compared, only what the NameNode wrote."""
+    assert entry().says_the_same(Reply(200, ((b"X", b"other headers"),), b"1"))
+    assert not entry().says_the_same(Reply(200, (), b"2"))
+    assert not entry().says_the_same(Reply(404, (), b"1"))
+
+
+def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
+    """The text of a 404 is the asker's own."""
+    assert entry(Kind.MISSING, 404, b"/w/f").says_the_same(Reply(404, (), b"//w//f/"))
+
+
+def test_witnesses_gather_until_all_are_covered() -> None:
+    """A witness is needed until his own right is covered, and not longer."""
+    kept = entry()
+    kept.witness(ALICE, 1.0, covered_as_of=0.0)
+    kept.witness(BOB, 2.0, covered_as_of=1.5)
+    assert kept.witnesses == {BOB}
+    kept.witness(ALICE, 2.5, covered_as_of=1.9)
+    assert kept.witnesses == {ALICE, BOB}
+    assert kept.confirmed_at == 2.5
+    assert kept.replied_at == 1.0

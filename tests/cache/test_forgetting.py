@@ -1,0 +1,143 @@
+"""What each change costs, and what it must cost."""
+
+import pytest
+
+from cache import (
+    Conclusion,
+    Failed,
+    Serve,
+)
+from hadoop.changes import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from tests.cache.cases import (
+    ALICE,
+    BOB,
+    TERM,
+    fetch,
+    fill,
+    is_hit,
+    make_cache,
+    missing,
+    settle,
+    status,
+)
+
+KEPT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/a/c", "/d", "/d/e")
+
+FOOTPRINTS: list[tuple[Change, set[str]]] = [
+    (Appeared("/a/b"), {"/a", "/a/b", "/a/b/f", "/a/b/g"}),
+    (Appeared("/a/b/f"), {"/a/b", "/a/b/f"}),
+    (Appeared("/a/new"), {"/a"}),
+    (Vanished("/a/b"), {"/a", "/a/b", "/a/b/f", "/a/b/g"}),
+    (Moved("/a/b", "/d/e"), {"/a", "/a/b", "/a/b/f", "/a/b/g", "/d", "/d/e"}),
+    (Touched("/a/b"), {"/a/b"}),
+    (Touched("/x/y"), set()),
+    (Touched("/"), set()),
+    (Opened("/a/b/f"), {"/a/b/f"}),
+    (Closed("/a/b/f"), {"/a/b/f"}),
+    (AccessChanged("/a"), {"/a", "/a/b", "/a/b/f", "/a/b/g", "/a/c"}),
+    (AccessChanged("/"), set(KEPT)),
+    (SubtreeUnknown("/d"), {"/d", "/d/e"}),
+    (EverythingUnknown("test"), set(KEPT)),
+]
+
+
+@pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("txid", [None, 101], ids=["through the proxy", "event"])
+def test_a_change_costs_its_footprint_and_nothing_else(
+    change: Change, gone: set[str], txid: int | None
+) -> None:
+    """Hits must be kept, not only right; and what is forgotten is no longer good on the fast path either."""
+    cache = make_cache()
+    hits = {}
+    for path in KEPT:
+        fill(cache, path, ALICE, 1.0)
+        decision = cache.lookup(path, ALICE, 1.0)
+        assert isinstance(decision, Serve)
+        hits[path] = decision.hit
+    settle(cache, 1.0)
+    cache.apply(change, 1.5, txid)
+    assert {path for path in KEPT if not cache.is_good(hits[path], 1.5)} == gone
+    # A path below a directory whose rights were forgotten is asked for again; nothing else is.
+    assert {path for path in KEPT if not is_hit(cache, path, ALICE, 1.5)} == gone
+    cache.check()
+
+
+@pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=lambda value: str(value)[:60])
+def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(change: Change, gone: set[str]) -> None:
+    """NoLateFill: a reply given before a change never becomes an entry or a grant after it is known."""
+    cache = make_cache()
+    tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
+    cache.apply(change, 1.5, 101)
+    spoiled = {
+        path
+        for path, ticket in tickets.items()
+        if cache.conclude(ticket, missing(2.0), 2.0) is Conclusion.SPOILED
+    }
+    assert spoiled == gone
+    settle(cache, 2.0)
+    assert {path for path in KEPT if not is_hit(cache, path, ALICE, 2.0)} == gone
+
+
+def test_no_late_fill_an_ancestors_change_reaches_a_ticket_below_it() -> None:
+    """The directory that the ticket pins was cut off; one made again under its name is another."""
+    cache = make_cache()
+    ticket = fetch(cache, "/a/b/c/f", ALICE, 1.0)
+    cache.apply(AccessChanged("/a"), 1.0, 101)
+    fill(cache, "/a/b/c/g", ALICE, 1.1)
+    assert cache.conclude(ticket, missing(1.2), 1.2) is Conclusion.SPOILED
+
+
+def test_no_late_fill_a_reopened_stream_spoils_all_tickets() -> None:
+    """GapFlush and NoLateFill: nothing asked in an earlier stream is kept in this one."""
+    cache = make_cache()
+    fill(cache, "/a/g", ALICE, 1.0)
+    ticket = fetch(cache, "/a/f", ALICE, 1.0)
+    cache.open_stream(TERM)
+    cache.cover(2.0, 100)
+    assert cache.conclude(ticket, missing(2.0), 2.0) is Conclusion.SPOILED
+    assert not is_hit(cache, "/a/g", ALICE, 2.0)
+
+
+def test_no_late_fill_a_reply_of_another_namenode_is_not_kept() -> None:
+    """What one NameNode showed says nothing under the edits of another."""
+    cache = make_cache()
+    assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1), 0.0) is Conclusion.SPOILED
+
+
+def test_a_reply_never_replaces_one_that_was_asked_later() -> None:
+    """The later question saw at least what the earlier one saw; when they differ, neither is kept."""
+    cache = make_cache()
+    early = fetch(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
+    assert cache.conclude(early, status(1.2, "old"), 1.2) is Conclusion.NOT_KEPT
+    assert not is_hit(cache, "/a/f", BOB, 1.2)
+
+
+def test_a_later_reply_that_differs_takes_the_entrys_place() -> None:
+    """A forwarded reply that differs shows that the entry's time is over."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
+    assert fill(cache, "/a/f", BOB, 1.1, status(1.1, "new")) is Conclusion.STORED
+    decision = cache.lookup("/a/f", BOB, 1.1)
+    assert isinstance(decision, Serve)
+    assert decision.hit.entry.reply.body == b"new"
+
+
+def test_failed_fetches_leave_no_trace() -> None:
+    """An error, a standby's refusal or a time-out is nobody's answer."""
+    cache = make_cache()
+    assert cache.conclude(fetch(cache, "/a/f"), Failed(), 0.0) is Conclusion.NOT_KEPT
+    while cache.reclaim(10):
+        pass
+    assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)

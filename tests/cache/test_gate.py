@@ -1,0 +1,27 @@
+"""The freshness gate."""
+
+from cache.gate import FreshnessGate
+
+
+def test_is_closed_until_something_was_covered() -> None:
+    """Bounded: without a proof nothing is fresh."""
+    assert not FreshnessGate(3.0).is_open(0.0)
+
+
+def test_is_open_up_to_the_bound_and_not_after() -> None:
+    """Bounded: an answer may be as old as `max_staleness_s`, counted from the probe's start, not older."""
+    gate = FreshnessGate(3.0)
+    gate.cover(10.0, 5)
+    assert gate.is_open(13.0)
+    assert not gate.is_open(13.001)
+
+
+def test_never_goes_back_but_by_reset() -> None:
+    """G2: an earlier probe that is answered late takes nothing away."""
+    gate = FreshnessGate(3.0)
+    gate.cover(10.0, 5)
+    gate.cover(8.0, 4)
+    assert (gate.covered_as_of, gate.covered_txid) == (10.0, 5)
+    gate.reset()
+    assert not gate.is_open(10.0)
+    assert gate.covered_txid == -1

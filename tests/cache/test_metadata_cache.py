@@ -1,0 +1,283 @@
+"""The rules by which the cache answers; each test names the guarantee that its rule keeps."""
+
+from cache import (
+    Conclusion,
+    Fetch,
+    Forward,
+    Join,
+    Kind,
+    Reason,
+    Serve,
+    Wait,
+)
+from hadoop.changes import (
+    Appeared,
+    Closed,
+    Opened,
+    Touched,
+)
+from tests.cache.cases import (
+    ALICE,
+    BOB,
+    fetch,
+    fill,
+    is_hit,
+    make_cache,
+    missing,
+    open_file,
+    settle,
+    status,
+    ticket_of,
+)
+
+# -- when a call leaves no trace -----
+
+
+def test_only_paths_of_a_filter_are_kept() -> None:
+    """A path that no glob matches is passed through."""
+    cache = make_cache(glob=("/user/*/_SUCCESS",))
+    assert cache.lookup("/user/joe/x", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+    assert isinstance(cache.lookup("/user/joe/_SUCCESS", ALICE, 0.0), Fetch)
+
+
+def test_the_root_is_never_kept() -> None:
+    """It is snapshottable: its own fields change without an event."""
+    assert make_cache().lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+
+
+def test_nothing_is_kept_while_the_stream_is_closed() -> None:
+    """NoLateFill: a ticket counts only if it was taken while changes were being heard."""
+    cache = make_cache()
+    cache.close_stream("test")
+    assert cache.lookup("/a", ALICE, 0.0) == Forward(Reason.STREAM_CLOSED)
+    cache.cover(5.0, 7)
+    assert not cache.gate.is_open(5.0)
+
+
+# -- hits -----
+
+
+def test_the_asker_is_answered_from_memory_at_once() -> None:
+    """The NameNode gave this caller this very answer."""
+    cache = make_cache()
+    assert fill(cache, "/a/f", ALICE, 1.0) is Conclusion.STORED
+    decision = cache.lookup("/a/f", ALICE, 1.0)
+    assert isinstance(decision, Serve)
+    assert decision.hit.entry.is_missing
+    assert cache.is_good(decision.hit, 1.0)
+
+
+def test_bounded_no_answer_once_the_gate_has_closed() -> None:
+    """Bounded: after `max_staleness_s` without a proof both paths of an answer are shut."""
+    cache = make_cache(max_staleness_s=3.0)
+    fill(cache, "/a/f", ALICE, 1.0)
+    decision = cache.lookup("/a/f", ALICE, 3.0)
+    assert isinstance(decision, Serve)
+    assert not cache.is_good(decision.hit, 3.1)
+    late = cache.lookup("/a/f", ALICE, 3.1)
+    assert isinstance(late, Fetch)
+    assert late.reason is Reason.GATE_CLOSED
+    assert cache.conclude(late.ticket, missing(3.1), 3.1) is Conclusion.CONFIRMED
+    settle(cache, 3.2)
+    assert cache.is_good(decision.hit, 3.2), "the entry is kept over a closed gate"
+
+
+def test_an_entry_ends_with_max_entry_age() -> None:
+    """What HDFS announces by no event is bounded by `max_entry_age_s`."""
+    cache = make_cache(max_entry_age_s=10.0)
+    fill(cache, "/a/f", ALICE, 0.0)
+    settle(cache, 10.0)
+    decision = cache.lookup("/a/f", ALICE, 9.9)
+    assert isinstance(decision, Serve)
+    assert not cache.is_good(decision.hit, 10.0)
+    assert not is_hit(cache, "/a/f", ALICE, 10.0)
+
+
+def test_a_confirmation_by_the_namenode_renews_the_age() -> None:
+    """The NameNode has just said the same again."""
+    cache = make_cache(max_entry_age_s=10.0)
+    fill(cache, "/a/f", ALICE, 0.0)
+    assert cache.conclude(fetch(cache, "/a/f", BOB, 8.0), missing(8.0), 8.0) is Conclusion.CONFIRMED
+    settle(cache, 15.0)
+    assert is_hit(cache, "/a/f", ALICE, 15.0)
+
+
+# -- open files -----
+
+
+def test_open_files_are_not_kept_but_prove_the_right() -> None:
+    """OpenFileUncached: an open file grows without events; an entry that it contradicts goes."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, status(1.0))
+    fill(cache, "/a/g", BOB, 1.0)
+    assert (
+        cache.conclude(fetch(cache, "/a/f", ALICE, 1.5, refresh=True), open_file(1.5), 1.5)
+        is Conclusion.NOT_KEPT
+    )
+    assert not is_hit(cache, "/a/f", ALICE, 1.5)
+    settle(cache, 2.0)
+    assert is_hit(cache, "/a/g", ALICE, 2.0)
+
+
+# -- flights -----
+
+
+def test_one_callers_misses_share_one_question() -> None:
+    """Concurrent misses of one caller cost the NameNode one call."""
+    cache = make_cache()
+    ticket = ticket_of(cache.lookup("/a/f", ALICE, 1.0))
+    assert cache.lookup("/a/f", ALICE, 1.0) == Join(ticket)
+    assert isinstance(cache.lookup("/a/g", ALICE, 1.0), Fetch)
+
+
+def test_a_stranger_joins_nobody() -> None:
+    """ProvenGrant: a flight's answer is for the caller who asked."""
+    cache = make_cache()
+    cache.lookup("/a/f", ALICE, 1.0)
+    assert isinstance(cache.lookup("/a/f", BOB, 1.0), Fetch)
+
+
+def test_a_caller_with_a_right_waits_for_anothers_question() -> None:
+    """A herd of many users on one new file costs one call."""
+    cache = make_cache()
+    fill(cache, "/a/g", BOB, 1.0)
+    ticket = ticket_of(cache.lookup("/a/f", ALICE, 1.0))
+    assert cache.lookup("/a/f", BOB, 1.0) == Wait(ticket)
+    assert isinstance(cache.lookup("/a/f", BOB, 1.0, may_wait=False), Fetch)
+
+
+def test_nobody_joins_a_spoiled_flight() -> None:
+    """OwnWrites: whoever asks after a write was answered must see it."""
+    cache = make_cache()
+    cache.lookup("/a/f", ALICE, 1.0)
+    cache.apply(Appeared("/a/f"), 1.0)
+    assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
+
+
+def test_nobody_joins_an_old_flight() -> None:
+    """Bounded: the answer may be as old as its question."""
+    cache = make_cache(max_staleness_s=3.0)
+    cache.lookup("/a/f", ALICE, 1.0)
+    settle(cache, 4.0)
+    assert isinstance(cache.lookup("/a/f", ALICE, 4.1), Fetch)
+
+
+def test_no_cache_asks_itself_and_is_joined_by_nobody() -> None:
+    """A caller's own wish: the NameNode is asked, and the entry is made anew."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
+    decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)
+    assert isinstance(decision, Fetch)
+    assert decision.reason is Reason.REQUEST
+    cache.apply(Touched("/a/f"), 1.0)
+    again = ticket_of(cache.lookup("/a/f", ALICE, 1.0, refresh=True))
+    assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
+    assert cache.conclude(again, status(1.1, "new"), 1.1) is Conclusion.STORED
+
+
+def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
+    """Waiting for another's question is of use only if its entry may then be served."""
+    cache = make_cache(max_staleness_s=3.0)
+    fill(cache, "/a/g", BOB, 1.0)
+    ticket = ticket_of(cache.lookup("/a/f", ALICE, 5.0))
+    assert cache.lookup("/a/f", ALICE, 5.0) == Join(ticket)
+    assert isinstance(cache.lookup("/a/f", BOB, 5.0), Fetch)
+
+
+# -- two-step writes -----
+
+
+def test_own_writes_nothing_is_served_or_kept_under_a_two_step_write() -> None:
+    """OwnWrites: from the redirect to the CLOSE the path, its parent and all below are forwarded."""
+    cache = make_cache()
+    for path in ("/a", "/a/f", "/a/g"):
+        fill(cache, path, ALICE, 1.0)
+    asked_before = fetch(cache, "/a/f", BOB, 1.0)
+    cache.open_window("/a/f", 100, 1.0)
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/a", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert is_hit(cache, "/a/g", ALICE, 1.0)
+    assert cache.conclude(asked_before, missing(1.1), 1.1) is Conclusion.SPOILED
+    cache.apply(Appeared("/a/f"), 1.2, 101)
+    cache.apply(Opened("/a/f"), 1.2, 101)
+    cache.apply(Closed("/a/f"), 1.3, 105)
+    assert fill(cache, "/a/f", ALICE, 1.4, status(1.4)) is Conclusion.STORED
+
+
+def test_own_writes_the_forgetting_of_a_write_ends_no_window() -> None:
+    """Only events end a window; what a call through the proxy makes stale does not."""
+    cache = make_cache()
+    cache.open_window("/a/f", 100, 1.0)
+    cache.apply(Opened("/a/f"), 1.2)
+    cache.apply(Closed("/a/f"), 1.3)
+    assert cache.lookup("/a/f", ALICE, 1.4) == Forward(Reason.TWO_STEP_WRITE)
+
+
+def test_own_writes_missing_ancestors_belong_to_the_window() -> None:
+    """CREATE makes missing ancestors: what is below them changes as well."""
+    cache = make_cache()
+    fill(cache, "/a/b/x", ALICE, 1.0)
+    cache.open_window("/a/b/c/f", 100, 1.0, "/a/b")
+    assert cache.lookup("/a/b/x", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+
+
+def test_own_writes_a_full_table_forwards_everything() -> None:
+    """Bounded in number: a write that finds no room costs all hits, not exactness."""
+    cache = make_cache(max_two_step_windows=1)
+    fill(cache, "/b/x", ALICE, 1.0)
+    decision = cache.lookup("/b/x", ALICE, 1.0)
+    assert isinstance(decision, Serve)
+    cache.open_window("/a/f", 100, 1.0)
+    cache.open_window("/a/g", 100, 1.0)
+    assert cache.lookup("/b/x", ALICE, 1.0) == Forward(Reason.WINDOW_TABLE_FULL)
+    assert not cache.is_good(decision.hit, 1.0)
+
+
+def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> None:
+    """MKDIRS of a path must forget below ancestors that it may have made, and only below these."""
+    cache = make_cache()
+    assert cache.unproven_ancestors("/a/b/c/d") == ()
+    fill(cache, "/a/b/x", ALICE, 1.0)
+    assert cache.unproven_ancestors("/a/b/c/d") == ("/a/b", "/a")
+    fill(cache, "/a/b/y", ALICE, 1.0, status(1.0))
+    assert cache.unproven_ancestors("/a/b/c/d") == ()
+    fill(cache, "/e", ALICE, 1.0)
+    assert cache.unproven_ancestors("/e/f") == ("/e",)
+    fill(cache, "/g", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    assert cache.unproven_ancestors("/g/h") == ()
+    fetch(cache, "/i", ALICE, 1.0)
+    assert cache.unproven_ancestors("/i/j") == ("/i",)
+
+
+# -- bounds -----
+
+
+def test_entries_are_bounded_in_number() -> None:
+    """What nobody asks for goes first; entries and grants count alike."""
+    cache = make_cache(max_cache_entries=10)
+    for n in range(50):
+        fill(cache, f"/a/{n}", ALICE, 1.0)
+        assert is_hit(cache, "/a/0", ALICE, 1.0), "asked for often"
+    stats = cache.stats(1.0)
+    assert stats.entries + stats.grants <= 10
+    assert stats.evictions >= 40
+    cache.check()
+
+
+def test_entries_are_bounded_in_bytes() -> None:
+    """Large bodies count for what they take."""
+    cache = make_cache(max_cache_bytes=100_000)
+    for n in range(50):
+        fill(cache, f"/a/{n}", ALICE, 1.0, status(1.0, "x" * 10_000))
+        assert cache.stats(1.0).bytes <= 100_000
+    assert cache.stats(1.0).entries > 0
+
+
+def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> None:
+    """FailToNameNode: a useless cache still answers through the NameNode."""
+    cache = make_cache(max_cache_bytes=1)
+    first = fetch(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/g", ALICE, 1.0)
+    assert not is_hit(cache, "/a/g", ALICE, 1.0)
+    assert cache.conclude(first, missing(1.0), 1.0) is Conclusion.STORED
+    assert cache.stats(1.0).bytes == 0

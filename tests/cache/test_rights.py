@@ -1,0 +1,170 @@
+"""ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
+
+from cache import (
+    Conclusion,
+    Denied,
+    Failed,
+    Fetch,
+    Kind,
+    Reason,
+    Serve,
+    Wait,
+)
+from hadoop.changes import (
+    AccessChanged,
+    Touched,
+)
+from tests.cache.cases import (
+    ALICE,
+    BOB,
+    CAROL,
+    fetch,
+    fill,
+    is_hit,
+    make_cache,
+    settle,
+    status,
+)
+
+
+def test_proven_grant_a_stranger_asks_for_himself() -> None:
+    """ProvenGrant: nobody is answered before the NameNode has let him through."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    settle(cache, 2.0)
+    decision = cache.lookup("/a/f", BOB, 2.0)
+    assert isinstance(decision, Fetch)
+    assert decision.reason is Reason.NO_GRANT
+    assert cache.conclude(decision.ticket, Denied(), 2.0) is Conclusion.NOT_KEPT
+    assert not is_hit(cache, "/a/f", BOB, 2.0)
+
+
+def test_proven_grant_one_right_serves_all_names_of_a_directory() -> None:
+    """The right to see a status belongs to (caller, directory), once one moment explains both."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/g", BOB, 1.0)
+    settle(cache, 1.0)
+    assert is_hit(cache, "/a/f", BOB, 1.0)
+    assert is_hit(cache, "/a/g", ALICE, 1.0)
+
+
+def test_proven_grant_an_old_right_never_meets_newer_content() -> None:
+    """ProvenGrant: chmod 700, then a secret is made, and the event of the chmod is still on its way."""
+    cache = make_cache()
+    fill(cache, "/a/f", BOB, 1.0)
+    settle(cache, 1.5)
+    fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
+    assert is_hit(cache, "/a/secret", ALICE, 2.0), "alice was told by the NameNode"
+    assert cache.lookup("/a/secret", BOB, 2.0) == Wait(None)
+    pending = cache.lookup("/a/secret", BOB, 2.0, may_wait=False)
+    assert isinstance(pending, Fetch)
+    assert pending.reason is Reason.GRANT_PENDING
+    cache.conclude(pending.ticket, Failed(), 2.0)
+    cache.apply(AccessChanged("/a"), 2.1, 101)
+    settle(cache, 2.2)
+    assert not is_hit(cache, "/a/secret", BOB, 2.2)
+
+
+def test_proven_grant_a_new_right_never_meets_older_content() -> None:
+    """ProvenGrant: the entry may be of a time at which this caller was still shut out."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, status(1.0))
+    settle(cache, 1.5)
+    fill(cache, "/a/g", BOB, 2.0)
+    assert not is_hit(cache, "/a/f", BOB, 2.0)
+    settle(cache, 2.0)
+    assert is_hit(cache, "/a/f", BOB, 2.0)
+
+
+def test_a_probe_counts_only_when_later_than_both() -> None:
+    """C3: a probe sent before the reply was complete proves nothing about it."""
+    cache = make_cache()
+    fill(cache, "/a/g", BOB, 1.0)
+    fill(cache, "/a/f", ALICE, 2.0)
+    settle(cache, 1.9)
+    assert not is_hit(cache, "/a/f", BOB, 2.0)
+    settle(cache, 2.0)
+    assert is_hit(cache, "/a/f", BOB, 2.0)
+
+
+def test_witnesses_are_let_go_once_covered() -> None:
+    """The set of those told by the NameNode stays as small as what happens between two probes."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/f", BOB, 1.1)
+    settle(cache, 2.0)
+    fill(cache, "/a/f", CAROL, 2.1)
+    decision = cache.lookup("/a/f", CAROL, 2.1)
+    assert isinstance(decision, Serve)
+    assert decision.hit.entry.witnesses == {CAROL}
+    assert is_hit(cache, "/a/f", ALICE, 2.1)
+
+
+def test_a_grant_ends_with_its_time() -> None:
+    """Group membership changes without an event: `grant_ttl_s` bounds how long a right is believed."""
+    cache = make_cache(grant_ttl_s=10.0)
+    fill(cache, "/a/f", ALICE, 0.0)
+    settle(cache, 9.0)
+    decision = cache.lookup("/a/f", ALICE, 9.9)
+    assert isinstance(decision, Serve)
+    assert not cache.is_good(decision.hit, 10.0)
+    settle(cache, 10.0)
+    again = cache.lookup("/a/f", ALICE, 10.0)
+    assert isinstance(again, Fetch)
+    assert again.reason is Reason.NO_GRANT
+
+
+def test_a_grant_proven_again_lives_longer() -> None:
+    """Every answer for any name of the directory proves the right anew."""
+    cache = make_cache(grant_ttl_s=10.0)
+    fill(cache, "/a/f", ALICE, 0.0)
+    fill(cache, "/a/g", ALICE, 8.0)
+    settle(cache, 15.0)
+    assert is_hit(cache, "/a/f", ALICE, 15.0)
+
+
+def test_a_refused_caller_loses_the_right() -> None:
+    """ProvenGrant: a 403 says that the right is gone, whatever event is still to come."""
+    cache = make_cache()
+    fill(cache, "/a/f", BOB, 1.0)
+    settle(cache, 1.0)
+    cache.conclude(fetch(cache, "/a/g", BOB, 1.0), Denied(), 1.0)
+    assert not is_hit(cache, "/a/f", BOB, 1.0)
+
+
+def test_a_refusal_older_than_a_change_says_nothing() -> None:
+    """A refusal under a spoiled ticket may be of the time before a chmod that let the caller in."""
+    cache = make_cache()
+    ticket = fetch(cache, "/a/f", BOB, 1.0)
+    cache.apply(Touched("/a/f"), 1.0, 101)
+    fill(cache, "/a/g", BOB, 1.1)
+    cache.conclude(ticket, Denied(), 1.2)
+    settle(cache, 1.2)
+    assert is_hit(cache, "/a/g", BOB, 1.2)
+
+
+def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
+    """`grants = per_path`: a policy on the directory itself counts (attribute providers such as Ranger)."""
+    cache = make_cache(grants="per_path")
+    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    fill(cache, "/a/f", BOB, 1.0)
+    settle(cache, 2.0)
+    assert is_hit(cache, "/a/d", ALICE, 2.0)
+    assert is_hit(cache, "/a/f", ALICE, 2.0), "files go by the right to traverse"
+    assert not is_hit(cache, "/a/d", BOB, 2.0)
+    fill(cache, "/a/d", BOB, 2.0, status(2.0, kind=Kind.DIRECTORY))
+    settle(cache, 2.5)
+    assert is_hit(cache, "/a/d", BOB, 2.5)
+    cache.conclude(fetch(cache, "/a/d", BOB, 2.5, refresh=True), Denied(), 2.5)
+    assert not is_hit(cache, "/a/d", BOB, 2.5)
+    cache.apply(AccessChanged("/a/d"), 3.0, 101)
+    assert not is_hit(cache, "/a/d", ALICE, 3.0)
+
+
+def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
+    """`grants = per_path`: no node for the directory means that nobody has a right to its status."""
+    cache = make_cache(grants="per_path", grant_ttl_s=5.0)
+    fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
+    settle(cache, 6.5)
+    assert not is_hit(cache, "/a/d", ALICE, 6.5)

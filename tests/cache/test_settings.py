@@ -1,0 +1,36 @@
+"""The cache's settings."""
+
+from typing import Any
+
+import pytest
+
+from cache.settings import CacheSettings
+from hadoop.settings import SettingError
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("max_staleness_s", 0.0),
+        ("max_staleness_s", float("nan")),
+        ("max_entry_age_s", -1.0),
+        ("grant_ttl_s", 0.0),
+        ("two_step_window_s", 0.0),
+        ("max_cache_bytes", 0),
+        ("max_cache_entries", 0),
+        ("max_two_step_windows", -1),
+        ("grants", "per_user"),
+        ("glob", ("/a/[b",)),
+    ],
+)
+def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
+    """A wrong setting says which one, what it was and what is allowed."""
+    with pytest.raises(SettingError) as caught:
+        CacheSettings(**{key: value})
+    assert caught.value.key == key
+    assert key in str(caught.value)
+
+
+def test_the_defaults_are_allowed() -> None:
+    """What stands in the documentation can be started."""
+    assert CacheSettings(glob=("/user/*/workflow/*/_SUCCESS",)).max_staleness_s == 3.0

@@ -1,0 +1,168 @@
+"""The tree of directories."""
+
+import gc
+import weakref
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cache.entries import Directory, Kind
+from cache.store import Store
+from cache.tree import Tree
+from tests.cache.cases import ALICE, missing, status
+
+PATHS = ["/", "/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f"]
+
+
+def test_finds_what_was_ensured() -> None:
+    """A path has one node, and its ancestors have theirs."""
+    tree = Tree()
+    node = tree.ensure("/a/b")
+    assert tree.find("/a/b") is node is tree.ensure("/a/b")
+    assert tree.find("/a") is node.parent
+    assert tree.find("/") is tree.root
+    assert tree.find("/a/b/c/d") is None
+    assert tree.directories == 2
+
+
+def test_detaching_cuts_all_below_in_one_step() -> None:
+    """T1: what lives below a detached directory is no longer attached; its siblings are."""
+    tree = Tree()
+    deep, sibling = tree.ensure("/a/b/c/d"), tree.ensure("/a/x")
+    assert tree.detach("/a/b")
+    assert not tree.is_attached(deep)
+    assert tree.is_attached(sibling)
+    assert not tree.detach("/a/b")
+    assert tree.ensure("/a/b/c/d") is not deep
+    tree.check()
+
+
+def test_detaching_the_root_leaves_a_new_one() -> None:
+    """A flush is the same step as any other."""
+    tree = Tree()
+    old = tree.ensure("/a")
+    assert tree.detach("/")
+    assert not tree.is_attached(old)
+    assert tree.is_attached(tree.ensure("/a"))
+    tree.check()
+    assert list(tree.dismantle()) == []
+    assert tree.directories == 1
+
+
+def test_detaching_costs_the_same_whatever_lies_below() -> None:
+    """One link is cut; nothing below is looked at."""
+    tree = Tree()
+    for n in range(1_000):
+        tree.ensure(f"/a/{n}")
+    top = tree.find("/a")
+    assert top is not None
+    tree.detach("/a")
+    assert len(top.children) == 1_000
+    assert all(child.parent is top for child in top.children.values())
+
+
+def test_pruning_lets_bare_directories_go_and_stops_at_the_first_that_is_not() -> None:
+    """A directory is held for what is known in it, and for those who ask about it."""
+    tree = Tree()
+    tree.ensure("/a/x")
+    node = tree.ensure("/a/b/c")
+    tree.prune(node)
+    assert tree.find("/a/b") is None
+    assert tree.find("/a/x") is not None
+    assert tree.directories == 2
+    tree.prune(tree.root)
+
+
+def test_what_was_dismantled_needs_no_garbage_collection() -> None:
+    """No reference cycles are left behind: memory comes back at once, in slices that the caller chooses."""
+    store = Store(max_bytes=10**9, max_items=10**9)
+    ticket = None
+    for n in range(10):
+        ticket = store.take_ticket(f"/a/{n}/f", ALICE, 0.0, joinable=True)
+        store.return_ticket(ticket)
+        known = missing(0.0)
+        store.keep_entry(ticket, known.reply, kind=known.kind, replied_at=0.0, since_txid=0)
+        store.keep_grant(ticket.directory, ticket.directory.grants, ALICE, proven_at=0.0, expires_at=1.0)
+    watched = [weakref.ref(node) for node in _nodes(store.tree.root)]
+    del ticket
+    gc.collect()
+    gc.disable()
+    try:
+        store.forget_all()
+        store.tree.ensure("/a/still/attached")
+        slices = 0
+        while store.reclaim(3):
+            slices += 1
+        assert slices >= 6
+        assert [ref() for ref in watched if ref() is not None] == []
+    finally:
+        gc.enable()
+    assert (store.entries, store.grants) == (0, 0)
+    store.check()
+
+
+class _Watched(Directory):
+    """A directory that can be watched."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _nodes(root: Directory) -> list[_Watched]:
+    """Put a watched node in the place of each below the root, and return them."""
+    found = []
+    for own_name, child in list(root.children.items()):
+        node = _Watched(root, own_name)
+        node.children, node.entries = child.children, child.entries
+        node.grants, node.positives = child.grants, child.positives
+        for grandchild in node.children.values():
+            grandchild.parent = node
+        for entry in node.entries.values():
+            entry.directory = node
+        for grant in node.grants.values():
+            grant.directory = node
+        root.children[own_name] = node
+        found += [node, *_nodes(node)]
+    return found
+
+
+def test_unproven_ancestors() -> None:
+    """Nearest first, up to the first that something kept proves to exist."""
+    store = Store(max_bytes=10**9, max_items=10**9)
+    assert store.tree.unproven_ancestors("/a/b/c") == ()
+    kept = [("/a/b/c/f", missing(0.0)), ("/a/b", status(0.0, kind=Kind.DIRECTORY)), ("/x/y", status(0.0))]
+    for path, known in kept:
+        ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
+        store.return_ticket(ticket)
+        store.keep_entry(ticket, known.reply, kind=known.kind, replied_at=0.0, since_txid=0)
+    assert store.tree.unproven_ancestors("/a/b/c/d/e") == ("/a/b/c",)
+    assert store.tree.unproven_ancestors("/x/z/f") == ()
+    assert store.tree.unproven_ancestors("/f") == ()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["ensure", "detach", "prune", "dismantle"]), st.sampled_from(PATHS)))
+)
+def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
+    """T1 to T3 after any steps; a node is found exactly where a plain set of paths says there is one."""
+    tree, twin = Tree(), {"/"}
+    for step, path in steps:
+        match step:
+            case "ensure":
+                tree.ensure(path)
+                twin |= {p for p in PATHS if path == p or path.startswith(p.rstrip("/") + "/")}
+            case "detach":
+                assert tree.detach(path) == (path in twin)
+                twin = {p for p in twin if p != path and not p.startswith(path.rstrip("/") + "/")} | {"/"}
+            case "prune":
+                node = tree.find(path)
+                if node is not None:
+                    tree.prune(node)
+                bare = path
+                while bare != "/" and bare in twin and not any(p.startswith(bare + "/") for p in twin):
+                    twin.discard(bare)
+                    bare = bare.rsplit("/", 1)[0] or "/"
+            case "dismantle":
+                assert list(tree.dismantle()) == []
+                assert tree.directories == len(twin) - 1
+        assert {p for p in PATHS if tree.find(p) is not None} == twin
+        tree.check()

@@ -1,0 +1,152 @@
+"""Two-step writes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cache.windows import TwoStepWindows
+
+
+def make(max_windows: int = 10) -> TwoStepWindows:
+    """Windows of ten minutes."""
+    return TwoStepWindows(window_s=600.0, max_windows=max_windows)
+
+
+def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
+    """Open a window after transaction 50, unless told otherwise."""
+    after_txid = more.get("after_txid", 50)
+    topmost = more.get("topmost_missing")
+    assert after_txid is None or isinstance(after_txid, int)
+    assert topmost is None or isinstance(topmost, str)
+    return windows.begin(path, after_txid=after_txid, now=now, topmost_missing=topmost)
+
+
+def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
+    """OwnWrites: all that the redirected write makes stale, and nothing else."""
+    windows = make()
+    begin(windows, "/a/b/f")
+    assert [p for p in ("/a/b/f", "/a/b/f/x", "/a/b", "/a/b/g", "/a", "/") if windows.covers(p, 1.0)] == [
+        "/a/b/f",
+        "/a/b/f/x",
+        "/a/b",
+    ]
+
+
+def test_covers_ancestors_that_may_have_to_be_made() -> None:
+    """A missing ancestor appears with all below it, and changes its own parent's status."""
+    windows = make()
+    begin(windows, "/a/b/c/f", topmost_missing="/a/b")
+    assert [p for p in ("/a", "/a/b", "/a/b/z", "/a/b/c", "/a/x") if windows.covers(p, 1.0)] == [
+        "/a",
+        "/a/b",
+        "/a/b/z",
+        "/a/b/c",
+    ]
+
+
+def test_ends_by_time() -> None:
+    """W1: without a CLOSE the window lasts as long as it was opened for."""
+    windows = make()
+    begin(windows, "/f", 0.0)
+    begin(windows, "/g", 100.0)
+    assert windows.covers("/f", 599.9)
+    assert not windows.covers("/f", 600.0)
+    assert windows.covers("/g", 600.0)
+    windows.check()
+
+
+def test_a_close_ends_it_only_after_its_own_create() -> None:
+    """W1: an old writer's CLOSE, or one of an older CREATE, proves nothing about this write."""
+    windows = make()
+    begin(windows, "/f", after_txid=50)
+    windows.closed("/f")
+    windows.opened("/f", 50)
+    windows.closed("/f")
+    assert windows.covers("/f", 1.0)
+    windows.opened("/f", 51)
+    assert windows.covers("/f", 1.0)
+    windows.closed("/f")
+    assert not windows.covers("/f", 1.0)
+    windows.check()
+
+
+def test_a_close_of_another_path_ends_nothing() -> None:
+    """W1 speaks of the same path."""
+    windows = make()
+    begin(windows, "/f")
+    windows.opened("/g", 51)
+    windows.closed("/g")
+    windows.opened("/f", 51)
+    windows.closed("/g")
+    assert windows.covers("/f", 1.0)
+
+
+def test_two_writes_of_one_path_end_by_time_alone() -> None:
+    """W1: with two windows open nobody can tell whose CLOSE it is."""
+    windows = make()
+    begin(windows, "/f")
+    begin(windows, "/f", 10.0)
+    windows.opened("/f", 51)
+    windows.closed("/f")
+    assert windows.covers("/f", 605.0)
+    assert not windows.covers("/f", 610.0)
+
+
+def test_an_unknown_last_txid_leaves_only_time() -> None:
+    """When the last transaction could not be asked, no event can be known to be newer."""
+    windows = make()
+    begin(windows, "/f", after_txid=None)
+    windows.opened("/f", 10**9)
+    windows.closed("/f")
+    assert windows.covers("/f", 1.0)
+
+
+def test_a_write_that_finds_no_room_covers_everything() -> None:
+    """W2: bounded in number, and never at the price of a stale answer."""
+    windows = make(max_windows=1)
+    assert begin(windows, "/f")
+    assert not begin(windows, "/g", 5.0)
+    assert windows.is_full(604.9)
+    assert not windows.is_full(605.0)
+    assert windows.open == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["begin", "opened", "closed", "tick"]),
+            st.sampled_from(["/a", "/a/b", "/a/b/c", "/d"]),
+            st.integers(0, 300),
+        ),
+        max_size=60,
+    )
+)
+def test_agrees_with_a_naive_twin(steps: list[tuple[str, str, int]]) -> None:
+    """The indexes say what a walk over all windows would say."""
+    windows, now = make(max_windows=5), 0.0
+    twin: list[dict[str, object]] = []
+    for step, path, n in steps:
+        twin = [w for w in twin if now < float(str(w["ends"]))]
+        match step:
+            case "begin":
+                taken = begin(windows, path, now, after_txid=n)
+                assert taken == (len(twin) < 5)
+                if taken:
+                    twin.append({"path": path, "ends": now + 600, "after": n, "armed": False})
+            case "opened":
+                windows.opened(path, n)
+                for w in twin:
+                    w["armed"] = w["armed"] or (w["path"] == path and n > int(str(w["after"])))
+            case "closed":
+                windows.closed(path)
+                same = [w for w in twin if w["path"] == path]
+                if len(same) == 1 and same[0]["armed"]:
+                    twin.remove(same[0])
+            case "tick":
+                now += n
+        live = [str(w["path"]) for w in twin if now < float(str(w["ends"]))]
+        for asked in ("/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/d", "/e"):
+            expected = any(
+                asked == p or asked.startswith(p + "/") or asked == (p.rsplit("/", 1)[0] or "/") for p in live
+            )
+            assert windows.covers(asked, now) == expected, (asked, live)
+        windows.check()

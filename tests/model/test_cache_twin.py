@@ -1,0 +1,249 @@
+"""The cache against a naive twin: random questions, changes, delays and probes.
+
+The twin knows nothing of trees or tickets. It gives each path a version and each directory a version of
+its rights, and moves them as the table of footprints says, by walking over all paths.
+"""
+
+from dataclasses import dataclass
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+
+from cache import (
+    CacheSettings,
+    Caller,
+    Conclusion,
+    Denied,
+    Failed,
+    Fetch,
+    Kind,
+    Known,
+    MetadataCache,
+    OpenFile,
+    Reply,
+    Serve,
+    Ticket,
+)
+from hadoop.changes import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+
+PATHS = ("/a", "/a/b", "/a/b/c", "/a/b/c/f", "/a/d", "/e", "/e/f")
+DIRECTORIES = ("/", *PATHS)
+CALLERS = tuple(Caller(f"user={name}") for name in ("alice", "bob", "carol"))
+
+paths = st.sampled_from(PATHS)
+callers = st.sampled_from(CALLERS)
+changes: st.SearchStrategy[Change] = st.one_of(
+    paths.map(Appeared),
+    paths.map(Vanished),
+    st.builds(Moved, paths, paths),
+    paths.map(Touched),
+    paths.map(Opened),
+    paths.map(Closed),
+    st.sampled_from(DIRECTORIES).map(AccessChanged),
+    paths.map(SubtreeUnknown),
+    st.just(EverythingUnknown("test")),
+)
+
+
+def parent(path: str) -> str:
+    """The directory of a path."""
+    return path.rsplit("/", 1)[0] or "/"
+
+
+def is_at_or_below(path: str, top: str) -> bool:
+    """Whether a path lies in a subtree."""
+    return path == top or path.startswith(top.rstrip("/") + "/")
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Paths whose status, and directories whose rights, a change may have moved."""
+
+    statuses: frozenset[str]
+    rights: frozenset[str]
+
+
+def footprint(change: Change) -> Footprint:
+    """Walk over all paths; source: the facts' table of what each event can have changed."""
+    match change:
+        case Moved(source, destination):
+            parts = [footprint(Vanished(source)), footprint(Appeared(destination))]
+            return Footprint(parts[0].statuses | parts[1].statuses, parts[0].rights | parts[1].rights)
+        case Appeared(path) | Vanished(path):
+            below = footprint(SubtreeUnknown(path))
+            return Footprint(below.statuses | {parent(path)}, below.rights)
+        case AccessChanged(path) | SubtreeUnknown(path):
+            return Footprint(
+                frozenset(p for p in PATHS if is_at_or_below(p, path)),
+                frozenset(d for d in DIRECTORIES if is_at_or_below(d, path)),
+            )
+        case EverythingUnknown():
+            return footprint(SubtreeUnknown("/"))
+        case Touched(path) | Opened(path) | Closed(path):
+            return Footprint(frozenset({path}), frozenset())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question on its way, with what the NameNode saw when it answered."""
+
+    ticket: Ticket
+    status: int
+    rights: int
+
+
+class CacheTwin(RuleBasedStateMachine):
+    """Every answer from memory is one that the twin would give."""
+
+    asked = Bundle("asked")
+
+    @initialize(per_path=st.booleans(), small=st.booleans())
+    def begin(self, *, per_path: bool, small: bool) -> None:
+        """Start with an open stream."""
+        self.now, self.txid, self.term = 100.0, 0, 1
+        self.statuses = dict.fromkeys(PATHS, 0)
+        self.rights = dict.fromkeys(DIRECTORIES, 0)
+        self.windows: dict[str, float] = {}
+        self.proven: dict[tuple[Caller, str], int] = {}
+        self.cache = MetadataCache(
+            CacheSettings(
+                glob=("/*", "/*/*", "/*/*/*", "/*/*/*/*"),
+                grants="per_path" if per_path else "per_directory",
+                max_cache_entries=4 if small else 1_000,
+                max_entry_age_s=60.0,
+                grant_ttl_s=30.0,
+                two_step_window_s=20.0,
+            )
+        )
+        self.cache.open_stream(self.term)
+        self.cache.cover(self.now, self.txid)
+
+    @rule(seconds=st.floats(0.01, 4.0))
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+        self.now += seconds
+
+    @rule()
+    def probe(self) -> None:
+        """All that was acknowledged has been applied."""
+        self.cache.cover(self.now, self.txid)
+
+    @rule(target=asked, path=paths, caller=callers, refresh=st.booleans(), may_wait=st.booleans())
+    def look_up(self, path: str, caller: Caller, *, refresh: bool, may_wait: bool) -> Asked | None:
+        """Ask; an answer from memory must be the present one, and for this caller."""
+        decision = self.cache.lookup(path, caller, self.now, refresh=refresh, may_wait=may_wait)
+        match decision:
+            case Serve(hit):
+                reply = hit.entry.reply
+                told = reply.headers[0][1] if hit.entry.is_missing else reply.body
+                assert int(told) == self.statuses[path], "NoLateFill"
+                assert self.proven.get((caller, parent(path))) == self.rights[parent(path)], "ProvenGrant"
+                assert self.now - self.cache.gate.covered_as_of <= 3.0, "Bounded"
+                assert not self.is_under_write(path), "OwnWrites"
+                assert self.cache.is_good(hit, self.now)
+                return None
+            case Fetch(ticket):
+                assert not self.is_under_write(path), "OwnWrites"
+                return Asked(ticket, self.statuses[path], self.rights[parent(path)])
+            case _:
+                return None
+
+    @rule(
+        question=consumes(asked),
+        kind=st.sampled_from(["missing", "file", "directory", "open", "403", "error"]),
+    )
+    def answer(self, question: Asked | None, kind: str) -> None:
+        """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
+        if question is None:
+            return
+        ticket = question.ticket
+        version = str(question.status).encode()
+        match kind:
+            case "missing":
+                outcome: Known | OpenFile | Denied | Failed = self.known(404, version, Kind.MISSING)
+            case "file" | "directory":
+                outcome = self.known(200, version, Kind(kind))
+            case "open":
+                outcome = OpenFile(replied_at=self.now, term=self.term)
+            case "403":
+                outcome = Denied()
+            case _:
+                outcome = Failed()
+        conclusion = self.cache.conclude(ticket, outcome, self.now)
+        if conclusion.is_shareable:
+            assert question.status == self.statuses[ticket.path], "NoLateFill"
+        if isinstance(outcome, Known | OpenFile) and conclusion is not Conclusion.SPOILED:
+            assert question.rights == self.rights[parent(ticket.path)], "NoLateFill for grants"
+            self.proven[ticket.caller, parent(ticket.path)] = question.rights
+
+    def known(self, status: int, version: bytes, kind: Kind) -> Known:
+        """A reply that carries the version of its path."""
+        reply = Reply(status, ((b"Version", version),), version)
+        return Known(reply=reply, kind=kind, replied_at=self.now, term=self.term)
+
+    @rule(change=changes, is_event=st.booleans())
+    def change(self, change: Change, *, is_event: bool) -> None:
+        """A change is made and applied."""
+        self.txid += 1
+        moved = footprint(change)
+        for path in moved.statuses & set(PATHS):
+            self.statuses[path] += 1
+        for directory in moved.rights:
+            self.rights[directory] += 1
+        self.cache.apply(change, self.now, self.txid if is_event else None)
+
+    @rule(path=paths)
+    def begin_two_step_write(self, path: str) -> None:
+        """A CREATE is redirected; until its window ends nothing of it is served."""
+        self.cache.open_window(path, None, self.now)
+        self.windows[path] = self.now + 20.0
+        moved = footprint(Appeared(path))
+        for touched in moved.statuses & set(PATHS):
+            self.statuses[touched] += 1
+        for directory in moved.rights:
+            self.rights[directory] += 1
+
+    def is_under_write(self, path: str) -> bool:
+        """Whether a window covers the path."""
+        return any(
+            self.now < ends and (is_at_or_below(path, top) or path == parent(top))
+            for top, ends in self.windows.items()
+        )
+
+    @rule()
+    def lose_the_stream(self) -> None:
+        """A gap: the stream is closed and opened again on another active NameNode."""
+        self.cache.close_stream("gap")
+        self.term += 1
+        for path in PATHS:
+            self.statuses[path] += 1
+        for directory in DIRECTORIES:
+            self.rights[directory] += 1
+        self.cache.open_stream(self.term)
+
+    @rule(slice_=st.integers(1, 5))
+    def reclaim(self, slice_: int) -> None:
+        """Take some of what was cut off apart."""
+        self.cache.reclaim(slice_)
+
+    @invariant()
+    def parts_agree(self) -> None:
+        """The invariants of all parts hold after each step."""
+        if hasattr(self, "cache"):
+            self.cache.check()
+
+
+TestCacheTwin = CacheTwin.TestCase
+TestCacheTwin.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
