@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from cache.decisions import Reason
+from proxy.headers import cache_status
+from proxy.messages import Header
 
 
 class Bypass(StrEnum):
@@ -26,27 +28,31 @@ class Bypass(StrEnum):
 
 Why: TypeAlias = Reason | Bypass
 
-HIT = b"nncache; hit"
-COLLAPSED = b"nncache; fwd=miss; collapsed"
+COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
+"""Answered with the reply to the same caller's question, which was on its way already."""
 
-_FORWARDED: dict[Why, bytes] = {
-    Reason.MISS: b"nncache; fwd=miss",
-    Reason.NO_GRANT: b"nncache; fwd=miss; detail=no-grant",
-    Reason.GRANT_PENDING: b"nncache; fwd=miss; detail=grant-pending",
-    Reason.REQUEST: b"nncache; fwd=request",
-    Reason.GATE_CLOSED: b"nncache; fwd=bypass; detail=gate-closed",
-    Reason.STREAM_CLOSED: b"nncache; fwd=bypass; detail=stream-closed",
-    Reason.NO_FILTER: b"nncache; fwd=bypass; detail=no-filter",
-    Reason.TWO_STEP_WRITE: b"nncache; fwd=bypass; detail=two-step-write",
-    Reason.WINDOW_TABLE_FULL: b"nncache; fwd=bypass; detail=window-table-full",
-    Bypass.METHOD: b"nncache; fwd=method",
-    Bypass.OPERATION: b"nncache; fwd=bypass; detail=operation",
-    Bypass.PATH: b"nncache; fwd=bypass; detail=path",
-    Bypass.NOT_PLAIN: b"nncache; fwd=bypass; detail=not-plain",
-    Bypass.CACHE_ERROR: b"nncache; fwd=bypass; detail=cache-error",
+NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
+"""Neither forwarded nor answered: such a target is not served."""
+
+_FORWARDED: dict[Why, tuple[str, str | None]] = {  # fwd, detail
+    Reason.MISS: ("miss", None),
+    Reason.NO_GRANT: ("miss", Reason.NO_GRANT),
+    Reason.GRANT_PENDING: ("miss", Reason.GRANT_PENDING),
+    Reason.REQUEST: ("request", None),
+    Reason.GATE_CLOSED: ("bypass", Reason.GATE_CLOSED),
+    Reason.STREAM_CLOSED: ("bypass", Reason.STREAM_CLOSED),
+    Reason.NO_FILTER: ("bypass", Reason.NO_FILTER),
+    Reason.TWO_STEP_WRITE: ("bypass", Reason.TWO_STEP_WRITE),
+    Reason.WINDOW_TABLE_FULL: ("bypass", Reason.WINDOW_TABLE_FULL),
+    Bypass.METHOD: ("method", None),
+    Bypass.OPERATION: ("bypass", Bypass.OPERATION),
+    Bypass.PATH: ("bypass", Bypass.PATH),
+    Bypass.NOT_PLAIN: ("bypass", Bypass.NOT_PLAIN),
+    Bypass.CACHE_ERROR: ("bypass", Bypass.CACHE_ERROR),
 }
 
 
-def forwarded(why: Why, *, is_stored: bool = False) -> bytes:
-    """Return the `Cache-Status` of a reply that came from the NameNode for this call."""
-    return _FORWARDED[why] + (b"; stored" if is_stored else b"")
+def forwarded(why: Why, *, is_stored: bool = False) -> Header:
+    """Return the `Cache-Status` of a reply that the NameNode gave to this very call."""
+    fwd, detail = _FORWARDED[why]
+    return cache_status(fwd=fwd, stored=is_stored, detail=detail)

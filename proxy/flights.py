@@ -1,0 +1,193 @@
+"""Questions on their way to the NameNode, each shared by all who may share it. (proxy/flights.py)
+
+A flight is a task of its own: it outlives the client for whom it was launched, so that a poller who
+hangs up costs nobody else the answer. It ends in exactly one `MetadataCache.conclude`, whatever
+happens, because that is done by the task's done-callback: a task that is cancelled before its first
+step runs no `finally`, but it does run its callbacks.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from cache.admission import Admission, admit
+from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome
+from cache.entries import Kind, Reply, Ticket
+from cache.metadata_cache import MetadataCache
+from hadoop.calls import PlainRead
+from hadoop.errors import HadoopError
+from proxy.errors import NoActiveNameNodeError, ProxyError
+from proxy.headers import replayed_headers
+from proxy.messages import RequestHead, UpstreamReply
+from proxy.ports import Clock, Fetcher, NameNodeQueries
+
+_log = logging.getLogger(__name__)
+
+Answer: TypeAlias = UpstreamReply | ProxyError
+"""What the NameNode said, or why it said nothing: a value, so that nobody has to be there to take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """How a flight ended.
+
+    Attributes:
+        conclusion: what the cache made of the reply; NOT_KEPT if there was none.
+        shared: the reply as it is kept, if those who joined may have it.
+    """
+
+    conclusion: Conclusion
+    shared: Known | None
+
+
+class Flight:
+    """One question under way.
+
+    Attributes:
+        answered: done when the NameNode has replied or failed; what the client who asked gets.
+        landed: done when the cache has taken the outcome; what those who joined wait for.
+    """
+
+    __slots__ = ("answered", "landed", "ticket")
+
+    def __init__(self, ticket: Ticket) -> None:
+        loop = asyncio.get_running_loop()
+        self.ticket = ticket
+        self.answered: asyncio.Future[Answer] = loop.create_future()
+        self.landed: asyncio.Future[Landing] = loop.create_future()
+
+    async def answer(self) -> Answer:
+        """Wait for the NameNode's reply; whoever is cancelled here takes nobody else along."""
+        return await asyncio.shield(self.answered)
+
+    async def landing(self, timeout_s: float | None = None) -> Landing | None:
+        """Wait for the end of the flight; None if it has not come in time."""
+        await asyncio.wait((self.landed,), timeout=timeout_s)
+        return self.landed.result() if self.landed.done() else None
+
+
+class Flights:
+    """All questions under way, and what is done with the replies.
+
+    Invariants:
+        F1  Every ticket given to `launch` is concluded exactly once.
+        F2  A flight can be found from its launch until its ticket is concluded.
+    """
+
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        cache: MetadataCache,
+        fetcher: Fetcher,
+        queries: NameNodeQueries,
+        clock: Clock,
+        *,
+        query_timeout_s: float,
+    ) -> None:
+        self._tasks = tasks  # entered and left by the front end
+        self._cache = cache
+        self._fetcher = fetcher
+        self._queries = queries
+        self._clock = clock
+        self._query_timeout_s = query_timeout_s
+        self._under_way: dict[Ticket, Flight] = {}
+        self.fetches = 0  # calls sent for reads that may be kept
+        self.closed_queries = 0  # isFileClosed asked
+        self.closed_query_failures = 0  # ... without an answer, hence not kept
+        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+
+    def __len__(self) -> int:
+        """Return the number of flights under way."""
+        return len(self._under_way)
+
+    def find(self, ticket: Ticket) -> Flight | None:
+        """Return the flight of a ticket that is not concluded yet."""
+        return self._under_way.get(ticket)
+
+    def launch(self, ticket: Ticket, plain: PlainRead, head: RequestHead) -> Flight:
+        """Ask the NameNode under a ticket that was taken just before."""
+        flight = Flight(ticket)
+        self._under_way[ticket] = flight
+        self.fetches += 1
+        journey = self._fly(flight, plain, head)
+        try:
+            task = self._tasks.create_task(journey)
+        except RuntimeError:  # the group is being shut down
+            journey.close()
+            self._land(flight, Failed())
+            return flight
+        task.add_done_callback(
+            lambda task: self._land(flight, Failed() if task.cancelled() else task.result())
+        )
+        return flight
+
+    async def _fly(self, flight: Flight, plain: PlainRead, head: RequestHead) -> Outcome:
+        """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
+        try:
+            reply = await self._fetcher.fetch(head)
+            flight.answered.set_result(reply)
+            return await self._judge(reply, plain)
+        except ProxyError as error:
+            flight.answered.set_result(error)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
+            self.errors += 1
+            _log.exception("a read of %s went wrong here", plain.path)
+            if not flight.answered.done():
+                failure = ProxyError("internal error")
+                failure.__cause__ = error
+                flight.answered.set_result(failure)
+        return Failed()
+
+    async def _judge(self, reply: UpstreamReply, plain: PlainRead) -> Outcome:
+        admission = admit(reply.status, reply.body, plain.as_requested)
+        match admission:
+            case Admission.MISSING:
+                return _known(reply, Kind.MISSING)
+            case Admission.DIRECTORY:
+                return _known(reply, Kind.DIRECTORY)
+            case Admission.ASK_WHETHER_CLOSED:
+                if await self._is_closed(reply, plain.path):
+                    return _known(reply, Kind.FILE)
+                return OpenFile(replied_at=reply.replied_at, term=reply.term)
+            case Admission.DO_NOT_KEEP:
+                return OpenFile(replied_at=reply.replied_at, term=reply.term)
+            case Admission.DENIED:
+                return Denied()
+            case Admission.FAILED:
+                return Failed()
+            case _:
+                assert_never(admission)
+
+    async def _is_closed(self, reply: UpstreamReply, path: str) -> bool:
+        """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
+
+        It may be asked after the reply: an opening in between makes a change that spoils the ticket.
+        """
+        self.closed_queries += 1
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                return await self._queries.is_file_closed(reply.namenode, path)
+        except (HadoopError, TimeoutError, OSError) as error:
+            self.closed_query_failures += 1
+            _log.debug("isFileClosed of %s: %s", path, error)
+            return False
+
+    def _land(self, flight: Flight, outcome: Outcome) -> None:
+        """End the flight: the cache takes the outcome, then everybody who waits is told."""
+        conclusion = Conclusion.NOT_KEPT
+        try:
+            conclusion = self._cache.conclude(flight.ticket, outcome, self._clock())
+        except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
+            self.errors += 1
+            _log.exception("the cache could not take a reply")
+        del self._under_way[flight.ticket]
+        if not flight.answered.done():
+            flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
+        shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
+        flight.landed.set_result(Landing(conclusion, shared))
+
+
+def _known(reply: UpstreamReply, kind: Kind) -> Known:
+    kept = Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
+    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term)

@@ -1,0 +1,229 @@
+"""The WebHDFS front end: which way each request goes, and what it is told about that. (proxy/front_end.py)
+
+A plain GETFILESTATUS goes to `proxy.reads`, everything else below `/webhdfs` through `proxy.writes`.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self, assert_never
+
+from aiohttp import web
+
+from cache.decisions import Known
+from cache.entries import Hit
+from cache.metadata_cache import MetadataCache
+from hadoop.calls import Call, PlainRead, read_call, read_plain
+from hadoop.paths import is_cacheable
+from proxy.cached_reply import body_of, cached_reply
+from proxy.errors import ProxyError, UnknownAddressError
+from proxy.flights import Flights
+from proxy.handling import COLLAPSED, NOT_WEBHDFS, Bypass, Why, forwarded
+from proxy.headers import HIT, request_headers
+from proxy.hit_text import DateText
+from proxy.identity import caller_of
+from proxy.messages import Header, RequestHead
+from proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
+from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, Read, ReadAnswer, Reads, Unanswered
+from proxy.replies import error_reply, whole_reply
+from proxy.settings import ProxySettings
+from proxy.targets import is_webhdfs
+from proxy.wishes import Wish, wish_of
+from proxy.writes import Writes
+
+_log = logging.getLogger(__name__)
+
+
+class Upstream(Fetcher, Streamer, Protocol):
+    """`proxy.upstream.Upstream`, as far as it is needed here."""
+
+
+class HitMemory(Protocol):
+    """`proxy.fastpath`: answers the same request head again while the hit is good."""
+
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+        """Take note that this very request was a hit, answered with this body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontEndStats:
+    """Figures since the start; a request answered on the fast path is not among them.
+
+    Attributes:
+        requests: all that came here.
+        hits: answered from memory.
+        collapsed: answered with another's reply.
+        stored: of the replies fetched for a client, those it was told are kept.
+        forwarded: the others that reached the NameNode, by reason.
+        refused: targets that are not WebHDFS.
+        failed: answered with an error of the proxy's own.
+        flights: reads on their way to the NameNode now.
+        fetches: reads sent to the NameNode in such a flight.
+        closed_queries: questions whether a file is closed.
+        settled: calls whose changes were applied before their answer.
+        unknown_outcomes: of these, sent and without a reply that tells.
+        windows_opened: two-step writes whose redirect was passed on.
+        windows_without_txid: of these, ended by time only.
+        query_failures: questions on the proxy's own account that the NameNode left open.
+        cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
+    """
+
+    requests: int
+    hits: int
+    collapsed: int
+    stored: int
+    forwarded: dict[Why, int]
+    refused: int
+    failed: int
+    flights: int
+    fetches: int
+    closed_queries: int
+    settled: int
+    unknown_outcomes: int
+    windows_opened: int
+    windows_without_txid: int
+    query_failures: int
+    cache_errors: int
+
+
+class FrontEnd:
+    """Answers requests. Use it as an async context: leaving it waits for the questions under way."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        upstream: Upstream,
+        queries: NameNodeQueries,
+        signal: CoverageSignal,
+        settings: ProxySettings,
+        clock: Clock,
+    ) -> None:
+        self._clock = clock
+        self._tasks = asyncio.TaskGroup()  # holds the flights
+        timeout_s = settings.namenode_query_timeout_s
+        self._flights = Flights(self._tasks, cache, upstream, queries, clock, query_timeout_s=timeout_s)
+        self._reads = Reads(cache, self._flights, signal, clock, join_wait_s=settings.join_wait_s)
+        self._writes = Writes(cache, upstream, queries, clock, query_timeout_s=timeout_s)
+        self._dates = DateText()
+        self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
+        self._counts: Counter[str] = Counter()
+        self._forwarded: Counter[Why] = Counter()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._tasks.__aexit__(kind, exc, trace)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        self._counts["requests"] += 1
+        target, peer = request.raw_path, request.remote or ""
+        if not is_webhdfs(target):
+            self._counts["refused"] += 1
+            return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
+        head = RequestHead(request.method, target, request_headers(request.raw_headers, peer))
+        plain = read_plain(head.target) if head.method == "GET" else None
+        wish = wish_of(request.raw_headers) if plain is not None else Wish.NO_TRACE
+        if plain is None or wish is Wish.NO_TRACE:
+            call = read_call(head.method, head.target)
+            return await self._pass_on(request, head, call, _why_not_asked(call))
+        read = Read(plain=plain, caller=caller_of(plain, peer), head=head, refresh=wish is Wish.REFRESH)
+        answer = await self._answer(read)
+        match answer:
+            case FromMemory(hit):
+                return self._from_memory(request, plain, hit)
+            case Collapsed(known):
+                return self._collapsed(plain, known)
+            case FromNameNode(reply, why, is_stored):
+                self._forwarded[why] += 1
+                self._counts["stored"] += is_stored
+                return whole_reply(reply, (forwarded(why, is_stored=is_stored),))
+            case Unanswered(error, why):
+                self._forwarded[why] += 1
+                return self._failed(error, forwarded(why))
+            case PassOn(why):
+                return await self._pass_on(request, head, read_call(head.method, head.target), why)
+            case _:
+                assert_never(answer)
+
+    async def _answer(self, read: Read) -> ReadAnswer:
+        try:
+            return await self._reads.answer(read)
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
+            self._counts["errors"] += 1
+            _log.exception("a read of %s went wrong here; it is forwarded", read.plain.path)
+            return PassOn(Bypass.CACHE_ERROR)
+
+    def _from_memory(self, request: web.BaseRequest, plain: PlainRead, hit: Hit) -> web.StreamResponse:
+        self._counts["hits"] += 1
+        entry = hit.entry
+        body = body_of(entry.reply, plain.as_requested)
+        if self.hit_memory is not None and plain.doas is None:
+            self.hit_memory.remember(request, hit, body)
+        return cached_reply(
+            entry.reply, body, HIT, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
+        )
+
+    def _collapsed(self, plain: PlainRead, known: Known) -> web.StreamResponse:
+        self._counts["collapsed"] += 1
+        return cached_reply(
+            known.reply,
+            body_of(known.reply, plain.as_requested),
+            COLLAPSED,
+            replied_at=known.replied_at,
+            now=self._clock(),
+            dates=self._dates,
+        )
+
+    async def _pass_on(
+        self, request: web.BaseRequest, head: RequestHead, call: Call, why: Why
+    ) -> web.StreamResponse:
+        self._forwarded[why] += 1
+        cache_status = forwarded(why)
+        try:
+            return await self._writes.pass_through(request, head, call, cache_status)
+        except ProxyError as error:
+            return self._failed(error, cache_status)
+
+    def _failed(self, error: ProxyError, cache_status: Header) -> web.StreamResponse:
+        self._counts["failed"] += 1
+        return error_reply(error, (cache_status,))
+
+    def stats(self) -> FrontEndStats:
+        """Return the figures so far."""
+        counts, flights, writes = self._counts, self._flights, self._writes
+        return FrontEndStats(
+            requests=counts["requests"],
+            hits=counts["hits"],
+            collapsed=counts["collapsed"],
+            stored=counts["stored"],
+            forwarded=dict(self._forwarded),
+            refused=counts["refused"],
+            failed=counts["failed"],
+            flights=len(flights),
+            fetches=flights.fetches,
+            closed_queries=flights.closed_queries,
+            settled=writes.settled,
+            unknown_outcomes=writes.unknown_outcomes,
+            windows_opened=writes.windows_opened,
+            windows_without_txid=writes.windows_without_txid,
+            query_failures=flights.closed_query_failures + writes.query_failures,
+            cache_errors=counts["errors"] + flights.errors + writes.errors,
+        )
+
+
+def _why_not_asked(call: Call) -> Why:
+    """Say why the cache was not asked about a call at all."""
+    if call.method != "GET":
+        return Bypass.METHOD
+    if call.op is None or call.op.name != "GETFILESTATUS":
+        return Bypass.OPERATION
+    if call.path is None or not is_cacheable(call.path):
+        return Bypass.PATH
+    return Bypass.NOT_PLAIN

@@ -1,0 +1,72 @@
+"""What reads and writes need of the rest of the system. (proxy/ports.py)
+
+Shapes only: the wiring fits the real parts in, tests fit fakes in. Every method that waits has a
+deadline of its own or is given one by its caller.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from aiohttp import web
+
+from hadoop.election_view import NameNode
+from proxy.messages import RequestHead, UpstreamReply
+from proxy.upstream import Decorate, Settle
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds of CLOCK_BOOTTIME."""
+
+
+class Fetcher(Protocol):
+    """Asks a NameNode and holds its small reply."""
+
+    async def fetch(self, head: RequestHead) -> UpstreamReply:
+        """Send the call to the active NameNode.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply.
+        """
+        ...
+
+
+class Streamer(Protocol):
+    """Passes a call and its reply through, both bodies as they come."""
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Pass the call through; `settle` runs to its end before the first byte goes to the client.
+
+        It is not called when nothing was sent.
+
+        Raises:
+            ProxyError: there is no reply to pass on.
+        """
+        ...
+
+
+class NameNodeQueries(Protocol):
+    """Questions that the proxy asks a NameNode on its own account, as the user of the service."""
+
+    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
+        """Say whether the file is closed, as that very NameNode sees it."""
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Say whether the active NameNode knows the path."""
+        ...
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return the last transaction id that this NameNode has written."""
+        ...
+
+
+class CoverageSignal(Protocol):
+    """Tells when all changes are known to have been applied."""
+
+    def request_probe(self) -> None:
+        """Ask for proof soon, since somebody waits for it."""
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait for the next proof; false if none came in time."""
+        ...

@@ -1,0 +1,158 @@
+"""Answer GETFILESTATUS: from memory, by sharing a question, or by asking. (proxy/reads.py)
+
+The cache decides, this carries out.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
+from cache.entries import Caller, Hit, Ticket
+from cache.metadata_cache import MetadataCache
+from hadoop.calls import PlainRead
+from proxy.errors import ProxyError
+from proxy.flights import Flight, Flights
+from proxy.handling import Why
+from proxy.messages import RequestHead, UpstreamReply
+from proxy.ports import Clock, CoverageSignal
+
+
+@dataclass(frozen=True, slots=True)
+class FromMemory:
+    """A hit."""
+
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Collapsed:
+    """The reply to the same caller's question, which was on its way already."""
+
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class FromNameNode:
+    """The NameNode's reply to this very call.
+
+    Attributes:
+        is_stored: whether the cache is known to have kept it.
+    """
+
+    reply: UpstreamReply
+    why: Why
+    is_stored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The NameNode was asked and gave no reply."""
+
+    error: ProxyError
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class PassOn:
+    """Nothing was asked yet: pass the call through, without a trace."""
+
+    why: Why
+
+
+ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One plain GETFILESTATUS.
+
+    Attributes:
+        refresh: the caller wants the NameNode's own answer.
+    """
+
+    plain: PlainRead
+    caller: Caller
+    head: RequestHead
+    refresh: bool = False
+
+
+class Reads:
+    """Carries the cache's decisions out, one read at a time and many at once."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        flights: Flights,
+        signal: CoverageSignal,
+        clock: Clock,
+        *,
+        join_wait_s: float,
+    ) -> None:
+        self._cache = cache
+        self._flights = flights
+        self._signal = signal
+        self._clock = clock
+        self._join_wait_s = join_wait_s
+
+    async def answer(self, read: Read) -> ReadAnswer:
+        """Answer one read.
+
+        An exception is a fault of ours, and the NameNode has not been asked.
+        """
+        deadline = self._clock() + self._join_wait_s
+        may_wait = True
+        while True:
+            decision = self._cache.lookup(
+                read.plain.path, read.caller, self._clock(), refresh=read.refresh, may_wait=may_wait
+            )
+            match decision:
+                case Serve(hit):
+                    return FromMemory(hit)
+                case Forward(reason):
+                    return PassOn(reason)
+                case Fetch(ticket, reason):
+                    return await self._fetched(self._flights.launch(ticket, read.plain, read.head), reason)
+                case Join(ticket):
+                    assert may_wait, "told not to wait, the cache says Join"
+                    if (known := await self._joined(ticket)) is not None:
+                        return Collapsed(known)
+                    may_wait = False
+                case Wait(ticket):
+                    assert may_wait, "told not to wait, the cache says Wait"
+                    may_wait = await self._wait(ticket, deadline - self._clock())
+                case _:
+                    assert_never(decision)
+
+    async def _fetched(self, flight: Flight, why: Why) -> FromNameNode | Unanswered:
+        """Return the reply once the cache has taken it, or soon after it came.
+
+        Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
+        read finds it; what is waited for is a question to the NameNode of about a millisecond.
+        """
+        answer = await flight.answer()
+        if isinstance(answer, ProxyError):
+            return Unanswered(answer, why)
+        landing = await flight.landing(self._join_wait_s)
+        is_stored = landing is not None and landing.conclusion.is_shareable
+        return FromNameNode(answer, why, is_stored=is_stored)
+
+    async def _joined(self, ticket: Ticket) -> Known | None:
+        """Wait for the same caller's question; None if its answer is not for others."""
+        if (flight := self._flights.find(ticket)) is None:
+            return None
+        await flight.answer()  # as long as asking by ourselves would take, at most
+        landing = await flight.landing(self._join_wait_s)
+        return None if landing is None else landing.shared
+
+    async def _wait(self, ticket: Ticket | None, timeout_s: float) -> bool:
+        """Wait for a question to be concluded or, without one, for proof that all changes were applied.
+
+        False if that did not come in time; then there is no use in waiting for more.
+        """
+        if timeout_s <= 0:
+            return False
+        if ticket is None:
+            self._signal.request_probe()
+            return await self._signal.wait_covered(timeout_s)
+        flight = self._flights.find(ticket)
+        return flight is not None and await flight.landing(timeout_s) is not None

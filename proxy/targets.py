@@ -1,0 +1,37 @@
+"""Which request targets are WebHDFS. (proxy/targets.py)
+
+A NameNode serves other things beside it on the same port (/jmx, /conf, /logs, /imagetransfer); a proxy for
+WebHDFS must not become a way to them.
+"""
+
+import re
+from urllib.parse import unquote_to_bytes
+
+_ABSOLUTE_FORM = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+
+
+def is_webhdfs(target: str) -> bool:
+    """Whether a raw target lies below `/webhdfs`, in the eyes of every server that may read it.
+
+    Origin-form or absolute-form. One that resolves `..`, encoded or not, before or after it collapses empty
+    segments or drops path parameters, stays below `/webhdfs` at every step.
+    """
+    absolute = _ABSOLUTE_FORM.match(target)
+    spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
+    if not spelled.startswith("/"):
+        return False
+    segments = unquote_to_bytes(spelled.encode("utf-8", "surrogateescape")).split(b"/")[1:]
+    if segments[0] != b"webhdfs":
+        return False
+    depth = 0
+    for segment in segments:
+        match segment.partition(b";")[0]:
+            case b"" | b".":
+                pass  # some readers count it, some do not: the fewer levels, the earlier `..` leaves
+            case b"..":
+                depth -= 1
+                if depth == 0:
+                    return False
+            case _:
+                depth += 1
+    return True

@@ -1,0 +1,187 @@
+"""Pass calls through, and forget what they make stale before their answer goes out. (proxy/writes.py)
+
+The guarantee OwnWrites, step by step:
+
+1. Which missing ancestors the call may make is asked before it is sent.
+2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
+   the client's leaving, before the first byte goes to the client.
+3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
+   having settled, the outcome is unknown and the same is forgotten.
+4. A redirected CREATE or APPEND happens later, past the proxy: the last transaction id is asked, then a
+   window is opened, then the redirect is passed on.
+"""
+
+import asyncio
+import contextlib
+import logging
+from http import HTTPStatus
+
+from aiohttp import web
+
+from cache.metadata_cache import MetadataCache
+from hadoop.calls import Call
+from hadoop.changes import CallOutcome, Change, EverythingUnknown, changes_of_call, opens_window, written_path
+from hadoop.election_view import NameNode
+from hadoop.paths import ROOT
+from proxy.errors import OverloadedError, UpstreamError
+from proxy.messages import Header, RequestHead, SettledReply
+from proxy.ports import Clock, NameNodeQueries, Streamer
+
+_log = logging.getLogger(__name__)
+
+
+def outcome_of(reply: SettledReply | None) -> CallOutcome:
+    """Say what a reply, or its absence, tells about the call's effect.
+
+    A redirect is a success: of the first step. A 4xx is a definite refusal, by the NameNode or by its
+    servlet container before it looked at the call; only a 408 may have been cut in the middle.
+    """
+    if reply is None or reply.status == HTTPStatus.REQUEST_TIMEOUT:
+        return CallOutcome.UNKNOWN
+    if reply.status < HTTPStatus.BAD_REQUEST:
+        return CallOutcome.DONE
+    if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return CallOutcome.REFUSED
+    return CallOutcome.UNKNOWN
+
+
+class Writes:
+    """Calls that pass through, those that change something and those that do not."""
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        streamer: Streamer,
+        queries: NameNodeQueries,
+        clock: Clock,
+        *,
+        query_timeout_s: float,
+    ) -> None:
+        self._cache = cache
+        self._streamer = streamer
+        self._queries = queries
+        self._clock = clock
+        self._query_timeout_s = query_timeout_s
+        self.settled = 0  # calls whose changes were applied before their answer
+        self.unknown_outcomes = 0  # ... of these, sent and without a reply that tells
+        self.windows_opened = 0  # two-step writes whose redirect was passed on
+        self.windows_without_txid = 0  # ... of these, ended by time only
+        self.query_failures = 0  # questions to the NameNode without an answer
+        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+
+    async def pass_through(
+        self, request: web.BaseRequest, head: RequestHead, call: Call, cache_status: Header
+    ) -> web.StreamResponse:
+        """Pass one call and its reply through.
+
+        Raises:
+            ProxyError: there is no reply to pass on.
+        """
+        effect = _Effect(self, call, await self._topmost_missing(call))
+        try:
+            return await self._streamer.stream(request, head, effect.settle, lambda _: (cache_status,))
+        except UpstreamError as error:
+            effect.is_settled |= not error.outcome_unknown  # nothing was sent
+            raise
+        except OverloadedError:
+            effect.is_settled = True  # nothing was sent
+            raise
+        finally:
+            if not effect.is_settled:
+                self.forget(call, CallOutcome.UNKNOWN, effect.topmost_missing)
+
+    async def _topmost_missing(self, call: Call) -> str | None:
+        """Find the topmost ancestor that the call may have to make; unless proven, it is missing."""
+        path = written_path(call)
+        if call.op is None or not call.op.makes_ancestors or path is None:
+            return None
+        topmost: str | None = None
+        unproven = self._unproven_ancestors(path)
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                for above in unproven:
+                    if await self._queries.exists(above):
+                        return topmost
+                    topmost = above
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+            self.query_failures += 1
+            _log.warning("cannot tell which ancestors of %s exist: %s", path, error)
+            return unproven[-1]
+        return topmost
+
+    def _unproven_ancestors(self, path: str) -> tuple[str, ...]:
+        try:
+            return self._cache.unproven_ancestors(path)
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            self._distrust_cache("could not say which ancestors it needs proof of")
+            return ()
+
+    def forget(self, call: Call, outcome: CallOutcome, topmost_missing: str | None) -> None:
+        """Apply what the call makes stale. Synchronous; never raises."""
+        if outcome is CallOutcome.UNKNOWN and not call.is_read:
+            self.unknown_outcomes += 1
+        try:
+            self._apply(changes_of_call(call, outcome, topmost_missing))
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            self._distrust_cache("could not take the changes of a write")
+
+    def _apply(self, changes: tuple[Change, ...]) -> None:
+        now = self._clock()
+        for change in changes:
+            self._cache.apply(change, now)
+        self.settled += bool(changes)
+
+    def _distrust_cache(self, what: str) -> None:
+        """Start from nothing after a fault of ours; if even that fails, keep nothing from here on."""
+        self.errors += 1
+        _log.exception("the cache %s; it starts from nothing", what)
+        try:
+            self._cache.apply(EverythingUnknown(f"the cache {what}"), self._clock())
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            _log.exception("the cache cannot forget; nothing is kept from here on")
+            with contextlib.suppress(Exception):  # the gate closes by time all the same
+                self._cache.close_stream(f"the cache {what}")
+
+    async def open_window(self, path: str, namenode: NameNode, topmost_missing: str | None) -> None:
+        """Take the path out of the cache until the second step of a write has been seen to end."""
+        txid: int | None = None
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                txid = await self._queries.last_txid(namenode)
+        except Exception as error:  # noqa: BLE001 - FailToNameNode
+            self.query_failures += 1
+            _log.warning("the window of a write to %s ends by time only: %s", path, error)
+        finally:  # also when it is cancelled here
+            self.windows_opened += 1
+            self.windows_without_txid += txid is None
+            try:
+                self._cache.open_window(path, txid, self._clock(), topmost_missing)
+            except Exception:  # noqa: BLE001 - FailToNameNode
+                self._distrust_cache("could not open the window of a two-step write")
+
+
+class _Effect:
+    """What one call in progress does to the cache.
+
+    Attributes:
+        is_settled: whether there is nothing more to forget.
+    """
+
+    __slots__ = ("_call", "_writes", "is_settled", "topmost_missing")
+
+    def __init__(self, writes: Writes, call: Call, topmost_missing: str | None) -> None:
+        self._writes = writes
+        self._call = call
+        self.topmost_missing = topmost_missing
+        self.is_settled = False
+
+    async def settle(self, reply: SettledReply | None) -> None:
+        """Take what is known of the outcome; the reply is held back until this is through."""
+        outcome = outcome_of(reply)
+        self._writes.forget(self._call, outcome, self.topmost_missing)
+        self.is_settled = True
+        if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
+            return
+        path = written_path(self._call)
+        if path is not None and path != ROOT:  # the root is no file; the NameNode redirects before it looks
+            await self._writes.open_window(path, reply.namenode, self.topmost_missing)
