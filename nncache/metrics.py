@@ -98,6 +98,89 @@ METRICS: tuple[Metric, ...] = (
     _counter(
         "cache.evictions", "cache_evictions", "entries", "Entries and grants given up for want of room."
     ),
+    # ---- proxy: requests, but for those that the fast path answered
+    _counter("front_end.requests", "requests", "requests", "Requests, but for those of the fast path."),
+    _counter("front_end.hits", "hits", "requests", "Of these, answered from memory."),
+    _counter(
+        "front_end.collapsed",
+        "collapsed",
+        "requests",
+        "Answered with the reply to the same caller's question.",
+    ),
+    _counter("front_end.stored", "stored", "requests", "Answered by the NameNode, and the reply is kept."),
+    _counter(
+        "front_end.forwarded",
+        "forwarded",
+        "requests",
+        "Requests that the NameNode was asked about.",
+        "reason",
+    ),
+    _counter("front_end.refused", "refused", "requests", "Targets that are not WebHDFS."),
+    _counter("front_end.failed", "failed", "requests", "Answered with an error of the proxy's own."),
+    _gauge("front_end.flights", "flights", "questions", "Reads on their way to the NameNode."),
+    _counter(
+        "front_end.fetches", "fetches", "questions", "Reads sent to the NameNode that may be kept or shared."
+    ),
+    _counter(
+        "front_end.closed_queries", "closed_queries", "questions", "Questions whether a file is closed."
+    ),
+    _counter(
+        "front_end.settled",
+        "writes_settled",
+        "calls",
+        "Calls whose changes were applied before their answer.",
+    ),
+    _counter(
+        "front_end.unknown_outcomes",
+        "writes_unknown",
+        "calls",
+        "Of these, sent and without a reply that tells.",
+    ),
+    _counter(
+        "front_end.windows_opened", "two_step_writes", "writes", "Redirects of CREATE and APPEND passed on."
+    ),
+    _counter(
+        "front_end.windows_without_txid",
+        "two_step_writes_timed",
+        "writes",
+        "Of these, such as only time ends.",
+    ),
+    _counter(
+        "front_end.query_failures", "query_failures", "questions", "The proxy's own questions left open."
+    ),
+    _counter(
+        "front_end.cache_errors",
+        "cache_errors",
+        "errors",
+        "Faults of ours; the call was forwarded all the same.",
+    ),
+    # ---- proxy: calls to the NameNodes
+    _counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
+    _counter("forward.repeated", "upstream_repeated", "attempts", "Attempts after the first of a call."),
+    _counter(
+        "forward.not_sent", "upstream_not_sent", "attempts", "Attempts for which no connection could be made."
+    ),
+    _counter("forward.refused", "upstream_refused", "attempts", "Attempts answered by standby or not yet."),
+    _counter(
+        "forward.cut", "upstream_cut", "attempts", "Attempts whose connection ended before the reply did."
+    ),
+    _counter(
+        "forward.timed_out", "upstream_timed_out", "attempts", "Attempts that a NameNode was silent about."
+    ),
+    _counter(
+        "forward.outcome_unknown",
+        "upstream_outcome_unknown",
+        "calls",
+        "Calls that were sent and got no reply.",
+    ),
+    _counter(
+        "forward.broken_replies", "upstream_broken_replies", "calls", "Replies that broke off on their way."
+    ),
+    _gauge("forward.connections_in_use", "upstream_connections_in_use", "connections", "Lent to a call now."),
+    _gauge("forward.connections_idle", "upstream_connections_idle", "connections", "Kept for the next call."),
+    _counter(
+        "forward.connections_opened", "upstream_connections_opened", "connections", "Opened to NameNodes."
+    ),
     # ---- hadoop: the pool of NameNodes
     _gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
     _gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),

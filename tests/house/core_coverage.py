@@ -13,7 +13,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from tests.house.tree import ROOT, shown, sources
+from tests.house.tree import ROOT, acts, shown, sources
 
 DECIDERS = (
     "hadoop/addresses.py",
@@ -43,7 +43,7 @@ SHOWN = 12
 
 def core() -> tuple[Path, ...]:
     """Return the modules that must be covered."""
-    cache = (path for path in sources("cache") if path.name != "__init__.py")
+    cache = (path for path in sources("cache") if path.name != "__init__.py" and acts(path))
     return (*cache, *(ROOT / name for name in DECIDERS))
 
 

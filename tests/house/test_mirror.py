@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOMS, ROOT, shown, sources
+from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 
 TESTED_ELSEWHERE = {
     "nncache/cli.py": "tests/nncache/test_start.py runs the real command",
 }
 """Modules without a test file of their own, and where they are tested."""
 
-MODULES = tuple(path for path in sources(*ROOMS) if path.name != "__init__.py")
+MODULES = tuple(path for path in sources(*ROOMS) if path.name != "__init__.py" and acts(path))
 TESTS = tuple(path for path in sources(*(f"tests/{room}" for room in ROOMS)) if path.name.startswith("test_"))
 
 

@@ -1,5 +1,6 @@
 """The source tree as the house's checks see it."""
 
+import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,3 +20,17 @@ def sources(*places: str) -> tuple[Path, ...]:
 def shown(path: Path) -> str:
     """Return the path as a reader of a failure wants it."""
     return path.relative_to(ROOT).as_posix()
+
+
+def acts(path: Path) -> bool:
+    """Say whether the module has a function that does anything; else it only names things."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return any(not _is_empty(statement) for function in functions for statement in function.body)
+
+
+def _is_empty(statement: ast.stmt) -> bool:
+    """Whether it is a docstring, `...` or `pass`."""
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )

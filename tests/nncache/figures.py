@@ -4,8 +4,11 @@ from cache.decisions import Conclusion, Reason
 from cache.stats import CacheStats
 from hadoop.pool import PoolStats
 from invalidation.stats import StreamStats
+from proxy.front_end import FrontEndStats
+from proxy.handling import Bypass
+from proxy.upstream import ForwardStats
 
-ROOMS = ("cache", "pool", "stream")
+ROOMS = ("cache", "forward", "front_end", "pool", "stream")
 
 
 def made_up() -> dict[str, object]:
@@ -30,6 +33,37 @@ def made_up() -> dict[str, object]:
             forgotten=0,
             flushes=0,
             evictions=0,
+        ),
+        "forward": ForwardStats(
+            calls=1,
+            repeated=0,
+            not_sent=0,
+            refused=0,
+            cut=0,
+            timed_out=0,
+            outcome_unknown=0,
+            broken_replies=0,
+            connections_in_use=0,
+            connections_idle=1,
+            connections_opened=1,
+        ),
+        "front_end": FrontEndStats(
+            requests=1,
+            hits=0,
+            collapsed=0,
+            stored=1,
+            forwarded={Reason.MISS: 1, Bypass.METHOD: 2},
+            refused=0,
+            failed=0,
+            flights=0,
+            fetches=1,
+            closed_queries=0,
+            settled=0,
+            unknown_outcomes=0,
+            windows_opened=0,
+            windows_without_txid=0,
+            query_failures=0,
+            cache_errors=0,
         ),
         "pool": PoolStats(
             namenodes=2, reachable=1, has_active=1, term=1, probes=1, failed_probes=0, suspicions=0

@@ -1,0 +1,77 @@
+"""The command line as a user types it: one line on standard error for whatever ends a start."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def nncache(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "nncache.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_help_names_the_commands() -> None:
+    """Whoever types the bare name sees what there is."""
+    result = nncache("--help")
+    assert result.returncode == 0
+    for command in ("proxy", "cluster", "explain"):
+        assert f"\n  {command} " in result.stdout
+
+
+def test_the_version_is_the_distributions() -> None:
+    """One place for the version: pyproject.toml."""
+    assert nncache("--version").stdout.startswith("nncache, version 0.")
+
+
+def test_cluster_hands_its_options_to_the_test_bed() -> None:
+    """Its own help, with its own options."""
+    result = nncache("cluster", "--help")
+    assert result.returncode == 0
+    assert "--with-zookeeper" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "code"),
+    [
+        (["proxy", "--max-staleness-s", "-1"], "max_staleness_s: -1.0: must be more than 0 seconds", 2),
+        (["proxy", "--channel", "nowhere:Else"], "channel: nowhere:Else: must be direct", 2),
+        (["proxy", "--glob", "/a", "--glob", "/b[\n"], "glob: /b[\\n: must be a Hadoop glob", 2),
+        (["proxy", "--config", "no-such.toml"], "no-such.toml: No such file or directory", 2),
+        (["explain", "/x", "--admin", "127.0.0.1:1"], "no proxy answers at 127.0.0.1:1", 1),
+    ],
+)
+def test_what_ends_a_start_is_one_line(arguments: list[str], line: str, code: int) -> None:
+    """No traceback, no usage: the line says what to change. Exit code 2 for what was configured."""
+    result = nncache(*arguments)
+    assert result.stderr.startswith(f"nncache: {line}")
+    assert result.stderr.count("\n") == 1
+    assert (result.stdout, result.returncode) == ("", code)
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    """Named with its setting, before anything is started."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = nncache("proxy", "--listen", address, "--admin", "127.0.0.1:0")
+    assert result.stderr.splitlines()[-1] == f"nncache: listen: {address}: Address already in use"
+    assert result.returncode == 1
+
+
+def test_the_proxy_command_does_not_need_the_test_bed(tmp_path: Path) -> None:
+    """A proxy starts where no test bed is installed."""
+    (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import nncache.wiring, nncache.cli\n"
+        "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,50 @@
+"""Background work that fails is begun again, and said so."""
+
+import asyncio
+import logging
+
+import pytest
+
+from nncache.supervision import keep_running
+
+
+@pytest.mark.parametrize(("fault", "told"), [(OSError("broken"), "failed"), (None, "ended by itself")])
+async def test_work_that_ends_is_begun_again(
+    fault: Exception | None, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether it raised or just returned; each time is in the log."""
+    begun = 0
+    enough = asyncio.Event()
+
+    async def work() -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 3:
+            enough.set()
+        await asyncio.sleep(0)
+        if fault is not None:
+            raise fault
+
+    caplog.set_level(logging.ERROR)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        task = group.create_task(keep_running("the watch", work, pause_s=0.0))
+        await enough.wait()
+        task.cancel()
+    assert [record.getMessage() for record in caplog.records][:2] == [
+        f"the watch {told}; it starts again in 0 s"
+    ] * 2
+
+
+async def test_cancelling_ends_it() -> None:
+    """The end of the process is no fault of the work."""
+    started = asyncio.Event()
+
+    async def work() -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        task = group.create_task(keep_running("the watch", work))
+        await started.wait()
+        task.cancel()
+    assert task.cancelled()
