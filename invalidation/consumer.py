@@ -81,7 +81,7 @@ class Consumer:
             began_at = self._clock()
             try:
                 await self._live()
-            except Exception as exc:  # noqa: BLE001  supervised: a consumer that dies would be missed by nobody
+            except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would be missed by nobody
                 pause_s = self._pause_s(exc, self._clock() - began_at)
             await asyncio.sleep(pause_s)
 
@@ -156,7 +156,7 @@ class Consumer:
         self._counts.is_open = False
         try:
             self._cache.close_stream(reason)
-        except Exception:  # noqa: BLE001  a fault of the cache must not end the loop that would flush it again
+        except Exception:  # noqa: BLE001 - a fault of the cache must not end the loop that would flush it again
             _log.exception("the cache could not be flushed")
         self._wake_waiters()
 

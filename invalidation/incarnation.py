@@ -27,6 +27,10 @@ class Incarnation:
         """Take note that the identity was confirmed by a probe sent while this connection was there."""
         self._connection_id = connection_id
 
+    def lost(self) -> None:
+        """Take note that the connection was lost: the next one has to be confirmed."""
+        self._connection_id = None
+
     def is_confirmed(self, connection_id: int) -> bool:
         """Whether calls on this connection reach the incarnation followed."""
         return connection_id == self._connection_id

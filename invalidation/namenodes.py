@@ -5,7 +5,6 @@ from typing import Protocol
 
 from hadoop.election_view import Active, NameNode
 from hadoop.events import EditsPage
-from hadoop.ha_state import HaState
 
 
 class EditsRpc(Protocol):
@@ -19,10 +18,7 @@ class EditsRpc(Protocol):
         """Return the page of edits that begins with this transaction."""
 
     async def get_current_edit_log_txid(self) -> int:
-        """Return the last transaction written; it may not be durable yet."""
-
-    async def get_service_status(self) -> HaState:
-        """Return the HA state."""
+        """Return the last transaction written; it may not be durable yet. -1 while becoming active."""
 
     async def roll_edits(self) -> int:
         """Begin a new segment of the log; return its first transaction."""

@@ -6,13 +6,19 @@ on, a publisher from its checkpoint.
 
 import asyncio
 import logging
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hadoop.election_view import NameNode
-from hadoop.errors import HadoopError, NoActiveNameNodeError, RemoteCallError, RpcAuthenticationError
-from hadoop.ha_state import HaState
+from hadoop.errors import (
+    HadoopError,
+    NoActiveNameNodeError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcUnavailableError,
+)
 from hadoop.remote_exception import Verdict
 from invalidation.backoff import Backoff
 from invalidation.edits_cursor import EditsCursor, Gap
@@ -20,7 +26,7 @@ from invalidation.edits_source import EditsRead
 from invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from invalidation.incarnation import Incarnation
 from invalidation.namenodes import EditsRpc, NameNodes
-from invalidation.pacing import PollPacer, RollPolicy
+from invalidation.pacing import PROBE_SPACING_S, PollPacer, RollPolicy
 from invalidation.settings import InvalidationSettings
 from invalidation.stats import ChannelStats, PollCounters
 
@@ -76,6 +82,8 @@ class PolledEdits:
         self._life: _Life | None = None
         self._cursor = EditsCursor(0)  # of this life
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
+        self._has_peers = len(namenodes.namenodes) > 1
+        self._probed_at = -math.inf  # when `wake` last had the pool probe
         self._woken = asyncio.Event()  # ends a wait for the next poll
         self._counts = PollCounters()
 
@@ -103,7 +111,7 @@ class PolledEdits:
         life = _Life(
             active.namenode,
             self._namenodes.rpc(active.namenode),
-            Incarnation(active.term, has_peers=len(self._namenodes.namenodes) > 1),
+            Incarnation(active.term, has_peers=self._has_peers),
         )
         try:
             await self._confirm(life)
@@ -157,8 +165,12 @@ class PolledEdits:
 
     def wake(self) -> None:
         """Poll soon, within the budget; with several NameNodes also ask who is active."""
-        self._pacer.wake(self._clock())
+        now = self._clock()
+        self._pacer.wake(now)
         self._woken.set()
+        if self._life is not None and self._has_peers and now - self._probed_at >= PROBE_SPACING_S:
+            self._probed_at = now
+            self._namenodes.suspect(self._life.namenode, "coverage is waited for")
 
     def stats(self) -> ChannelStats:
         """Return the figures over all lives."""
@@ -168,15 +180,15 @@ class PolledEdits:
 
     async def _confirm(self, life: _Life) -> None:
         """See to it that a connection is there, and only then ask who is active."""
-        state = await life.rpc.get_service_status()
+        await (
+            life.rpc.get_current_edit_log_txid()
+        )  # a standby refuses it, and so is refused who may not read edits
         connection_id = life.rpc.connection_id
-        if state is not HaState.ACTIVE:
-            raise ChannelUnavailableError(f"{life.namenode.rpc} is {state.name.lower()}, not active")
         since = self._clock()
         self._namenodes.suspect(life.namenode, "new RPC connection: is it still the same?")
         try:
             async with asyncio.timeout(CONFIRM_TIMEOUT_S):
-                while not self._is_confirmed_since(life, since):
+                while not self._is_confirmed_since(life, since):  # noqa: ASYNC110 - the pool has no such event
                     await asyncio.sleep(CONFIRM_STEP_S)
         except TimeoutError as exc:
             raise ChannelUnavailableError(
@@ -201,6 +213,8 @@ class PolledEdits:
         sent_on = life.rpc.connection_id
         txid = await life.rpc.get_current_edit_log_txid()
         self._check_believed(life, sent_on)
+        if txid < 0:  # becoming active: its log is not open yet (NameNodeRpcServer.getCurrentEditLogTxid)
+            raise ChannelUnavailableError(f"{life.namenode.rpc} is only becoming active")
         return txid
 
     async def _poll(self, life: _Life) -> EditsRead:
@@ -277,12 +291,17 @@ class PolledEdits:
         match exc:
             case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
                 raise _unavailable(exc) from exc
-            case RemoteCallError(verdict=verdict) if verdict not in _PASSING:
-                self._unreadable_since = self._unreadable_since or now
+            case RpcUnavailableError() | ChannelUnavailableError():
+                life.incarnation.lost()  # so that the new connection is confirmed before a poll is spent on it
+            case RemoteCallError(verdict=verdict) if verdict in _PASSING:
+                pass
+            case _:
+                if self._unreadable_since is None:
+                    self._unreadable_since = now
                 if now - self._unreadable_since >= UNREADABLE_S:
                     raise MissingEventsError(f"unreadable from {self._cursor.next_txid} on: {exc}") from exc
         delay_s = self._backoff.failed(self._chance())
-        if self._backoff.failures == 2:  # noqa: PLR2004  one lost connection is no news
+        if self._backoff.failures == 2:  # noqa: PLR2004 - one lost connection is no news
             _log.warning("edits can't be read, trying again: %s", exc)
         await asyncio.sleep(delay_s)
         self._check_term(life)

@@ -1,0 +1,230 @@
+"""A NameNode's edits, the pool and a cache, without any of them. (Checked against the real ones in test_namenodes.)"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hadoop.changes import Change
+from hadoop.election_view import Active, Answer, ElectionView, NameNode
+from hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
+from hadoop.events import EditsPage, Event, EventBatch, Unlink
+from hadoop.ha_state import HaState
+from hadoop.remote_exception import RemoteException
+
+ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
+STANDBY = "org.apache.hadoop.ipc.StandbyException"
+IO = "java.io.IOException"
+
+
+def remote_error(java_class_name: str, message: str = "no") -> RemoteCallError:
+    """Return an exception as a NameNode answers it."""
+    remote = RemoteException(java_class_name.rpartition(".")[2], java_class_name, message)
+    return RemoteCallError(remote, address="nn:8020", method="any", user="joe")
+
+
+@dataclass
+class FakeLog:
+    """A shared edit log: a list of transactions from 1 on, each with events or without."""
+
+    transactions: list[tuple[Event, ...]] = field(default_factory=list)
+    first_kept: int = 1  # everything before is purged
+
+    @property
+    def end(self) -> int:
+        """The last transaction."""
+        return len(self.transactions)
+
+
+class FakeNameNode:
+    """One NameNode process after the other at one address, over a log that may be shared."""
+
+    def __init__(self, name: str = "nn", log: FakeLog | None = None, *, active: bool = True) -> None:
+        self.address = NameNode(f"{name}:9870", f"{name}:8020")
+        self.log = FakeLog() if log is None else log
+        self.state = HaState.ACTIVE if active else HaState.STANDBY
+        self.started_ms = 1_000
+        self.transition_ms = 0
+        self.unsynced = 0  # transactions at the end that are written but not durable
+        self.max_events = 1000  # dfs.namenode.inotify.max.events.per.rpc
+        self.is_reachable = True  # over RPC
+        self.answers_jmx = True
+        self.wire = 0  # counts up whenever all RPC connections are cut
+        self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
+        self.roll_refusal: Exception | None = None
+        self.takes_s = 0.0005  # time of a call
+        self.during_call: Callable[[], None] | None = None  # called once, between call and reply
+        self.rolls = 0
+        self.asked: list[int] = []  # every position that was polled
+        self.becoming_active = False
+
+    @property
+    def synced(self) -> int:
+        """The last durable transaction."""
+        return self.log.end - self.unsynced
+
+    def write(self, *events: Event) -> int:
+        """Do what makes these events (none: a transaction without), durably; return its txid."""
+        self.log.transactions.append(events)
+        return self.log.end
+
+    def unlink(self, path: str) -> int:
+        """Delete a path."""
+        return self.write(Unlink(path))
+
+    def cut(self) -> None:
+        """Cut all RPC connections."""
+        self.wire += 1
+
+    def restart(self, *, lost: int = 0) -> None:
+        """Restart the process; `lost` transactions never were durable."""
+        self.cut()
+        self.started_ms += 1_000
+        if lost:
+            del self.log.transactions[-lost:]
+        self.write()
+
+    def page(self, asked: int) -> EditsPage:
+        """Return the reply of getEditsFromTxid."""
+        first, last, batches, events = -1, -1, list[EventBatch](), 0
+        for txid in range(max(asked, self.log.first_kept), self.synced + 1):
+            first, last = (txid if first < 0 else first), txid
+            found = self.log.transactions[txid - 1]
+            if found:
+                batches.append(EventBatch(txid, found))
+                events += len(found)
+            if events >= self.max_events:
+                break
+        return EditsPage(first, last, self.synced, tuple(batches))
+
+
+class FakeRpc:
+    """The client of one FakeNameNode."""
+
+    def __init__(self, namenode: FakeNameNode) -> None:
+        self._namenode = namenode
+        self._wire = -1
+        self.connection_id = 0
+
+    async def get_edits(self, from_txid: int) -> EditsPage:
+        """Return the page from this transaction on."""
+        await self._call(self._namenode.refusal)
+        self._namenode.asked.append(from_txid)
+        return self._namenode.page(from_txid)
+
+    async def get_current_edit_log_txid(self) -> int:
+        """Return the last transaction written."""
+        await self._call(self._namenode.refusal)
+        return -1 if self._namenode.becoming_active else self._namenode.log.end
+
+    async def roll_edits(self) -> int:
+        """Begin a segment: two transactions without events."""
+        await self._call(self._namenode.roll_refusal)
+        self._namenode.rolls += 1
+        self._namenode.write()
+        return self._namenode.write()
+
+    async def _call(self, refusal: Exception | None) -> None:
+        namenode = self._namenode
+        for _ in range(2):  # the real client sends a repeatable call once more over a new connection
+            if not namenode.is_reachable:
+                raise RpcUnavailableError("cannot connect", is_sent=False)
+            if self._wire != namenode.wire:
+                self._wire = namenode.wire
+                self.connection_id += 1
+            await asyncio.sleep(namenode.takes_s)
+            during_call, namenode.during_call = namenode.during_call, None
+            if during_call is not None:
+                during_call()
+            if self._wire == namenode.wire and namenode.is_reachable:
+                break
+        else:
+            raise RpcUnavailableError("cut off", is_sent=True)
+        if namenode.state is not HaState.ACTIVE:
+            raise remote_error(STANDBY)
+        if refusal is not None:
+            raise refusal
+
+
+class FakePool:
+    """The pool, with the real view of who is active; probes take no time and run only when asked for."""
+
+    def __init__(self, clock: Callable[[], float], *fakes: FakeNameNode) -> None:
+        self.fakes = fakes
+        self.namenodes = tuple(fake.address for fake in fakes)
+        self._clock = clock
+        self._view = ElectionView(self.namenodes)
+        self._rpcs = {fake.address: FakeRpc(fake) for fake in fakes}
+        self.suspicions: list[str] = []
+        self.is_blind = False  # suspecting changes nothing
+
+    @property
+    def active(self) -> Active | None:
+        """The active one, as last probed."""
+        return self._view.active
+
+    @property
+    def confirmed_as_of(self) -> float | None:
+        """When it was last probed."""
+        return self._view.confirmed_as_of
+
+    def probe(self) -> None:
+        """Ask all NameNodes who they are."""
+        for fake in self.fakes:
+            if fake.answers_jmx:
+                answer = Answer(
+                    state=fake.state, started_ms=fake.started_ms, transition_ms=fake.transition_ms
+                )
+                self._view.answered(fake.address, self._clock(), answer)
+            else:
+                self._view.failed(fake.address)
+
+    def suspect(self, namenode: NameNode, why: str) -> None:
+        """Probe at once, unless blind."""
+        self.suspicions.append(why)
+        if not self.is_blind:
+            self.probe()
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Probe once; without an active one, wait in vain."""
+        self.probe()
+        if self.active is None:
+            await asyncio.sleep(timeout_s)
+            raise NoActiveNameNodeError("no active NameNode")
+        return self.active
+
+    def rpc(self, namenode: NameNode) -> FakeRpc:
+        """Return the one client of this NameNode."""
+        return self._rpcs[namenode]
+
+
+class RecordingSink:
+    """A cache that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, object]] = []
+        self.faults: list[Exception] = []  # raised by the next calls of `apply`
+        self.close_faults: list[Exception] = []
+
+    def open_stream(self, term: int) -> None:
+        """Write it down."""
+        self.calls.append(("open", term))
+
+    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+        """Write it down."""
+        if self.faults:
+            raise self.faults.pop(0)
+        self.calls.append(("apply", txid))
+
+    def cover(self, as_of: float, txid: int) -> None:
+        """Write it down."""
+        self.calls.append(("cover", txid))
+
+    def close_stream(self, reason: str) -> None:
+        """Write it down."""
+        self.calls.append(("close", reason))
+        if self.close_faults:
+            raise self.close_faults.pop(0)
+
+    def of(self, kind: str) -> list[object]:
+        """Return what the calls of one kind said."""
+        return [said for call, said in self.calls if call == kind]

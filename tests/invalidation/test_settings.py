@@ -1,0 +1,42 @@
+"""InvalidationSettings: each value outside what is allowed is refused by name."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from hadoop.settings import SettingError
+from invalidation.settings import InvalidationSettings
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("channel", ""),
+        ("poll_interval_s", 0.0),
+        ("poll_interval_s", float("nan")),
+        ("poll_budget_share", 0.0),
+        ("poll_budget_share", 1.5),
+        ("poll_budget_burst_s", -1.0),
+        ("roll_after_txids", 0),
+        ("roll_interval_s", -1.0),
+        ("roll_interval_s", float("nan")),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
+    """The error names the key, the value and what is allowed."""
+    with pytest.raises(SettingError, match=f"^{key}: {value}: must be ") as raised:
+        InvalidationSettings(**{key: value})
+    assert raised.value.key == key
+
+
+def test_the_defaults_are_allowed_and_explained() -> None:
+    """Every field has one sentence of help."""
+    InvalidationSettings()
+    for key in fields(InvalidationSettings):
+        assert key.metadata["help"].endswith(".")
+
+
+def test_never_rolling_is_allowed() -> None:
+    """An interval of 0 means never."""
+    assert InvalidationSettings(roll_interval_s=0).roll_interval_s == 0

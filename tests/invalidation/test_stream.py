@@ -1,0 +1,91 @@
+"""The stream's shape, and the choice of a channel by name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hadoop.settings import SettingError
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.namenodes import NameNodes
+from invalidation.settings import InvalidationSettings
+from invalidation.stats import ChannelStats
+from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, load_stream_class
+from tests.invalidation.fakes import FakePool
+
+
+class CountdownStream(InotifyEventInputStream):
+    """A channel of somebody else: three coverages and no more."""
+
+    def __init__(self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]) -> None:
+        self._left = 0
+
+    @property
+    def term(self) -> int:
+        """One life is like another."""
+        return 1
+
+    async def open(self) -> None:
+        """Begin."""
+        self._left = 3
+
+    async def close(self) -> None:
+        """End."""
+        self._left = 0
+
+    async def __anext__(self) -> StreamItem:
+        """Count down."""
+        if self._left == 0:
+            raise StopAsyncIteration
+        self._left -= 1
+        return Covered(0.0, self._left)
+
+
+class NotAStream:
+    """Something else."""
+
+
+def test_the_built_in_channel_has_a_short_name() -> None:
+    """`direct` is the default."""
+    assert load_stream_class(InvalidationSettings().channel) is DirectInotifyEventInputStream
+
+
+def test_any_other_channel_is_named_by_module_and_class() -> None:
+    """Channels are pluggable."""
+    assert load_stream_class("tests.invalidation.test_stream:CountdownStream") is CountdownStream
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zookeeper",
+        "",
+        ":",
+        "tests.invalidation.test_stream",
+        "tests.invalidation.test_stream:",
+        ":CountdownStream",
+        "tests.invalidation.test_stream:Nothing",
+        "tests.invalidation.test_stream:NotAStream",
+        "tests.invalidation.test_stream:CHANNELS",
+        "tests.invalidation.no_such_module:Class",
+        "..relative:Class",
+    ],
+)
+def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
+    """The error names the key, the value and what is allowed."""
+    with pytest.raises(SettingError, match=r"must be direct or package\.module:Class") as raised:
+        load_stream_class(name)
+    assert (raised.value.key, raised.value.value) == ("channel", name)
+
+
+CHANNELS = ("direct",)
+
+
+async def test_a_life_is_a_context_and_an_iterator() -> None:
+    """It may be entered again; what a channel doesn't count or can't hurry is left at that."""
+    stream = CountdownStream(FakePool(lambda: 0.0), InvalidationSettings(), lambda: 0.0)
+    for _ in range(2):
+        async with stream as life:
+            assert life is stream
+            life.request_probe()
+            assert [item async for item in life] == [Covered(0.0, 2), Covered(0.0, 1), Covered(0.0, 0)]
+    assert stream.stats() == ChannelStats()
