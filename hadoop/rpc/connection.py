@@ -8,13 +8,18 @@ from google.protobuf.message import Message
 
 from hadoop.addresses import split_address
 from hadoop.errors import RemoteCallError, RpcUnavailableError
-from hadoop.remote_exception import RemoteException
+from hadoop.remote_exception import RemoteException, Verdict
 from hadoop.rpc.framing import MAX_FRAME_BYTES
 from hadoop.rpc.handshake import Handshake, SimpleHandshake
 from hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
 from hadoop.rpc.wire import Wire
 
 CLIENT_ID_BYTES = 16
+
+SUPERUSER_ADVICE = (
+    "; this needs a superuser of HDFS, that is the user whom the NameNode runs as or a member of "
+    "dfs.permissions.superusergroup: name one with --user"
+)
 
 CONTEXT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 """What the connection context names; calls of other protocols may follow on the same connection."""
@@ -27,6 +32,7 @@ class Method:
     protocol: str  # Java class name
     name: str
     is_repeatable: bool  # asking twice does no harm, so a lost reply may be asked for again
+    needs_superuser: bool = False
 
 
 class RpcConnection:
@@ -54,6 +60,9 @@ class RpcConnection:
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
         self._connecting = asyncio.Lock()  # held by the one who connects
         self._connection_id = 0
+        self._attempts = 0  # to connect, with those that failed
+        self._failed_attempt = 0  # the newest attempt that failed, by its number
+        self._failure: RpcUnavailableError | None = None  # how it failed
         self._last_call_id = -1
         self._is_closed = False
 
@@ -61,6 +70,11 @@ class RpcConnection:
     def connection_id(self) -> int:
         """Counts the connections that were made; 0 before the first."""
         return self._connection_id
+
+    @property
+    def attempts(self) -> int:
+        """Counts the attempts to connect, with those that failed."""
+        return self._attempts
 
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
@@ -77,24 +91,25 @@ class RpcConnection:
         """
         loop = asyncio.get_running_loop()
         wire: Wire | None = None
-        began_at = loop.time()
+        sent_at = loop.time()
+        attempts = 2 if method.is_repeatable else 1
         try:
             async with asyncio.timeout(timeout_s):
-                wire = await self._usable_wire()
-                began_at = loop.time()
-                try:
-                    return await self._call_over(wire, method, request, result)
-                except RpcUnavailableError:
-                    if not method.is_repeatable:
-                        raise
-                wire = await self._usable_wire()
-                return await self._call_over(wire, method, request, result)
+                while True:
+                    wire = await self._usable_wire()
+                    sent_at = loop.time()
+                    attempts -= 1
+                    try:
+                        return await self._call_over(wire, method, request, result)
+                    except RpcUnavailableError:
+                        if attempts == 0:
+                            raise
         except TimeoutError as exc:
             if wire is None:
                 raise RpcUnavailableError(
                     f"{self.address}: no connection in {timeout_s:g} s", is_sent=False
                 ) from exc
-            if wire.heard_at < began_at:
+            if wire.heard_at < sent_at:
                 # Nothing at all arrived: the peer may be gone without a word, and TCP would try for many minutes.
                 wire.retire()
             text = f"{self.address}: no reply to {method.name} in {timeout_s:g} s"
@@ -105,6 +120,7 @@ class RpcConnection:
         self._is_closed = True
         if self._wire is not None:
             self._wire.abort("by this client")
+            await self._wire.wait_closed()
 
     async def _call_over(
         self, wire: Wire, method: Method, request: Message, result: type[MessageT]
@@ -115,30 +131,45 @@ class RpcConnection:
         if isinstance(reply, Succeeded):
             return parse_message(result, reply.body)
         remote = RemoteException(reply.class_name.rpartition(".")[2], reply.class_name, reply.message)
-        raise RemoteCallError(remote, address=self.address, method=method.name, user=self.user)
+        lacks_rights = method.needs_superuser and remote.verdict is Verdict.ACCESS_CONTROL
+        raise RemoteCallError(
+            remote,
+            address=self.address,
+            method=method.name,
+            user=self.user,
+            advice=SUPERUSER_ADVICE if lacks_rights else "",
+        )
 
     async def _usable_wire(self) -> Wire:
         if self._wire is not None and self._wire.is_usable:
             return self._wire
+        attempts_before = self._attempts
         async with self._connecting:
-            if self._wire is None or not self._wire.is_usable:
-                self._wire = await self._open_wire()
+            if self._wire is not None and self._wire.is_usable:
+                return self._wire
+            if self._failure is not None and self._failed_attempt > attempts_before:
+                # Somebody began to connect after this call had come, and failed: no need to see that again.
+                raise RpcUnavailableError(str(self._failure), is_sent=False) from self._failure
+            self._wire = await self._open_wire()
             return self._wire
 
     async def _open_wire(self) -> Wire:
         if self._is_closed:
             raise RpcUnavailableError(f"{self.address}: this client is closed", is_sent=False)
+        self._attempts += 1
         host, port = split_address(self.address)
         loop = asyncio.get_running_loop()
         try:
             _, wire = await loop.create_connection(self._new_wire, host, port)
         except OSError as exc:
-            raise RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False) from exc
+            self._failed_attempt = self._attempts
+            self._failure = RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
+            raise self._failure from exc
         self._connection_id += 1
         try:
             await wire.wait_ready()
         except BaseException:
-            wire.abort("not ready")
+            wire.abort("it was not ready")
             raise
         return wire
 

@@ -54,21 +54,21 @@ def _decode_event(raw: pb.RawEvent) -> Event:
             return _decode_create(parse_message(pb.CreateEvent, raw.contents))
         case pb.EVENT_CLOSE:
             close = parse_message(pb.CloseEvent, raw.contents)
-            return Close(close.path, close.file_size, close.timestamp)
+            return Close(close.path.decode(), close.file_size, close.timestamp)
         case pb.EVENT_APPEND:
             append = parse_message(pb.AppendEvent, raw.contents)
-            return Append(append.path, append.new_block)
+            return Append(append.path.decode(), append.new_block)
         case pb.EVENT_RENAME:
             rename = parse_message(pb.RenameEvent, raw.contents)
-            return Rename(rename.src_path, rename.dest_path, rename.timestamp)
+            return Rename(rename.src_path.decode(), rename.dest_path.decode(), rename.timestamp)
         case pb.EVENT_METADATA:
             return _decode_metadata_update(parse_message(pb.MetadataUpdateEvent, raw.contents))
         case pb.EVENT_UNLINK:
             unlink = parse_message(pb.UnlinkEvent, raw.contents)
-            return Unlink(unlink.path, unlink.timestamp)
+            return Unlink(unlink.path.decode(), unlink.timestamp)
         case pb.EVENT_TRUNCATE:
             truncate = parse_message(pb.TruncateEvent, raw.contents)
-            return Truncate(truncate.path, truncate.file_size, truncate.timestamp)
+            return Truncate(truncate.path.decode(), truncate.file_size, truncate.timestamp)
         case unknown:
             raise ValueError(f"event type {unknown} is not known")
 
@@ -76,13 +76,13 @@ def _decode_event(raw: pb.RawEvent) -> Event:
 def _decode_create(event: pb.CreateEvent) -> Create:
     return Create(
         kind=_FILE_TYPES[event.type],
-        path=event.path,
+        path=event.path.decode(),
         ctime=event.ctime,
-        owner=event.owner_name,
-        group=event.group_name,
+        owner=event.owner_name.decode(),
+        group=event.group_name.decode(),
         permission=event.perms.perm,
         replication=event.replication,
-        symlink_target=event.symlink_target,
+        symlink_target=event.symlink_target.decode(),
         overwrite=event.overwrite,
         default_block_size=event.default_block_size,
         erasure_coded=event.erasure_coded,
@@ -91,13 +91,13 @@ def _decode_create(event: pb.CreateEvent) -> Create:
 
 def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
     return MetadataUpdate(
-        path=event.path,
+        path=event.path.decode(),
         kind=MetadataKind(event.type),
         mtime=event.mtime,
         atime=event.atime,
         replication=event.replication,
-        owner=event.owner_name,
-        group=event.group_name,
+        owner=event.owner_name.decode(),
+        group=event.group_name.decode(),
         permission=event.perms.perm,
         acls=_decode_acls(event.acls),
         xattrs=_decode_xattrs(event.x_attrs),
@@ -110,7 +110,7 @@ def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple
         AclEntry(
             scope=AclScope(entry.scope),
             kind=AclKind(entry.type),
-            name=entry.name,
+            name=entry.name.decode(),
             permissions=entry.permissions,
         )
         for entry in entries
@@ -118,4 +118,6 @@ def _decode_acls(entries: RepeatedCompositeFieldContainer[pb.AclEntry]) -> tuple
 
 
 def _decode_xattrs(entries: RepeatedCompositeFieldContainer[pb.XAttr]) -> tuple[XAttr, ...]:
-    return tuple(XAttr(XAttrNamespace(entry.namespace), entry.name, entry.value) for entry in entries)
+    return tuple(
+        XAttr(XAttrNamespace(entry.namespace), entry.name.decode(), entry.value) for entry in entries
+    )

@@ -83,16 +83,12 @@ def parse_reply(frame: bytes) -> Reply:
     if header.status == pb.RpcResponseHeader.SUCCESS:
         body, _ = take_message(frame, end)
         return Succeeded(header.call_id, body)
-    try:
-        class_name, text = header.exception_class_name, header.error_message
-    except UnicodeDecodeError as exc:
-        raise FramingError("the error in a reply is not UTF-8") from exc
     return Refused(
         call_id=header.call_id,
         is_fatal=header.status == pb.RpcResponseHeader.FATAL,
         detail=header.error_detail,
-        class_name=class_name,
-        message=text.split("\n\tat ", 1)[0].strip(),
+        class_name=header.exception_class_name.decode(errors="replace"),
+        message=header.error_message.decode(errors="replace").split("\n\tat ", 1)[0].strip(),
     )
 
 

@@ -5,7 +5,7 @@ Source: ClientNamenodeProtocol.proto and HAServiceProtocol.proto of Hadoop 3.4.1
 
 from google.protobuf.message import Message
 
-from hadoop.errors import RemoteCallError
+from hadoop.errors import MalformedReplyError, RemoteCallError
 from hadoop.events import EditsPage
 from hadoop.ha_state import HaState
 from hadoop.rpc.connection import Method, RpcConnection
@@ -17,12 +17,12 @@ from hadoop.rpc.proto import ha_service_pb2 as ha
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _HA_SERVICE = "org.apache.hadoop.ha.HAServiceProtocol"
 
-_GET_EDITS = Method(_CLIENT, "getEditsFromTxid", is_repeatable=True)
-_GET_CURRENT_TXID = Method(_CLIENT, "getCurrentEditLogTxid", is_repeatable=True)
+_GET_EDITS = Method(_CLIENT, "getEditsFromTxid", is_repeatable=True, needs_superuser=True)
+_GET_CURRENT_TXID = Method(_CLIENT, "getCurrentEditLogTxid", is_repeatable=True, needs_superuser=True)
 _IS_FILE_CLOSED = Method(_CLIENT, "isFileClosed", is_repeatable=True)
 _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
-_ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False)
-_GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True)
+_ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False, needs_superuser=True)
+_GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True, needs_superuser=True)
 
 
 class NameNodeRpc:
@@ -85,11 +85,16 @@ class NameNodeRpc:
                 _GET_SERVICE_STATUS, ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse
             )
         except RemoteCallError as exc:
-            # ServiceFailedException has no code; NameNode.getServiceStatus raises it for this reason alone.
-            if exc.remote.exception == "ServiceFailedException":
+            # There is no code for it: NameNode.getServiceStatus says "HA for namenode is not enabled".
+            if exc.remote.exception == "ServiceFailedException" and "not enabled" in exc.remote.message:
                 return HaState.ACTIVE
             raise
-        return HaState(reply.state)
+        try:
+            return HaState(reply.state)
+        except ValueError as exc:
+            raise MalformedReplyError(
+                f"getServiceStatus gave a state that is not known: {reply.state}"
+            ) from exc
 
     async def roll_edits(self) -> int:
         """Begin a new segment of the edit log and return its first txid. Needs superuser rights."""

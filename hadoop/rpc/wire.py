@@ -43,6 +43,7 @@ class Wire(asyncio.Protocol):
         self._waiting: dict[int, asyncio.Future[Reply]] = {}  # by call id
         self._ready: asyncio.Future[None] = self._loop.create_future()  # the handshake is complete
         self._ready.add_done_callback(_look_at_error)
+        self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
         self._end: RpcError | None = None  # why no call can be sent any more
         self._is_retired = False
         self._heard_at = self._loop.time()  # when bytes last arrived
@@ -95,6 +96,10 @@ class Wire(asyncio.Protocol):
         """Close at once, without waiting for what was not sent yet."""
         self._fail(RpcUnavailableError(f"the connection to {self._address} was closed: {why}", is_sent=True))
 
+    async def wait_closed(self) -> None:
+        """Return when the transport is gone, after `abort`."""
+        await asyncio.shield(self._lost)
+
     # -- what the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -120,6 +125,7 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Settle all calls that still wait."""
+        self._lost.set_result(None)
         why = "the server closed it" if exc is None else str(exc)
         self._fail(RpcUnavailableError(f"the connection to {self._address} was cut: {why}", is_sent=True))
 

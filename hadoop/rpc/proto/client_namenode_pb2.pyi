@@ -73,8 +73,8 @@ class HdfsFileStatus(_message.Message):
     path: bytes
     length: int
     permission: _inotify_pb2.FsPermission
-    owner: str
-    group: str
+    owner: bytes
+    group: bytes
     modification_time: int
     access_time: int
     symlink: bytes
@@ -84,7 +84,7 @@ class HdfsFileStatus(_message.Message):
     children_num: int
     storage_policy: int
     flags: int
-    def __init__(self, file_type: _Optional[int] = ..., path: _Optional[bytes] = ..., length: _Optional[int] = ..., permission: _Optional[_Union[_inotify_pb2.FsPermission, _Mapping]] = ..., owner: _Optional[str] = ..., group: _Optional[str] = ..., modification_time: _Optional[int] = ..., access_time: _Optional[int] = ..., symlink: _Optional[bytes] = ..., block_replication: _Optional[int] = ..., blocksize: _Optional[int] = ..., file_id: _Optional[int] = ..., children_num: _Optional[int] = ..., storage_policy: _Optional[int] = ..., flags: _Optional[int] = ...) -> None: ...
+    def __init__(self, file_type: _Optional[int] = ..., path: _Optional[bytes] = ..., length: _Optional[int] = ..., permission: _Optional[_Union[_inotify_pb2.FsPermission, _Mapping]] = ..., owner: _Optional[bytes] = ..., group: _Optional[bytes] = ..., modification_time: _Optional[int] = ..., access_time: _Optional[int] = ..., symlink: _Optional[bytes] = ..., block_replication: _Optional[int] = ..., blocksize: _Optional[int] = ..., file_id: _Optional[int] = ..., children_num: _Optional[int] = ..., storage_policy: _Optional[int] = ..., flags: _Optional[int] = ...) -> None: ...
 
 class RollEditsRequest(_message.Message):
     __slots__ = ()

@@ -72,63 +72,63 @@ class CreateEvent(_message.Message):
     DEFAULT_BLOCK_SIZE_FIELD_NUMBER: _ClassVar[int]
     ERASURE_CODED_FIELD_NUMBER: _ClassVar[int]
     type: int
-    path: str
+    path: bytes
     ctime: int
-    owner_name: str
-    group_name: str
+    owner_name: bytes
+    group_name: bytes
     perms: FsPermission
     replication: int
-    symlink_target: str
+    symlink_target: bytes
     overwrite: bool
     default_block_size: int
     erasure_coded: bool
-    def __init__(self, type: _Optional[int] = ..., path: _Optional[str] = ..., ctime: _Optional[int] = ..., owner_name: _Optional[str] = ..., group_name: _Optional[str] = ..., perms: _Optional[_Union[FsPermission, _Mapping]] = ..., replication: _Optional[int] = ..., symlink_target: _Optional[str] = ..., overwrite: bool = ..., default_block_size: _Optional[int] = ..., erasure_coded: bool = ...) -> None: ...
+    def __init__(self, type: _Optional[int] = ..., path: _Optional[bytes] = ..., ctime: _Optional[int] = ..., owner_name: _Optional[bytes] = ..., group_name: _Optional[bytes] = ..., perms: _Optional[_Union[FsPermission, _Mapping]] = ..., replication: _Optional[int] = ..., symlink_target: _Optional[bytes] = ..., overwrite: bool = ..., default_block_size: _Optional[int] = ..., erasure_coded: bool = ...) -> None: ...
 
 class CloseEvent(_message.Message):
     __slots__ = ("path", "file_size", "timestamp")
     PATH_FIELD_NUMBER: _ClassVar[int]
     FILE_SIZE_FIELD_NUMBER: _ClassVar[int]
     TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
-    path: str
+    path: bytes
     file_size: int
     timestamp: int
-    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., timestamp: _Optional[int] = ...) -> None: ...
+    def __init__(self, path: _Optional[bytes] = ..., file_size: _Optional[int] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class TruncateEvent(_message.Message):
     __slots__ = ("path", "file_size", "timestamp")
     PATH_FIELD_NUMBER: _ClassVar[int]
     FILE_SIZE_FIELD_NUMBER: _ClassVar[int]
     TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
-    path: str
+    path: bytes
     file_size: int
     timestamp: int
-    def __init__(self, path: _Optional[str] = ..., file_size: _Optional[int] = ..., timestamp: _Optional[int] = ...) -> None: ...
+    def __init__(self, path: _Optional[bytes] = ..., file_size: _Optional[int] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class AppendEvent(_message.Message):
     __slots__ = ("path", "new_block")
     PATH_FIELD_NUMBER: _ClassVar[int]
     NEW_BLOCK_FIELD_NUMBER: _ClassVar[int]
-    path: str
+    path: bytes
     new_block: bool
-    def __init__(self, path: _Optional[str] = ..., new_block: bool = ...) -> None: ...
+    def __init__(self, path: _Optional[bytes] = ..., new_block: bool = ...) -> None: ...
 
 class RenameEvent(_message.Message):
     __slots__ = ("src_path", "dest_path", "timestamp")
     SRC_PATH_FIELD_NUMBER: _ClassVar[int]
     DEST_PATH_FIELD_NUMBER: _ClassVar[int]
     TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
-    src_path: str
-    dest_path: str
+    src_path: bytes
+    dest_path: bytes
     timestamp: int
-    def __init__(self, src_path: _Optional[str] = ..., dest_path: _Optional[str] = ..., timestamp: _Optional[int] = ...) -> None: ...
+    def __init__(self, src_path: _Optional[bytes] = ..., dest_path: _Optional[bytes] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class UnlinkEvent(_message.Message):
     __slots__ = ("path", "timestamp")
     PATH_FIELD_NUMBER: _ClassVar[int]
     TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
-    path: str
+    path: bytes
     timestamp: int
-    def __init__(self, path: _Optional[str] = ..., timestamp: _Optional[int] = ...) -> None: ...
+    def __init__(self, path: _Optional[bytes] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class AclEntry(_message.Message):
     __slots__ = ("type", "scope", "permissions", "name")
@@ -139,8 +139,8 @@ class AclEntry(_message.Message):
     type: int
     scope: int
     permissions: int
-    name: str
-    def __init__(self, type: _Optional[int] = ..., scope: _Optional[int] = ..., permissions: _Optional[int] = ..., name: _Optional[str] = ...) -> None: ...
+    name: bytes
+    def __init__(self, type: _Optional[int] = ..., scope: _Optional[int] = ..., permissions: _Optional[int] = ..., name: _Optional[bytes] = ...) -> None: ...
 
 class XAttr(_message.Message):
     __slots__ = ("namespace", "name", "value")
@@ -148,9 +148,9 @@ class XAttr(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     namespace: int
-    name: str
+    name: bytes
     value: bytes
-    def __init__(self, namespace: _Optional[int] = ..., name: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[int] = ..., name: _Optional[bytes] = ..., value: _Optional[bytes] = ...) -> None: ...
 
 class MetadataUpdateEvent(_message.Message):
     __slots__ = ("path", "type", "mtime", "atime", "replication", "owner_name", "group_name", "perms", "acls", "x_attrs", "x_attrs_removed")
@@ -165,15 +165,15 @@ class MetadataUpdateEvent(_message.Message):
     ACLS_FIELD_NUMBER: _ClassVar[int]
     X_ATTRS_FIELD_NUMBER: _ClassVar[int]
     X_ATTRS_REMOVED_FIELD_NUMBER: _ClassVar[int]
-    path: str
+    path: bytes
     type: int
     mtime: int
     atime: int
     replication: int
-    owner_name: str
-    group_name: str
+    owner_name: bytes
+    group_name: bytes
     perms: FsPermission
     acls: _containers.RepeatedCompositeFieldContainer[AclEntry]
     x_attrs: _containers.RepeatedCompositeFieldContainer[XAttr]
     x_attrs_removed: bool
-    def __init__(self, path: _Optional[str] = ..., type: _Optional[int] = ..., mtime: _Optional[int] = ..., atime: _Optional[int] = ..., replication: _Optional[int] = ..., owner_name: _Optional[str] = ..., group_name: _Optional[str] = ..., perms: _Optional[_Union[FsPermission, _Mapping]] = ..., acls: _Optional[_Iterable[_Union[AclEntry, _Mapping]]] = ..., x_attrs: _Optional[_Iterable[_Union[XAttr, _Mapping]]] = ..., x_attrs_removed: bool = ...) -> None: ...
+    def __init__(self, path: _Optional[bytes] = ..., type: _Optional[int] = ..., mtime: _Optional[int] = ..., atime: _Optional[int] = ..., replication: _Optional[int] = ..., owner_name: _Optional[bytes] = ..., group_name: _Optional[bytes] = ..., perms: _Optional[_Union[FsPermission, _Mapping]] = ..., acls: _Optional[_Iterable[_Union[AclEntry, _Mapping]]] = ..., x_attrs: _Optional[_Iterable[_Union[XAttr, _Mapping]]] = ..., x_attrs_removed: bool = ...) -> None: ...

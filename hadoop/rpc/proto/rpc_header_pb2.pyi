@@ -89,13 +89,13 @@ class RpcResponseHeader(_message.Message):
     call_id: int
     status: RpcResponseHeader.Status
     server_ipc_version: int
-    exception_class_name: str
-    error_message: str
+    exception_class_name: bytes
+    error_message: bytes
     error_detail: int
     client_id: bytes
     retry_count: int
     state_id: int
-    def __init__(self, call_id: _Optional[int] = ..., status: _Optional[_Union[RpcResponseHeader.Status, str]] = ..., server_ipc_version: _Optional[int] = ..., exception_class_name: _Optional[str] = ..., error_message: _Optional[str] = ..., error_detail: _Optional[int] = ..., client_id: _Optional[bytes] = ..., retry_count: _Optional[int] = ..., state_id: _Optional[int] = ...) -> None: ...
+    def __init__(self, call_id: _Optional[int] = ..., status: _Optional[_Union[RpcResponseHeader.Status, str]] = ..., server_ipc_version: _Optional[int] = ..., exception_class_name: _Optional[bytes] = ..., error_message: _Optional[bytes] = ..., error_detail: _Optional[int] = ..., client_id: _Optional[bytes] = ..., retry_count: _Optional[int] = ..., state_id: _Optional[int] = ...) -> None: ...
 
 class UserInformation(_message.Message):
     __slots__ = ("effective_user", "real_user")

@@ -1,0 +1,313 @@
+"""One shared connection to a NameNode."""
+
+import asyncio
+import socket
+
+import pytest
+
+from hadoop.errors import FramingError, RemoteCallError, RpcAuthenticationError, RpcError, RpcUnavailableError
+from hadoop.remote_exception import Verdict
+from hadoop.rpc.connection import Method, RpcConnection
+from hadoop.rpc.proto import client_namenode_pb2 as client
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+from tests.hadoop.rpc.fake_server import (
+    Answer,
+    Call,
+    Cut,
+    Failure,
+    Later,
+    Never,
+    Raw,
+    Result,
+    fake_server,
+    frame_of,
+)
+
+READ = Method("some.Protocol", "isFileClosed", is_repeatable=True)
+WRITE = Method("some.Protocol", "rollEdits", is_repeatable=False)
+YES = Result(client.IsFileClosedResponse(result=True))
+NO = Result(client.IsFileClosedResponse(result=False))
+
+
+async def ask(
+    connection: RpcConnection, path: str = "/f", *, method: Method = READ, timeout_s: float = 5.0
+) -> bool:
+    """Ask whether a file is closed."""
+    request = client.IsFileClosedRequest(src=path)
+    return (await connection.call(method, request, client.IsFileClosedResponse, timeout_s)).result
+
+
+def path_of(call: Call) -> str:
+    """Return the path that a call is about."""
+    return client.IsFileClosedRequest.FromString(call.request).src
+
+
+async def test_a_call_brings_its_result() -> None:
+    """The first call connects, says who asks and asks; later ones use the same connection."""
+    async with fake_server(lambda _: YES) as server:
+        connection = RpcConnection(server.address, "alice")
+        assert connection.connection_id == 0
+        assert await ask(connection)
+        assert await ask(connection)
+        assert connection.connection_id == 1
+        assert server.preambles == [b"hrpc\x09\x00\x00"]
+        assert {(call.user, call.protocol, call.method) for call in server.calls} == {
+            ("alice", "some.Protocol", "isFileClosed")
+        }
+        await connection.close()
+
+
+async def test_calls_share_one_connection_and_overtake_each_other() -> None:
+    """Many at a time, connected once; a reply finds its call though it comes out of order."""
+    released = asyncio.Event()
+
+    def answer(call: Call) -> Answer:
+        number = int(path_of(call)[1:])
+        return Later(released, NO) if number % 2 else YES
+
+    async with fake_server(answer) as server:
+        connection = RpcConnection(server.address, "alice")
+        async with asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(ask(connection, f"/{number}")) for number in range(50)]
+            await asyncio.wait(asked[::2], timeout=5)
+            assert not any(task.done() for task in asked[1::2])
+            released.set()
+        assert [task.result() for task in asked] == [number % 2 == 0 for number in range(50)]
+        assert server.connections == 1
+        assert len({call.call_id for call in server.calls}) == 50
+        await connection.close()
+
+
+async def test_a_cancelled_call_harms_no_other() -> None:
+    """Whoever gives up leaves; the others on the connection get their replies, and it stays in use."""
+    released = asyncio.Event()
+    async with fake_server(lambda _: Later(released, YES)) as server:
+        connection = RpcConnection(server.address, "alice")
+        async with asyncio.TaskGroup() as tasks:
+            kept = tasks.create_task(ask(connection, "/kept"))
+            given_up = tasks.create_task(ask(connection, "/given-up"))
+            await server.until(lambda: len(server.calls) == 2)
+            given_up.cancel()
+            await asyncio.wait([given_up])
+            released.set()
+        assert kept.result()
+        assert await ask(connection)
+        assert connection.connection_id == 1
+        await connection.close()
+
+
+async def test_who_gives_up_while_connecting_leaves_it_to_the_next() -> None:
+    """The call that began to connect is cancelled; the one that waited for it connects and succeeds."""
+    async with fake_server(lambda _: YES) as server:
+        connection = RpcConnection(server.address, "alice")
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(ask(connection))
+            second = tasks.create_task(ask(connection))
+            await asyncio.sleep(0)  # both are at it now
+            first.cancel()
+        assert first.cancelled()
+        assert second.result()
+        await connection.close()
+
+
+async def test_a_call_that_is_too_slow_leaves_the_others_alone() -> None:
+    """A deadline is one call's own, and the connection stays as long as anything arrives over it."""
+    async with fake_server(lambda call: Never() if path_of(call) == "/slow" else YES) as server:
+        connection = RpcConnection(server.address, "alice")
+
+        async def quick() -> bool:
+            await server.until(lambda: len(server.calls) == 1)
+            return await ask(connection, "/quick")
+
+        slow, answered = await asyncio.gather(
+            ask(connection, "/slow", timeout_s=0.2), quick(), return_exceptions=True
+        )
+        assert isinstance(slow, RpcUnavailableError)
+        assert slow.is_sent
+        assert answered is True
+        assert await ask(connection)
+        assert connection.connection_id == 1
+        await connection.close()
+
+
+async def test_a_connection_that_says_nothing_is_replaced() -> None:
+    """After a deadline in utter silence the next call connects anew; who still waits on the old one may."""
+    released = asyncio.Event()
+    answers: dict[str, Answer] = {"/slow": Never(), "/patient": Later(released, NO)}
+    async with fake_server(lambda call: answers.get(path_of(call), YES)) as server:
+        connection = RpcConnection(server.address, "alice")
+
+        async def impatient() -> bool:
+            with pytest.raises(RpcUnavailableError, match=r"no reply to isFileClosed in 0\.1 s"):
+                await ask(connection, "/slow", timeout_s=0.1)
+            answered = await ask(connection)
+            released.set()
+            return answered
+
+        patient, answered = await asyncio.gather(ask(connection, "/patient"), impatient())
+        assert (patient, answered) == (False, True)
+        assert connection.connection_id == 2
+        assert [call.connection for call in server.calls if path_of(call) == "/patient"] == [1]
+        await connection.close()
+
+
+async def test_a_read_is_asked_again_when_the_connection_is_lost() -> None:
+    """A NameNode that closes an idle connection, or restarts, costs a read no failure, only a reconnection."""
+    async with fake_server(lambda _: YES) as server:
+        connection = RpcConnection(server.address, "alice")
+        assert await ask(connection)
+        server.answer = lambda call: Cut() if call.connection == 1 else YES
+        assert await ask(connection)
+        assert connection.connection_id == 2
+        assert len(server.calls) == 3
+        server.cut_all()
+        assert await ask(connection)
+        await connection.close()
+
+
+async def test_a_read_is_asked_again_only_once() -> None:
+    """A NameNode that cuts every connection is not asked for ever."""
+    async with fake_server(lambda _: Cut()) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(RpcUnavailableError, match="cut") as caught:
+            await ask(connection)
+        assert caught.value.is_sent
+        assert len(server.calls) == 2
+        await connection.close()
+
+
+async def test_a_write_is_never_asked_again_once_sent() -> None:
+    """Its outcome is unknown, and the error says so."""
+    async with fake_server(lambda _: Cut()) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(RpcUnavailableError) as caught:
+            await ask(connection, method=WRITE)
+        assert caught.value.is_sent
+        assert len(server.calls) == 1
+        await connection.close()
+
+
+async def test_nobody_there() -> None:
+    """A port that refuses is an error at once, which says that nothing was sent."""
+    async with fake_server(lambda _: YES) as server:
+        address = server.address
+    connection = RpcConnection(address, "alice")
+    with pytest.raises(RpcUnavailableError, match="cannot connect") as caught:
+        await ask(connection)
+    assert not caught.value.is_sent
+    await connection.close()
+
+
+async def test_a_herd_does_not_connect_one_after_the_other() -> None:
+    """When connecting fails, those who waited for it fail with it."""
+    async with fake_server(lambda _: YES) as server:
+        address = server.address
+    connection = RpcConnection(address, "alice")
+    outcomes = await asyncio.gather(*(ask(connection) for _ in range(100)), return_exceptions=True)
+    assert all(isinstance(outcome, RpcUnavailableError) for outcome in outcomes)
+    assert connection.attempts == 2
+    with pytest.raises(RpcUnavailableError):
+        await ask(connection)
+    assert connection.attempts == 3
+    await connection.close()
+
+
+async def test_no_connection_in_time() -> None:
+    """A host that swallows all packets costs the deadline and no more, and nothing was sent."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as queued:
+        queued.connect(full.getsockname())  # fills the queue: Linux drops what comes next
+        connection = RpcConnection(f"127.0.0.1:{full.getsockname()[1]}", "alice")
+        with pytest.raises(RpcUnavailableError, match="no connection in") as caught:
+            await ask(connection, timeout_s=0.1)
+        assert not caught.value.is_sent
+        await connection.close()
+
+
+async def test_an_exception_of_the_server_is_this_calls_own() -> None:
+    """It comes as data with its verdict; the connection stays."""
+    failure = Failure("org.apache.hadoop.ipc.StandbyException", "not me")
+    async with fake_server(lambda _: failure) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(
+            RemoteCallError, match=r"isFileClosed at .* as alice: StandbyException: not me$"
+        ) as caught:
+            await ask(connection)
+        assert caught.value.verdict is Verdict.STANDBY
+        assert caught.value.remote.java_class_name == failure.class_name
+        server.answer = lambda _: YES
+        assert await ask(connection)
+        assert connection.connection_id == 1
+        await connection.close()
+
+
+async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
+    """A secured NameNode answers the context with a fatal error of its own call id."""
+    failure = Failure(
+        "org.apache.hadoop.security.AccessControlException",
+        "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]",
+        is_fatal=True,
+        detail=pb.FATAL_UNAUTHORIZED,
+    )
+    async with fake_server(lambda _: failure) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(RpcAuthenticationError, match=r"SIMPLE authentication is not enabled.*Kerberos"):
+            await ask(connection)
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 404 Not Found\r\n\r\n",
+        b"\x7f\xff\xff\xff",
+        frame_of(b"\xff\xff"),
+        frame_of(),
+        b"\x00\x00\x00\x02\x05a",
+    ],
+)
+async def test_garbage_ends_the_connection_and_the_calls_on_it(raw: bytes) -> None:
+    """Whoever waits learns it at once; the next call connects anew."""
+    async with fake_server(lambda _: Raw(raw)) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(FramingError):
+            await ask(connection)
+        server.answer = lambda _: YES
+        assert await ask(connection)
+        assert connection.connection_id == 2
+        await connection.close()
+
+
+async def test_a_result_that_cannot_be_read_is_an_error() -> None:
+    """A result of another kind is not taken for the one asked for."""
+    async with fake_server(lambda _: Result(client.GetCurrentEditLogTxidRequest())) as server:
+        connection = RpcConnection(server.address, "alice")
+        with pytest.raises(RpcError, match="lacks"):
+            await ask(connection)
+        await connection.close()
+
+
+async def test_a_quiet_connection_is_kept_by_pings() -> None:
+    """A NameNode with thousands of connections closes those that were silent for 20 s; this one speaks."""
+    async with fake_server(lambda _: YES) as server:
+        connection = RpcConnection(server.address, "alice", ping_interval_s=0.02)
+        assert await ask(connection)
+        await server.until(lambda: server.pings >= 3)
+        assert await ask(connection)
+        assert connection.connection_id == 1
+        await connection.close()
+
+
+async def test_a_closed_client_stays_closed() -> None:
+    """Calls under way fail, later ones too."""
+    async with fake_server(lambda _: Never()) as server:
+        connection = RpcConnection(server.address, "alice")
+
+        async def close() -> None:
+            await server.until(lambda: len(server.calls) == 1)
+            await connection.close()
+
+        outcome, _ = await asyncio.gather(ask(connection, method=WRITE), close(), return_exceptions=True)
+        assert isinstance(outcome, RpcUnavailableError)
+        with pytest.raises(RpcUnavailableError, match="closed"):
+            await ask(connection)
+        assert server.connections == 1

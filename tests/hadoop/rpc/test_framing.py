@@ -1,0 +1,107 @@
+"""Frames of Hadoop RPC."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.errors import FramingError
+from hadoop.rpc.framing import FrameSplitter, encode_frame, encode_preamble, take_message
+from tests.hadoop.rpc.fake_server import frame_of, messages
+
+LIMIT = 1000
+
+
+def split(pieces: list[bytes]) -> list[bytes | str]:
+    """Return the frames of these pieces, and the error at which they end, if they do."""
+    splitter = FrameSplitter(LIMIT)
+    found: list[bytes | str] = []
+    for piece in pieces:
+        splitter.receive(piece)
+        try:
+            while (frame := splitter.next_frame()) is not None:
+                found.append(frame)
+        except FramingError as exc:
+            return [*found, str(exc)]
+    return found
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    """Cut bytes into pieces at these places."""
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in pairwise(edges)]
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300)))
+def test_any_bytes_are_frames_or_an_error(data: bytes, places: list[int]) -> None:
+    """Whole, in pieces and byte by byte, the same bytes are the same frames, then the same error."""
+    whole = split([data])
+    assert split(cut(data, places)) == whole
+    assert split([bytes((byte,)) for byte in data]) == whole
+
+
+@given(st.lists(st.lists(st.binary(max_size=300), max_size=3), max_size=5), st.lists(st.integers(0, 2000)))
+def test_what_was_encoded_comes_out(frames: list[list[bytes]], places: list[int]) -> None:
+    """Frames and the messages in them survive the way over the wire, however it cuts them."""
+    data = b"".join(encode_frame(*parts) for parts in frames)
+    assert data == b"".join(frame_of(*parts) for parts in frames)
+    found = split(cut(data, places))
+    assert [messages(frame) for frame in found if isinstance(frame, bytes)] == frames
+
+
+@given(st.binary(max_size=50), st.integers(0, 60))
+def test_any_frame_holds_a_message_or_an_error(frame: bytes, start: int) -> None:
+    """A message lies within its frame, and the next one begins behind it."""
+    try:
+        message, end = take_message(frame, start)
+    except FramingError:
+        return
+    assert start < end <= len(frame)
+    assert frame[:end].endswith(message)
+
+
+def test_a_frame_that_is_too_large_is_refused_by_its_announcement() -> None:
+    """Nobody collects megabytes to find out later; frames before it count."""
+    assert split([encode_frame(b"ok") + (LIMIT + 1).to_bytes(4, "big")]) == [
+        b"\x02ok",
+        "a frame of 1001 bytes was announced, 1000 are allowed",
+    ]
+    assert split([LIMIT.to_bytes(4, "big") + bytes(LIMIT)]) == [bytes(LIMIT)]
+
+
+def test_a_web_server_is_named_as_what_it_is() -> None:
+    """The usual mistake, the HTTP port in place of the RPC port, explains itself."""
+    (error,) = split([b"HTTP/1.1 400 Bad Request\r\n"])
+    assert "this is not a Hadoop RPC port" in str(error)
+
+
+def test_a_broken_splitter_stays_broken() -> None:
+    """After a wrong length no later bytes are taken for a frame."""
+    splitter = FrameSplitter(LIMIT)
+    splitter.receive(b"\xff\xff\xff\xff")
+    for piece in (b"", encode_frame(b"ok")):
+        splitter.receive(piece)
+        with pytest.raises(FramingError):
+            splitter.next_frame()
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (b"", "ends within a length"),
+        (b"\x80", "ends within a length"),
+        (b"\x80\x80\x80\x80\x80\x01", "longer than 5 bytes"),
+        (b"\x05abc", "does not fit"),
+    ],
+)
+def test_a_broken_message_says_what_is_wrong(frame: bytes, says: str) -> None:
+    """A length that ends too late or too early is an error, not a short message."""
+    with pytest.raises(FramingError, match=says):
+        take_message(frame, 0)
+
+
+def test_the_preamble_is_seven_bytes() -> None:
+    """Magic, version 9, service class 0, and how the client will say who it is."""
+    assert encode_preamble(0) == b"hrpc\x09\x00\x00"
+    assert encode_preamble(0xDF) == b"hrpc\x09\x00\xdf"

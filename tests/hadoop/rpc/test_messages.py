@@ -1,0 +1,102 @@
+"""The envelopes of calls and replies."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.errors import FramingError
+from hadoop.rpc.messages import (
+    Refused,
+    Succeeded,
+    encode_call,
+    encode_context,
+    encode_ping,
+    parse_message,
+    parse_reply,
+)
+from hadoop.rpc.proto import client_namenode_pb2 as client
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+from tests.hadoop.rpc.fake_server import Failure, failure_frame, frame_of, messages
+
+CLIENT_ID = bytes(range(16))
+
+
+def test_a_call_is_header_method_and_request() -> None:
+    """The three messages of a call frame, as ProtobufRpcEngine2 reads them."""
+    frame = encode_call(CLIENT_ID, 7, "some.Protocol", "isFileClosed", client.IsFileClosedRequest(src="/ä"))
+    header, method, request = messages(frame[4:])
+    assert pb.RpcRequestHeader.FromString(header) == pb.RpcRequestHeader(
+        rpc_kind=pb.RPC_PROTOCOL_BUFFER,
+        rpc_op=pb.RpcRequestHeader.FINAL_PACKET,
+        call_id=7,
+        client_id=CLIENT_ID,
+        retry_count=0,
+    )
+    assert pb.RequestHeader.FromString(method) == pb.RequestHeader(
+        method_name="isFileClosed", declaring_class_protocol_name="some.Protocol", client_protocol_version=1
+    )
+    assert client.IsFileClosedRequest.FromString(request).src == "/ä"
+
+
+@pytest.mark.parametrize("real_user", [None, "proxy"])
+def test_the_context_says_who_asks(real_user: str | None) -> None:
+    """With a real user, the effective one is the one that it acts for."""
+    header, context = messages(encode_context(CLIENT_ID, "alice", real_user, "some.Protocol")[4:])
+    assert pb.RpcRequestHeader.FromString(header).call_id == -3
+    user = pb.IpcConnectionContext.FromString(context).user_info
+    assert user.effective_user == "alice"
+    assert user.HasField("real_user") == (real_user is not None)
+
+
+def test_a_ping_is_a_header_alone() -> None:
+    """Nothing follows the header of a ping."""
+    (header,) = messages(encode_ping(CLIENT_ID)[4:])
+    assert pb.RpcRequestHeader.FromString(header).call_id == -4
+
+
+def test_a_reply_gives_its_body_or_the_exception() -> None:
+    """The message of an exception comes without the stack trace, of several lines if it has them."""
+    header = pb.RpcResponseHeader(call_id=3, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
+    assert parse_reply(frame_of(header, b"body")[4:]) == Succeeded(3, b"body")
+    failure = Failure("java.io.IOException", "two\nlines")
+    assert parse_reply(failure_frame(4, failure)[4:]) == Refused(
+        call_id=4, is_fatal=False, detail=1, class_name="java.io.IOException", message="two\nlines"
+    )
+
+
+@given(st.binary(max_size=100))
+def test_any_frame_is_a_reply_or_an_error(frame: bytes) -> None:
+    """No frame, however broken, gives anything else."""
+    try:
+        reply = parse_reply(frame)
+    except FramingError:
+        return
+    assert isinstance(reply, Succeeded | Refused)
+
+
+@given(st.binary(max_size=60))
+def test_any_reply_header_is_a_reply_or_an_error(header: bytes) -> None:
+    """The same with the frame's own lengths right, so that more of them reach the header."""
+    try:
+        parse_reply(frame_of(header, b"")[4:])
+    except FramingError:
+        return
+
+
+def test_what_lacks_a_required_field_is_no_message() -> None:
+    """An absent field is not taken for its default: `result` of isFileClosed would say "open"."""
+    with pytest.raises(FramingError, match="lacks"):
+        parse_message(client.IsFileClosedResponse, b"")
+
+
+def test_a_status_that_is_not_known_is_an_error() -> None:
+    """A reply of a kind that does not exist is not taken for a success."""
+    with pytest.raises(FramingError):
+        parse_reply(frame_of(b"\x08\x01\x10\x09", b"")[4:])
+
+
+def test_an_exception_that_is_not_text_is_shown_as_well_as_can_be() -> None:
+    """Bytes that are not UTF-8 do not hide what the server says."""
+    reply = parse_reply(frame_of(b"\x08\x01\x10\x01\x22\x02a\xff", b"")[4:])
+    assert isinstance(reply, Refused)
+    assert reply.class_name == "a\N{REPLACEMENT CHARACTER}"
