@@ -171,16 +171,16 @@ class MetadataCache:
         joinable = reason is not Reason.REQUEST
         return Fetch(self.store.take_ticket(path, caller, now, joinable=joinable), reason)
 
-    def conclude(self, ticket: Ticket, outcome: Outcome, now: float) -> Conclusion:
+    def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
         """End a fetch: keep its reply, and the right that it proves, if nothing spoiled the ticket."""
         is_spoiled = not self.store.return_ticket(ticket)
-        conclusion = self._conclude(ticket, outcome, now, is_spoiled=is_spoiled)
+        conclusion = self._conclude(ticket, outcome, is_spoiled=is_spoiled)
         self.store.prune(ticket.directory)
         self.store.counters.conclusions[conclusion] += 1
         self.store.evict()
         return conclusion
 
-    def _conclude(self, ticket: Ticket, outcome: Outcome, now: float, *, is_spoiled: bool) -> Conclusion:
+    def _conclude(self, ticket: Ticket, outcome: Outcome, *, is_spoiled: bool) -> Conclusion:
         match outcome:
             case Failed():
                 return Conclusion.NOT_KEPT
@@ -189,7 +189,7 @@ class MetadataCache:
                     self._rights.refuse(ticket)
                 return Conclusion.NOT_KEPT
             case OpenFile(replied_at=replied_at, term=term) | Known(replied_at=replied_at, term=term):
-                if is_spoiled or term != self._term or self._why_no_trace(ticket.path, now) is not None:
+                if is_spoiled or term != self._term:
                     return Conclusion.SPOILED
                 kind = outcome.kind if isinstance(outcome, Known) else None
                 self._rights.prove(ticket, replied_at, kind)

@@ -63,7 +63,7 @@ def fill(
     cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0, known: Known | None = None
 ) -> Conclusion:
     """Fetch and conclude at once, with a 404 unless said otherwise."""
-    return cache.conclude(fetch(cache, path, caller, now), known or missing(now), now)
+    return cache.conclude(fetch(cache, path, caller, now), known or missing(now))
 
 
 def settle(cache: MetadataCache, now: float) -> None:
@@ -75,5 +75,5 @@ def is_hit(cache: MetadataCache, path: str, caller: Caller = ALICE, now: float =
     """Whether the path is answered from memory; leaves no ticket behind."""
     decision = cache.lookup(path, caller, now, may_wait=False)
     if isinstance(decision, Fetch):
-        cache.conclude(decision.ticket, Failed(), now)
+        cache.conclude(decision.ticket, Failed())
     return isinstance(decision, Serve)

@@ -32,7 +32,7 @@ def test_statistics_count_what_was_decided() -> None:
     cache.lookup("/a/g", BOB, 1.0)
     fill(cache, "/a/h", CAROL, 1.0)
     assert isinstance(cache.lookup("/a/f", CAROL, 1.0), Wait)
-    cache.conclude(ticket, missing(1.0), 1.0)
+    cache.conclude(ticket, missing(1.0))
     cache.apply(Touched("/a/f"), 1.0, 101)
     stats = cache.stats(2.0)
     assert (stats.serves, stats.joins, stats.waits, stats.changes) == (1, 1, 1, 1)
@@ -55,7 +55,7 @@ def test_explain_says_why() -> None:
     assert not known.entry.is_settled
     assert known.granted == (ALICE,)
     assert cache.explain("/a/f", 10.0).answer == Reason.GATE_CLOSED
-    cache.conclude(fetch(cache, "/a/g", ALICE, 1.0), Denied(), 1.0)
+    cache.conclude(fetch(cache, "/a/g", ALICE, 1.0), Denied())
     assert cache.explain("/a/f", 2.0).answer == Reason.NO_GRANT
     cache.apply(Moved("/a", "/z"), 2.0, 123)
     gone = cache.explain("/a/f", 2.5)

@@ -80,9 +80,7 @@ def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(change: Chan
     tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
     cache.apply(change, 1.5, 101)
     spoiled = {
-        path
-        for path, ticket in tickets.items()
-        if cache.conclude(ticket, missing(2.0), 2.0) is Conclusion.SPOILED
+        path for path, ticket in tickets.items() if cache.conclude(ticket, missing(2.0)) is Conclusion.SPOILED
     }
     assert spoiled == gone
     settle(cache, 2.0)
@@ -95,7 +93,7 @@ def test_no_late_fill_an_ancestors_change_reaches_a_ticket_below_it() -> None:
     ticket = fetch(cache, "/a/b/c/f", ALICE, 1.0)
     cache.apply(AccessChanged("/a"), 1.0, 101)
     fill(cache, "/a/b/c/g", ALICE, 1.1)
-    assert cache.conclude(ticket, missing(1.2), 1.2) is Conclusion.SPOILED
+    assert cache.conclude(ticket, missing(1.2)) is Conclusion.SPOILED
 
 
 def test_no_late_fill_a_reopened_stream_spoils_all_tickets() -> None:
@@ -105,14 +103,14 @@ def test_no_late_fill_a_reopened_stream_spoils_all_tickets() -> None:
     ticket = fetch(cache, "/a/f", ALICE, 1.0)
     cache.open_stream(TERM)
     cache.cover(2.0, 100)
-    assert cache.conclude(ticket, missing(2.0), 2.0) is Conclusion.SPOILED
+    assert cache.conclude(ticket, missing(2.0)) is Conclusion.SPOILED
     assert not is_hit(cache, "/a/g", ALICE, 2.0)
 
 
 def test_no_late_fill_a_reply_of_another_namenode_is_not_kept() -> None:
     """What one NameNode showed says nothing under the edits of another."""
     cache = make_cache()
-    assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1), 0.0) is Conclusion.SPOILED
+    assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
 
 
 def test_a_reply_never_replaces_one_that_was_asked_later() -> None:
@@ -120,7 +118,7 @@ def test_a_reply_never_replaces_one_that_was_asked_later() -> None:
     cache = make_cache()
     early = fetch(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
-    assert cache.conclude(early, status(1.2, "old"), 1.2) is Conclusion.NOT_KEPT
+    assert cache.conclude(early, status(1.2, "old")) is Conclusion.NOT_KEPT
     assert not is_hit(cache, "/a/f", BOB, 1.2)
 
 
@@ -137,7 +135,7 @@ def test_a_later_reply_that_differs_takes_the_entrys_place() -> None:
 def test_failed_fetches_leave_no_trace() -> None:
     """An error, a standby's refusal or a time-out is nobody's answer."""
     cache = make_cache()
-    assert cache.conclude(fetch(cache, "/a/f"), Failed(), 0.0) is Conclusion.NOT_KEPT
+    assert cache.conclude(fetch(cache, "/a/f"), Failed()) is Conclusion.NOT_KEPT
     while cache.reclaim(10):
         pass
     assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)

@@ -77,7 +77,7 @@ def test_bounded_no_answer_once_the_gate_has_closed() -> None:
     late = cache.lookup("/a/f", ALICE, 3.1)
     assert isinstance(late, Fetch)
     assert late.reason is Reason.GATE_CLOSED
-    assert cache.conclude(late.ticket, missing(3.1), 3.1) is Conclusion.CONFIRMED
+    assert cache.conclude(late.ticket, missing(3.1)) is Conclusion.CONFIRMED
     settle(cache, 3.2)
     assert cache.is_good(decision.hit, 3.2), "the entry is kept over a closed gate"
 
@@ -97,7 +97,7 @@ def test_a_confirmation_by_the_namenode_renews_the_age() -> None:
     """The NameNode has just said the same again."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
-    assert cache.conclude(fetch(cache, "/a/f", BOB, 8.0), missing(8.0), 8.0) is Conclusion.CONFIRMED
+    assert cache.conclude(fetch(cache, "/a/f", BOB, 8.0), missing(8.0)) is Conclusion.CONFIRMED
     settle(cache, 15.0)
     assert is_hit(cache, "/a/f", ALICE, 15.0)
 
@@ -111,8 +111,7 @@ def test_open_files_are_not_kept_but_prove_the_right() -> None:
     fill(cache, "/a/f", ALICE, 1.0, status(1.0))
     fill(cache, "/a/g", BOB, 1.0)
     assert (
-        cache.conclude(fetch(cache, "/a/f", ALICE, 1.5, refresh=True), open_file(1.5), 1.5)
-        is Conclusion.NOT_KEPT
+        cache.conclude(fetch(cache, "/a/f", ALICE, 1.5, refresh=True), open_file(1.5)) is Conclusion.NOT_KEPT
     )
     assert not is_hit(cache, "/a/f", ALICE, 1.5)
     settle(cache, 2.0)
@@ -172,7 +171,7 @@ def test_no_cache_asks_itself_and_is_joined_by_nobody() -> None:
     cache.apply(Touched("/a/f"), 1.0)
     again = ticket_of(cache.lookup("/a/f", ALICE, 1.0, refresh=True))
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
-    assert cache.conclude(again, status(1.1, "new"), 1.1) is Conclusion.STORED
+    assert cache.conclude(again, status(1.1, "new")) is Conclusion.STORED
 
 
 def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
@@ -193,11 +192,14 @@ def test_own_writes_nothing_is_served_or_kept_under_a_two_step_write() -> None:
     for path in ("/a", "/a/f", "/a/g"):
         fill(cache, path, ALICE, 1.0)
     asked_before = fetch(cache, "/a/f", BOB, 1.0)
+    served_before = cache.lookup("/a/f", ALICE, 1.0)
+    assert isinstance(served_before, Serve)
     cache.open_window("/a/f", 100, 1.0)
+    assert not cache.is_good(served_before.hit, 1.0)
     assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
     assert cache.lookup("/a", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
     assert is_hit(cache, "/a/g", ALICE, 1.0)
-    assert cache.conclude(asked_before, missing(1.1), 1.1) is Conclusion.SPOILED
+    assert cache.conclude(asked_before, missing(1.1)) is Conclusion.SPOILED
     cache.apply(Appeared("/a/f"), 1.2, 101)
     cache.apply(Opened("/a/f"), 1.2, 101)
     cache.apply(Closed("/a/f"), 1.3, 105)
@@ -279,5 +281,5 @@ def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> No
     first = fetch(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", ALICE, 1.0)
     assert not is_hit(cache, "/a/g", ALICE, 1.0)
-    assert cache.conclude(first, missing(1.0), 1.0) is Conclusion.STORED
+    assert cache.conclude(first, missing(1.0)) is Conclusion.STORED
     assert cache.stats(1.0).bytes == 0

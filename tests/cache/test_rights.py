@@ -35,7 +35,7 @@ def test_proven_grant_a_stranger_asks_for_himself() -> None:
     decision = cache.lookup("/a/f", BOB, 2.0)
     assert isinstance(decision, Fetch)
     assert decision.reason is Reason.NO_GRANT
-    assert cache.conclude(decision.ticket, Denied(), 2.0) is Conclusion.NOT_KEPT
+    assert cache.conclude(decision.ticket, Denied()) is Conclusion.NOT_KEPT
     assert not is_hit(cache, "/a/f", BOB, 2.0)
 
 
@@ -60,7 +60,7 @@ def test_proven_grant_an_old_right_never_meets_newer_content() -> None:
     pending = cache.lookup("/a/secret", BOB, 2.0, may_wait=False)
     assert isinstance(pending, Fetch)
     assert pending.reason is Reason.GRANT_PENDING
-    cache.conclude(pending.ticket, Failed(), 2.0)
+    cache.conclude(pending.ticket, Failed())
     cache.apply(AccessChanged("/a"), 2.1, 101)
     settle(cache, 2.2)
     assert not is_hit(cache, "/a/secret", BOB, 2.2)
@@ -129,7 +129,10 @@ def test_a_refused_caller_loses_the_right() -> None:
     cache = make_cache()
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.0)
-    cache.conclude(fetch(cache, "/a/g", BOB, 1.0), Denied(), 1.0)
+    decision = cache.lookup("/a/f", BOB, 1.0)
+    assert isinstance(decision, Serve)
+    cache.conclude(fetch(cache, "/a/g", BOB, 1.0), Denied())
+    assert not cache.is_good(decision.hit, 1.0)
     assert not is_hit(cache, "/a/f", BOB, 1.0)
 
 
@@ -139,7 +142,7 @@ def test_a_refusal_older_than_a_change_says_nothing() -> None:
     ticket = fetch(cache, "/a/f", BOB, 1.0)
     cache.apply(Touched("/a/f"), 1.0, 101)
     fill(cache, "/a/g", BOB, 1.1)
-    cache.conclude(ticket, Denied(), 1.2)
+    cache.conclude(ticket, Denied())
     settle(cache, 1.2)
     assert is_hit(cache, "/a/g", BOB, 1.2)
 
@@ -156,7 +159,7 @@ def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
     fill(cache, "/a/d", BOB, 2.0, status(2.0, kind=Kind.DIRECTORY))
     settle(cache, 2.5)
     assert is_hit(cache, "/a/d", BOB, 2.5)
-    cache.conclude(fetch(cache, "/a/d", BOB, 2.5, refresh=True), Denied(), 2.5)
+    cache.conclude(fetch(cache, "/a/d", BOB, 2.5, refresh=True), Denied())
     assert not is_hit(cache, "/a/d", BOB, 2.5)
     cache.apply(AccessChanged("/a/d"), 3.0, 101)
     assert not is_hit(cache, "/a/d", ALICE, 3.0)

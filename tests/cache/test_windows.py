@@ -87,6 +87,7 @@ def test_two_writes_of_one_path_end_by_time_alone() -> None:
     begin(windows, "/f", 10.0)
     windows.opened("/f", 51)
     windows.closed("/f")
+    windows.closed("/f")
     assert windows.covers("/f", 605.0)
     assert not windows.covers("/f", 610.0)
 
