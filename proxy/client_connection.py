@@ -1,0 +1,255 @@
+"""One client's connection: what is answered before aiohttp builds a request of it. (proxy/client_connection.py)
+
+A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change).
+`data_received` answers a repeated head from the fast path only when that can't overtake or split anything: no
+request is in progress or queued, the parser holds no part of one, and the client reads what it is sent.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+from aiohttp import HttpVersion11, web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import _ErrInfo
+
+from proxy.errors import (
+    ClientError,
+    HeadTooLargeError,
+    ProxyError,
+    SlowRequestError,
+    TargetTooLongError,
+    TooManyConnectionsError,
+)
+from proxy.fastpath import FastPath
+from proxy.limits import LimitSettings
+from proxy.replies import error_reply, raw_error_reply
+from proxy.vetting import max_field_bytes, max_line_bytes, refusal_of
+
+_HEAD_END: Final = b"\r\n\r\n"
+_LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
+
+
+class Admission(Protocol):
+    """Counts connections; `proxy.server` implements it."""
+
+    def admit(self) -> bool:
+        """Count one more; whether it may be served."""
+
+    def leave(self, *, admitted: bool) -> None:
+        """Count one less."""
+
+
+class ClientConnection(web.RequestHandler):
+    """One connection of a client.
+
+    Invariants:
+        H1  `_at_boundary` implies that the parser holds no part of a head and no body is under way.
+        H2  `_whole_head` is the exact head of the request in progress, or None.
+    """
+
+    __slots__ = (
+        "_admission",
+        "_at_boundary",
+        "_fast_path",
+        "_head_bytes",
+        "_head_timer",
+        "_is_admitted",
+        "_is_line_complete",
+        "_limits",
+        "_whole_head",
+        "is_half_closed",
+    )
+
+    def __init__(
+        self,
+        manager: web.Server,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        admission: Admission,
+        fast_path: FastPath,
+        limits: LimitSettings,
+    ) -> None:
+        super().__init__(
+            manager,
+            loop=loop,
+            keepalive_timeout=limits.idle_timeout_s,
+            access_log=None,  # type: ignore[arg-type] # None switches it off (RequestHandler.__init__)
+            max_line_size=max_line_bytes(limits),
+            max_field_size=max_field_bytes(limits),
+            max_headers=limits.max_header_fields + 1,
+            lingering_time=min(10.0, limits.body_timeout_s),
+            auto_decompress=False,
+        )
+        self._admission = admission
+        self._fast_path = fast_path
+        self._limits = limits
+        self._is_admitted = False
+        self.is_half_closed = False  # the client will send nothing more
+        self._at_boundary = True  # H1
+        self._whole_head: bytes | None = None  # H2
+        self._head_bytes = 0  # of a head that is not complete
+        self._is_line_complete = False  # of that head's request line
+        self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
+
+    # ---- asyncio.Protocol ---------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve, unless there are too many."""
+        self._is_admitted = self._admission.admit()
+        if self._is_admitted:
+            super().connection_made(transport)
+            return
+        BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
+        self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Clean up."""
+        self._stop_head_timer()
+        self._admission.leave(admitted=self._is_admitted)
+        super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
+        """Go on for a client that has only closed its own half, and still waits for replies.
+
+        aiohttp ends the connection at once, and with it replies that the NameNode would have given.
+        """
+        payloads = [payload for _, payload in self._messages]
+        if self._current_request is not None:
+            payloads.append(self._current_request.content)
+        self.is_half_closed = all(payload.is_eof() for payload in payloads)  # else a body broke off
+        return self.is_half_closed and (self._request_in_progress or bool(payloads))
+
+    def data_received(self, data: bytes) -> None:
+        """Answer at once, or hand the bytes to aiohttp's parser."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            if self._at_boundary and not self._paused:
+                reply = self._fast_path.answer(data)
+                if reply is not None:
+                    assert self.transport is not None
+                    self.transport.write(reply)
+                    # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
+                    self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+                    return
+            self._take_while_idle(data)
+        else:
+            self._take_while_busy(data)
+
+    def _take_while_idle(self, data: bytes) -> None:
+        before, was_at_boundary = self._request_count, self._at_boundary
+        super().data_received(data)
+        if self._request_count == before:
+            if data:
+                self._at_boundary = False
+                self._watch_head(data)
+            return
+        self._stop_head_timer()
+        self._settle_boundary(data)
+        is_one = self._request_count == before + 1
+        self._whole_head = data if is_one and was_at_boundary and self._at_boundary else None
+
+    def _take_while_busy(self, data: bytes) -> None:
+        if not self._is_admitted:
+            self._refuse(TooManyConnectionsError(f"more than {self._limits.max_connections} connections"))
+            return
+        before = self._request_count
+        super().data_received(data)
+        if not data or self._request_count == before:  # no data: aiohttp parses what it had put aside
+            self._at_boundary = False
+        else:
+            self._settle_boundary(data)
+        self._whole_head = None
+
+    def _settle_boundary(self, data: bytes) -> None:
+        """Tell, after new requests were queued, whether the last one ends where the data ends.
+
+        An empty line ends any head, so a parser that was in a head is past it; without a body it then waits
+        for the next request. With a full queue it puts bytes aside unparsed, and nothing is certain.
+        """
+        _, payload = self._messages[-1]
+        self._at_boundary = (
+            payload is EMPTY_PAYLOAD
+            and data.endswith(_HEAD_END)
+            and not self._upgraded
+            and not self._buffer_paused
+        )
+
+    # ---- heads that are too slow or too large -------------------------------------------------------
+
+    def _watch_head(self, data: bytes) -> None:
+        self._head_bytes += len(data)
+        self._is_line_complete = self._is_line_complete or b"\n" in data.lstrip(b"\r\n")
+        if self._head_bytes > self._limits.max_head_bytes:
+            what = f"has more than {self._limits.max_head_bytes} bytes"
+            if self._is_line_complete:
+                self._refuse(HeadTooLargeError(f"the head {what}"))
+            else:
+                self._refuse(TargetTooLongError(f"the request line {what}"))
+        elif self._head_timer is None:
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
+
+    def _give_head_up(self) -> None:
+        self._head_timer = None
+        self._refuse(SlowRequestError(f"no complete head within {self._limits.head_timeout_s:g} s"))
+
+    def _stop_head_timer(self) -> None:
+        self._head_bytes = 0
+        self._is_line_complete = False
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _refuse(self, error: ProxyError) -> None:
+        """Answer without a request, then let the client read that before the connection goes."""
+        self._stop_head_timer()
+        if self._close or self.transport is None:
+            return
+        self.transport.write(raw_error_reply(error))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.close()
+        self._head_timer = self._loop.call_later(_LINGER_S, self.force_close)
+
+    def _process_keepalive(self) -> None:
+        if self._head_timer is not None and not self._close:
+            self._keepalive_handle = None  # a head is on its way; aiohttp starts the timer after its request
+            return
+        super()._process_keepalive()
+
+    def _make_error_handler(
+        self, err_info: _ErrInfo
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        error: ClientError = refusal_of(err_info.exc, self._limits)
+
+        async def refuse(_: web.BaseRequest) -> web.StreamResponse:
+            return error_reply(error)
+
+        return refuse
+
+    # ---- for the front end and the server -----------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is in progress or queued."""
+        return self._waiter is not None and not self._waiter.done()
+
+    @property
+    def whole_head(self) -> bytes | None:
+        """The exact head of the request in progress, if it came alone and in one piece."""
+        return self._whole_head
+
+
+def repeatable_head(request: web.BaseRequest) -> bytes | None:
+    """Return the bytes that this request consists of, if the fast path may answer them next time.
+
+    Only a GET of HTTP/1.1 without a body, on a connection that goes on; whether the cache may answer it is
+    for the caller to know.
+    """
+    connection = request.protocol
+    if not isinstance(connection, ClientConnection):
+        return None
+    if request.method != "GET" or request.version != HttpVersion11 or not request.keep_alive:
+        return None
+    return connection.whole_head

@@ -1,0 +1,103 @@
+"""Which header fields travel on, and which of them a cached reply repeats. (proxy/headers.py)
+
+Deliberately absent: no `Via` and no `Server` of ours is added (guarantee Verbatim: what passes through is
+unchanged); the front end is a gateway, to its clients it *is* the NameNode's WebHDFS address.
+"""
+
+from collections.abc import Iterable
+
+from proxy.messages import Header, Headers
+
+_HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+"""RFC 9110, section 7.6.1, with the two credentials for the next hop, and `Trailer`: we drop trailers."""
+
+_NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
+"""`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
+
+_NOT_REPLAYED = frozenset({b"age", b"cache-status", b"content-length", b"date", b"expires", b"set-cookie"})
+"""What each cached answer says anew, or must never repeat."""
+
+
+def end_to_end(headers: Iterable[Header]) -> Headers:
+    """Drop the fields that speak of one connection only, named ones included (RFC 9110, section 7.6.1)."""
+    fields = tuple(headers)
+    nominated = {
+        option.strip().lower()
+        for name, value in fields
+        if name.lower() == b"connection"
+        for option in value.split(b",")
+    }
+    dropped = _HOP_BY_HOP | (nominated - _NOT_TO_NOMINATE)
+    return tuple((name, value) for name, value in fields if name.lower() not in dropped)
+
+
+def request_headers(headers: Iterable[Header], peer: str) -> Headers:
+    """Say which fields of a client's request go to the NameNode.
+
+    The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
+    getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
+    """
+    kept = tuple(field for field in end_to_end(headers) if field[0].lower() != b"x-forwarded-for")
+    return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
+
+
+def reply_headers(headers: Iterable[Header]) -> Headers:
+    """Say which fields of a NameNode's reply go to the client, but for the length of the body."""
+    return tuple(field for field in end_to_end(headers) if field[0].lower() != b"content-length")
+
+
+def replayed_headers(headers: Iterable[Header]) -> Headers:
+    """Say which fields of a NameNode's reply each cached answer repeats, in the NameNode's order."""
+    return tuple(field for field in end_to_end(headers) if field[0].lower() not in _NOT_REPLAYED)
+
+
+def cache_status(
+    *,
+    hit: bool = False,
+    fwd: str | None = None,
+    stored: bool = False,
+    collapsed: bool = False,
+    detail: str | None = None,
+) -> Header:
+    """Say how a reply was made (RFC 9211, section 2).
+
+    Args:
+        hit: answered without asking.
+        fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
+        stored: the NameNode's answer is in the cache now.
+        collapsed: somebody else's call was waited for.
+        detail: our own reason, a token.
+    """
+    parts = ["nncache"]
+    if hit:
+        parts.append("hit")
+    if fwd is not None:
+        parts.append(f"fwd={fwd}")
+    if stored:
+        parts.append("stored")
+    if collapsed:
+        parts.append("collapsed")
+    if detail is not None:
+        parts.append(f"detail={detail}")
+    return (b"Cache-Status", "; ".join(parts).encode("ascii"))
+
+
+HIT = cache_status(hit=True)
+"""The `Cache-Status` of every answer from memory."""
+
+
+def encode_fields(headers: Iterable[Header]) -> bytes:
+    """Write header fields as they go on the wire, without the empty line that ends them."""
+    return b"".join([b"%b: %b\r\n" % field for field in headers])

@@ -1,0 +1,137 @@
+"""How much a client and a NameNode may take of the proxy. (proxy/limits.py)"""
+
+import resource
+from dataclasses import dataclass, field
+
+from hadoop.settings import SettingError
+
+_MIN_HEAD_BYTES = 1024
+_RESERVED_FILES = 64  # listening sockets, RPC and admin connections, logs, the interpreter's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """Bounds of connections, heads, bodies and waits.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    max_connections: int = field(
+        default=16_384,
+        metadata={"help": "Client connections open at once; those beyond it are answered 503."},
+    )
+    backlog: int = field(
+        default=4_096,
+        metadata={
+            "help": "Connections that the kernel may hold before they are accepted (it caps this itself)."
+        },
+    )
+    max_head_bytes: int = field(
+        default=65_536,
+        metadata={
+            "help": "Bytes of a request's line and header fields; beyond it 414 or 431. "
+            "The NameNode's own limit (hadoop.http.max.request.header.size) is 65536."
+        },
+    )
+    max_header_fields: int = field(
+        default=128, metadata={"help": "Header fields of one request; beyond it 431."}
+    )
+    head_timeout_s: float = field(
+        default=10.0,
+        metadata={"help": "Seconds from a head's first byte to its last; then 408."},
+    )
+    idle_timeout_s: float = field(
+        default=75.0,
+        metadata={"help": "Seconds without a request after which a client's connection is closed."},
+    )
+    body_timeout_s: float = field(
+        default=20.0,
+        metadata={
+            "help": "Seconds for which the proxy waits in all for a slow body, or for a slow reader of a "
+            "reply, beyond what min_body_rate_bytes_s earns; then 408, or the connection is cut."
+        },
+    )
+    min_body_rate_bytes_s: int = field(
+        default=1_024,
+        metadata={"help": "Bytes a second that a body must make on average once body_timeout_s is used up."},
+    )
+    upstream_connections: int = field(
+        default=256,
+        metadata={"help": "Connections to one NameNode open at once; further calls wait for one to be free."},
+    )
+    upstream_connect_timeout_s: float = field(
+        default=3.0,
+        metadata={"help": "Seconds to connect to a NameNode, waiting for a free connection included."},
+    )
+    upstream_timeout_s: float = field(
+        default=60.0,
+        metadata={
+            "help": "Seconds for which a NameNode may be silent about a call that it was sent; then 504."
+        },
+    )
+    upstream_idle_s: float = field(
+        default=30.0,
+        metadata={
+            "help": "Seconds for which an unused connection to a NameNode is kept; the NameNode itself "
+            "closes after 60."
+        },
+    )
+    failover_wait_s: float = field(
+        default=15.0,
+        metadata={"help": "Seconds for which a call waits for a NameNode to become active; then 503."},
+    )
+    drain_timeout_s: float = field(
+        default=30.0,
+        metadata={"help": "Seconds that requests in progress get to finish when the proxy is stopped."},
+    )
+    fast_path_bytes: int = field(
+        default=64 * 1024 * 1024,
+        metadata={"help": "Bytes of the table that answers repeated requests at once; 0 switches it off."},
+    )
+
+    def __post_init__(self) -> None:
+        for key in ("max_connections", "backlog", "max_header_fields", "upstream_connections"):
+            if not getattr(self, key) > 0:
+                raise SettingError(key, getattr(self, key), "must be more than 0")
+        for key in (
+            "head_timeout_s",
+            "idle_timeout_s",
+            "body_timeout_s",
+            "min_body_rate_bytes_s",
+            "upstream_connect_timeout_s",
+            "upstream_timeout_s",
+            "failover_wait_s",
+            "drain_timeout_s",
+        ):
+            if not getattr(self, key) > 0:
+                raise SettingError(key, getattr(self, key), "must be more than 0")
+        for key in ("upstream_idle_s", "fast_path_bytes"):
+            if not getattr(self, key) >= 0:
+                raise SettingError(key, getattr(self, key), "must be 0 or more")
+        if not self.max_head_bytes >= _MIN_HEAD_BYTES:
+            raise SettingError(
+                "max_head_bytes", self.max_head_bytes, f"must be at least {_MIN_HEAD_BYTES} bytes"
+            )
+
+
+def reserve_files(limits: LimitSettings, namenodes: int) -> None:
+    """Raise the process's limit of open files to what the connections may need.
+
+    Without it the limit would be met at the worst time, when the most clients are there.
+
+    Raises:
+        SettingError: the operating system allows fewer; the text says how many.
+    """
+    needed = limits.max_connections + limits.upstream_connections * namenodes + _RESERVED_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        allowed = hard - (needed - limits.max_connections)
+        raise SettingError(
+            "max_connections",
+            limits.max_connections,
+            f"must be at most {allowed} here: the process may open {hard} files (ulimit -Hn)",
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

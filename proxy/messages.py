@@ -1,0 +1,70 @@
+"""What goes to a NameNode and what comes back, as values. (proxy/messages.py)"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hadoop.election_view import NameNode
+
+Header: TypeAlias = tuple[bytes, bytes]
+Headers: TypeAlias = tuple[Header, ...]
+
+NO_TERM = -1
+"""The term of a reply that did not provably come from the one active NameNode: never kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request as it is sent on: the method, the target and the end-to-end header fields.
+
+    Attributes:
+        target: the raw request target; bytes that are no UTF-8 are lone surrogates, as in
+            `os.fsdecode`, so that the bytes on the wire are those that the client sent.
+        headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `proxy.headers`.
+    """
+
+    method: str
+    target: str
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamReply:
+    """A NameNode's whole reply.
+
+    Attributes:
+        headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
+        asked_at: local time just before the call was sent.
+        replied_at: local time at which the reply was complete.
+        term: the term of the active NameNode that gave it, or `NO_TERM`.
+    """
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes
+    namenode: NameNode
+    term: int
+    asked_at: float
+    replied_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledReply:
+    """What is known of a reply before its first byte goes to the client.
+
+    Attributes:
+        headers: as in `UpstreamReply`.
+        body: the whole body when it is JSON of less than 64 KiB, else None (it is being streamed).
+        asked_at: local time just before the call was sent.
+        replied_at: local time at which this much of the reply was there.
+        term: the term of the active NameNode that gave it, or `NO_TERM`.
+    """
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes | None
+    namenode: NameNode
+    term: int
+    asked_at: float
+    replied_at: float

@@ -1,0 +1,71 @@
+"""The one place where errors become replies. (proxy/replies.py)
+
+WebHDFS clients read an error from a JSON `RemoteException` (org.apache.hadoop.hdfs.web.JsonUtil, Hadoop 3.5.0),
+so the proxy's own errors have that form as well.
+"""
+
+import json
+import logging
+
+from aiohttp import web
+
+from proxy.errors import ProxyError
+from proxy.headers import encode_fields, reply_headers
+from proxy.hit_text import DateText, HitText
+from proxy.messages import Header, Headers, UpstreamReply
+from proxy.response import RawResponse
+
+_LOG = logging.getLogger(__name__)
+_JSON: Header = (b"Content-Type", b"application/json")
+_NOT_STORED: Header = (b"Cache-Control", b"no-cache")
+
+
+def remote_exception(error: ProxyError) -> bytes:
+    """Render the JSON body that says what went wrong."""
+    name = error.java_class
+    told = {"exception": name.rpartition(".")[2], "javaClassName": name, "message": f"nncache: {error}"}
+    return json.dumps({"RemoteException": told}, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+
+
+def error_reply(error: ProxyError, extra: Headers = ()) -> web.StreamResponse:
+    """Make the reply that an error becomes."""
+    return RawResponse(
+        error.status,
+        error.reason,
+        (_NOT_STORED, _JSON, *extra),
+        body=remote_exception(error),
+        close=error.closes,
+    )
+
+
+def raw_error_reply(error: ProxyError) -> bytes:
+    """Render the same reply for a connection that has no request to answer; it ends the connection."""
+    body = remote_exception(error)
+    fields = (_NOT_STORED, _JSON, (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
+    line = f"HTTP/1.1 {error.status} {error.reason}\r\n".encode("ascii")
+    return line + encode_fields(fields) + b"\r\n" + body
+
+
+def bug_reply(exc: Exception) -> web.StreamResponse:
+    """Make the reply to a request that met a bug of ours, and log it."""
+    _LOG.error("A bug ended a request", exc_info=exc)
+    return error_reply(ProxyError("internal error; the log of the proxy says more"))
+
+
+def whole_reply(reply: UpstreamReply, extra: Headers = ()) -> web.StreamResponse:
+    """Make the reply that hands on a NameNode's whole reply, with header fields of ours behind its own."""
+    return RawResponse(
+        reply.status, reason=reply.reason, headers=(*reply_headers(reply.headers), *extra), body=reply.body
+    )
+
+
+def hit_reply(text: HitText, now: float, dates: DateText) -> web.StreamResponse:
+    """Make the reply that a cached answer is on the ordinary path: the same fields as on the fast path."""
+    return RawResponse(text.status, text.reason, text.fields_at(now, dates), body=text.body)
+
+
+def plain_reply(status: int, reason: str, headers: Headers, body: bytes) -> web.StreamResponse:
+    """Make a reply of ours with a whole body."""
+    return RawResponse(status, reason, headers, body=body)

@@ -1,0 +1,88 @@
+"""What a request's head must be before anybody reads sense into it. (proxy/vetting.py)
+
+aiohttp's C parser refuses what is not HTTP, conflicting lengths and most smuggling. It accepts the rest of
+this list (seen with aiohttp 3.14.5), and two readers could make two things of some of it.
+"""
+
+import re
+from typing import Final
+
+from aiohttp import HttpVersion10, HttpVersion11, web
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+
+from proxy.errors import (
+    ClientError,
+    HeadTooLargeError,
+    MalformedRequestError,
+    MethodNotAllowedError,
+    TargetTooLongError,
+    VersionNotSupportedError,
+)
+from proxy.limits import LimitSettings
+
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
+"""uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
+
+_LINE_EXTRA_BYTES: Final = 12  # of a request line beside method and target: two spaces, HTTP/1.1, CRLF
+_FIELD_EXTRA_BYTES: Final = 4  # ": " and CRLF
+
+
+def vet(request: web.BaseRequest, limits: LimitSettings) -> None:
+    """Refuse a request whose head is too large, or no clean HTTP/1.0 or 1.1.
+
+    Raises:
+        ClientError: what is wrong with it.
+    """
+    if request.version not in {HttpVersion10, HttpVersion11}:
+        raise VersionNotSupportedError("this server speaks HTTP/1.1 and HTTP/1.0")
+    if request.method == "CONNECT":
+        raise MethodNotAllowedError("this is no proxy for CONNECT")
+    _vet_size(request, limits)
+    for name, value in request.raw_headers:
+        match name.lower():
+            case b"host" if not _HOST.fullmatch(value):
+                raise MalformedRequestError("the Host field is no host")
+            case b"transfer-encoding" if request.version == HttpVersion10:
+                raise MalformedRequestError("HTTP/1.0 knows no Transfer-Encoding (RFC 9112, section 6.1)")
+            case _:
+                pass
+
+
+def _vet_size(request: web.BaseRequest, limits: LimitSettings) -> None:
+    fields = request.raw_headers
+    if len(fields) > limits.max_header_fields:
+        raise HeadTooLargeError(f"more than {limits.max_header_fields} header fields")
+    target = len(request.raw_path) if request.raw_path.isascii() else len(_bytes_of(request.raw_path))
+    line = len(request.method) + target + _LINE_EXTRA_BYTES
+    if line > limits.max_head_bytes:
+        raise TargetTooLongError(f"the request line has more than {limits.max_head_bytes} bytes")
+    size = line + sum(len(name) + len(value) + _FIELD_EXTRA_BYTES for name, value in fields)
+    if size > limits.max_head_bytes:
+        raise HeadTooLargeError(f"the head has more than {limits.max_head_bytes} bytes")
+
+
+def _bytes_of(target: str) -> bytes:
+    return target.encode("utf-8", "surrogateescape")
+
+
+def max_line_bytes(limits: LimitSettings) -> int:
+    """Return what aiohttp's parser may take for a request line."""
+    return limits.max_head_bytes
+
+
+def max_field_bytes(limits: LimitSettings) -> int:
+    """Return what aiohttp's parser may take for a field: another number than for a line.
+
+    The number is all that tells the two apart in its exception.
+    """
+    return limits.max_head_bytes + 1
+
+
+def refusal_of(exc: BaseException, limits: LimitSettings) -> ClientError:
+    """Say which of our errors a failure of aiohttp's parser is."""
+    if isinstance(exc, LineTooLong):
+        if max_line_bytes(limits) in exc.args:
+            return TargetTooLongError(f"the request line has more than {limits.max_head_bytes} bytes")
+        return HeadTooLargeError(f"a header field has more than {limits.max_head_bytes} bytes")
+    message = exc.message if isinstance(exc, HttpProcessingError) else str(exc)
+    return MalformedRequestError(message.partition(":")[0].strip() or "no HTTP")
