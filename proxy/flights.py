@@ -177,7 +177,7 @@ class Flights:
         """End the flight: the cache takes the outcome, then everybody who waits is told."""
         conclusion = Conclusion.NOT_KEPT
         try:
-            conclusion = self._cache.conclude(flight.ticket, outcome, self._clock())
+            conclusion = self._cache.conclude(flight.ticket, outcome)
         except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
             self.errors += 1
             _log.exception("the cache could not take a reply")

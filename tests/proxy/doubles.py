@@ -1,0 +1,264 @@
+"""Stand-ins for what surrounds the flows: everything waits until the test says how it goes on."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from cache import CacheSettings, Caller, MetadataCache
+from hadoop.calls import PlainRead, read_plain
+from hadoop.election_view import NameNode
+from hadoop.filestatus import render_missing
+from proxy.errors import ProxyError
+from proxy.identity import caller_of
+from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.reads import Read
+from proxy.response import RawResponse
+from proxy.upstream import Decorate, Settle
+
+T = TypeVar("T")
+
+NAMENODE = NameNode("nn1:9870", "nn1:8020")
+OTHER_NAMENODE = NameNode("nn2:9870", "nn2:8020")
+TERM = 7
+
+_STATUS: dict[str, Any] = {
+    "accessTime": 1,
+    "blockSize": 1,
+    "childrenNum": 0,
+    "fileId": 16386,
+    "group": "users",
+    "length": 3,
+    "modificationTime": 1,
+    "owner": "alice",
+    "pathSuffix": "",
+    "permission": "644",
+    "replication": 1,
+    "storagePolicy": 0,
+    "type": "FILE",
+}
+FILE = json.dumps({"FileStatus": _STATUS}, separators=(",", ":")).encode()
+DIRECTORY = FILE.replace(b'"FILE"', b'"DIRECTORY"')
+SYMLINK = FILE.replace(b'"FILE"', b'"SYMLINK"')
+DENIED = (
+    b'{"RemoteException":{"exception":"AccessControlException","javaClassName":'
+    b'"org.apache.hadoop.security.AccessControlException","message":"Permission denied"}}'
+)
+STANDBY = (
+    b'{"RemoteException":{"exception":"StandbyException","javaClassName":'
+    b'"org.apache.hadoop.ipc.StandbyException","message":"not in state standby"}}'
+)
+HEADERS: Headers = (
+    (b"Date", b"Sun, 22 Nov 2026 00:00:00 GMT"),
+    (b"Cache-Control", b"no-cache"),
+    (b"Expires", b"Sun, 22 Nov 2026 00:00:00 GMT"),
+    (b"Date", b"Sun, 22 Nov 2026 00:00:00 GMT"),
+    (b"Pragma", b"no-cache"),
+    (b"Set-Cookie", b"hadoop.auth=secret"),
+    (b"Content-Type", b"application/json"),
+)
+
+
+@dataclass
+class FakeClock:
+    """A clock that stands still until it is set."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        """Return the time of the test."""
+        return self.now
+
+
+async def turns(count: int = 20) -> None:
+    """Let every task that can run do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def make_cache(clock: FakeClock, **settings: Any) -> MetadataCache:
+    """A cache of three levels with an open stream, covered as of now."""
+    cache = MetadataCache(CacheSettings(**{"glob": ("/*", "/*/*", "/*/*/*")} | settings))
+    cache.open_stream(TERM)
+    cache.cover(clock.now, 100)
+    return cache
+
+
+def plain_read(path: str, user: str = "alice") -> PlainRead:
+    """The plain read of a path."""
+    plain = read_plain(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
+    assert plain is not None
+    return plain
+
+
+def head_of(path: str, user: str = "alice") -> RequestHead:
+    """The head that goes with `plain_read`."""
+    return RequestHead("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", ())
+
+
+def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> Read:
+    """One read as the front end makes it."""
+    plain = plain_read(path, user)
+    return Read(plain=plain, caller=caller_of(plain, "127.0.0.1"), head=head_of(path, user), refresh=refresh)
+
+
+def caller(user: str = "alice") -> Caller:
+    """The caller of `read_of`."""
+    return caller_of(plain_read("/x", user), "127.0.0.1")
+
+
+def reply(
+    status: int, body: bytes, at: float, *, term: int = TERM, namenode: NameNode = NAMENODE
+) -> UpstreamReply:
+    """A reply that was asked and given at `at`."""
+    return UpstreamReply(
+        status=status,
+        reason="whatever",
+        headers=HEADERS,
+        body=body,
+        namenode=namenode,
+        term=term,
+        asked_at=at,
+        replied_at=at,
+    )
+
+
+def missing(path: str, at: float) -> UpstreamReply:
+    """A true 404."""
+    return reply(404, render_missing(path), at)
+
+
+class Held:
+    """Calls that wait for the test's answer, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []  # arguments of every call
+        self._waiting: list[asyncio.Future[Any]] = []
+
+    async def __call__(self, *arguments: Any) -> Any:
+        """Wait for `answer`."""
+        self.calls.append(arguments)
+        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        return await waiting
+
+    def answer(self, result: object) -> None:
+        """Let the oldest call that waits end: by raising if it is an exception."""
+        waiting = self._waiting.pop(0)
+        if waiting.cancelled():
+            return
+        if isinstance(result, BaseException):
+            waiting.set_exception(result)
+        else:
+            waiting.set_result(result)
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait."""
+        return sum(not future.done() for future in self._waiting)
+
+
+@dataclass
+class HeldNameNode:
+    """Fetcher and NameNodeQueries whose every answer the test gives."""
+
+    fetches: Held = field(default_factory=Held)
+    closed: Held = field(default_factory=Held)
+    existing: Held = field(default_factory=Held)
+    txids: Held = field(default_factory=Held)
+
+    async def fetch(self, head: RequestHead) -> UpstreamReply:
+        """Wait for the test."""
+        answer: UpstreamReply = await self.fetches(head)
+        return answer
+
+    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
+        """Wait for the test."""
+        return bool(await self.closed(namenode, path))
+
+    async def exists(self, path: str) -> bool:
+        """Wait for the test."""
+        return bool(await self.existing(path))
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Wait for the test."""
+        return int(await self.txids(namenode))
+
+
+class ManualSignal:
+    """A consumer whose coverage comes when the test says so; its time-outs as well."""
+
+    def __init__(self) -> None:
+        self.probes = 0
+        self._held = Held()
+
+    def request_probe(self) -> None:
+        """Count."""
+        self.probes += 1
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait for `moved`."""
+        return bool(await self._held(timeout_s))
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._held.waiting
+
+    def moved(self, *, covered: bool = True) -> None:
+        """Wake all who wait, with coverage or at the end of their patience."""
+        for _ in range(self._held.waiting):
+            self._held.answer(covered)
+
+
+Script = Callable[[Settle], Awaitable[None]]
+
+
+class ScriptedStreamer:
+    """A Streamer that does what the test's script does with `settle`, then replies."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.heads: list[RequestHead] = []
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Run the script."""
+        self.heads.append(head)
+        await self.script(settle)
+        return RawResponse(200, "OK", decorate(settled(200)), body=b"{}")
+
+
+def settled(status: int, body: bytes | None = b"{}", *, namenode: NameNode = NAMENODE) -> SettledReply:
+    """What is known of a reply before it is passed on."""
+    return SettledReply(
+        status=status,
+        reason="whatever",
+        headers=HEADERS,
+        body=body,
+        namenode=namenode,
+        term=TERM,
+        asked_at=100.0,
+        replied_at=100.0,
+    )
+
+
+def script(outcome: SettledReply | ProxyError | None) -> Script:
+    """Settle with a reply, or with an unknown outcome; an error is raised before anything was sent."""
+
+    async def run(settle: Settle) -> None:
+        if isinstance(outcome, ProxyError):
+            raise outcome
+        await settle(outcome)
+
+    return run
+
+
+async def ended(work: Coroutine[Any, Any, T]) -> T:
+    """Await with a deadline, so that a test which would hang names itself."""
+    async with asyncio.timeout(10):
+        return await work

@@ -1,0 +1,302 @@
+"""Every question is concluded exactly once, and only what the NameNode's answer still explains is kept."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from cache import Conclusion, Fetch, MetadataCache, Serve
+from hadoop.changes import Appeared, Opened, Touched
+from hadoop.errors import RpcUnavailableError
+from proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
+from proxy.flights import Flight, Flights
+from proxy.messages import NO_TERM, UpstreamReply
+from tests.proxy.doubles import (
+    DENIED,
+    DIRECTORY,
+    FILE,
+    OTHER_NAMENODE,
+    STANDBY,
+    SYMLINK,
+    FakeClock,
+    HeldNameNode,
+    caller,
+    ended,
+    head_of,
+    make_cache,
+    missing,
+    plain_read,
+    reply,
+    turns,
+)
+
+PATH = "/w/f"
+
+
+@dataclass
+class Scene:
+    """Flights above a real cache and a NameNode that waits for the test."""
+
+    clock: FakeClock
+    cache: MetadataCache
+    namenode: HeldNameNode
+    flights: Flights
+
+    def launch(self, path: str = PATH) -> Flight:
+        """Take a ticket and launch its flight."""
+        decision = self.cache.lookup(plain_read(path).path, caller(), self.clock(), may_wait=False)
+        assert isinstance(decision, Fetch)
+        return self.flights.launch(decision.ticket, plain_read(path), head_of(path))
+
+    @property
+    def concluded(self) -> int:
+        """How often `conclude` was called."""
+        return self.cache.store.counters.conclusions.total()
+
+    def is_hit(self, path: str = PATH) -> bool:
+        """Whether the path would be served; leaves a ticket behind if not."""
+        return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
+
+    @property
+    def tickets(self) -> int:
+        """Questions that the cache still takes for being under way."""
+        return self.cache.explain(PATH, self.clock()).questions_under_way
+
+
+@asynccontextmanager
+async def scene(query_timeout_s: float = 5.0) -> AsyncIterator[Scene]:
+    """Make a scene; leaving it waits for its flights."""
+    clock = FakeClock()
+    cache = make_cache(clock)
+    namenode = HeldNameNode()
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=query_timeout_s)
+        yield Scene(clock, cache, namenode, flights)
+
+
+async def test_a_missing_path_is_kept_and_shared() -> None:
+    """A true 404 is known as soon as it is there; those who joined may have it."""
+    async with scene() as s:
+        flight = s.launch()
+        assert s.flights.find(flight.ticket) is flight
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, 100.0))
+        answer, landing = await flight.answer(), await flight.landing()
+        assert isinstance(answer, UpstreamReply)
+        assert landing is not None
+        assert landing.conclusion is Conclusion.STORED
+        assert landing.shared is not None
+        assert b"Set-Cookie" not in dict(landing.shared.reply.headers)
+        assert s.flights.find(flight.ticket) is None
+        assert (s.concluded, len(s.flights), s.is_hit()) == (1, 0, True)
+
+
+async def test_the_first_client_need_not_wait_for_the_cache() -> None:
+    """Its answer is there when the NameNode gave it, while isFileClosed is still being asked."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, 100.0))
+        assert isinstance(await flight.answer(), UpstreamReply)
+        await turns()
+        assert (s.namenode.closed.waiting, s.concluded) == (1, 0)
+        s.namenode.closed.answer(result=True)
+        landing = await flight.landing()
+        assert landing is not None
+        assert landing.conclusion is Conclusion.STORED
+
+
+async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -> None:
+    """OpenFileUncached: another one's word would be about another state."""
+    async with scene() as s:
+        s.launch("//w//f/")
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, 100.0, namenode=OTHER_NAMENODE))
+        await turns()
+        assert s.namenode.closed.calls == [(OTHER_NAMENODE, PATH)]
+        s.namenode.closed.answer(result=True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [False, RpcUnavailableError("cut", is_sent=True), OSError("no route"), TimeoutError(), RuntimeError("bug")],
+)
+async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) -> None:
+    """OpenFileUncached: an open file, and every way of not being told."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, 100.0))
+        await turns()
+        s.namenode.closed.answer(answer)
+        landing = await flight.landing()
+        assert landing is not None
+        assert landing.conclusion is Conclusion.NOT_KEPT
+        assert landing.shared is None
+        assert (s.concluded, s.is_hit()) == (1, False)
+
+
+async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
+    """isFileClosed has a deadline of its own."""
+    async with scene(query_timeout_s=0.01) as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, 100.0))
+        landing = await flight.landing()
+        assert isinstance(await flight.answer(), UpstreamReply)
+        assert landing is not None
+        assert landing.conclusion is Conclusion.NOT_KEPT
+        assert s.flights.closed_query_failures == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, SYMLINK), (403, DENIED), (403, STANDBY), (404, b"<html>"), (500, b""), (200, b"garbage")],
+)
+async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) -> None:
+    """Anything but a closed file, a directory and a true 404 goes to the one who asked, and to nobody else."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(reply(status, body, 100.0))
+        answer, landing = await flight.answer(), await flight.landing()
+        assert isinstance(answer, UpstreamReply)
+        assert answer.body == body
+        assert landing is not None
+        assert landing.shared is None
+        assert (s.concluded, s.is_hit()) == (1, False)
+
+
+async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
+    """NoLateFill: a reply that the active NameNode did not provably give proves nothing."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(reply(200, DIRECTORY, 100.0, term=NO_TERM))
+        landing = await flight.landing()
+        assert landing is not None
+        assert landing.conclusion is Conclusion.SPOILED
+
+
+@pytest.mark.parametrize("change", [Appeared(PATH), Touched(PATH), Opened(PATH), Appeared("/w")])
+@pytest.mark.parametrize("moment", ["before the reply", "before the word about its being closed"])
+async def test_a_change_during_the_flight_spoils_it(
+    change: Appeared | Touched | Opened, moment: str
+) -> None:
+    """NoLateFill, wherever the flight is when the change is known."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        if moment == "before the reply":
+            s.cache.apply(change, s.clock(), 101)
+        s.namenode.fetches.answer(reply(200, FILE, 100.0))
+        await turns()
+        s.cache.apply(change, s.clock(), 102)
+        s.namenode.closed.answer(result=True)
+        landing = await flight.landing()
+        assert landing is not None
+        assert landing.conclusion is Conclusion.SPOILED
+        assert landing.shared is None
+        assert (s.concluded, s.is_hit()) == (1, False)
+
+
+@pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), NoActiveNameNodeError("none")])
+async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
+    """The one who asked is told; the ticket is given back."""
+    async with scene() as s:
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(error)
+        assert await flight.answer() is error
+        await flight.landing()
+        assert (s.concluded, s.tickets, s.flights.errors) == (1, 0, 0)
+
+
+async def test_a_bug_fails_its_own_flight_only() -> None:
+    """A TaskGroup ends all its tasks when one raises: none may."""
+    async with scene() as s:
+        broken, sound = s.launch("/w/a"), s.launch("/w/b")
+        await turns()
+        s.namenode.fetches.answer(RuntimeError("bug"))
+        answer = await broken.answer()
+        assert isinstance(answer, ProxyError)
+        assert answer.status == 500
+        s.namenode.fetches.answer(missing("/w/b", 100.0))
+        assert isinstance(await sound.answer(), UpstreamReply)
+        await sound.landing()
+        assert (s.concluded, s.flights.errors) == (2, 1)
+
+
+async def test_a_cache_that_fails_to_take_the_reply_does_not_keep_it_from_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FailToNameNode."""
+    async with scene() as s:
+
+        def broken(*_: object) -> Conclusion:
+            raise RuntimeError("bug")
+
+        monkeypatch.setattr(s.cache, "conclude", broken)
+        flight = s.launch()
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, 100.0))
+        assert isinstance(await flight.answer(), UpstreamReply)
+        landing = await flight.landing()
+        assert landing is not None
+        assert landing.shared is None
+        assert (s.flights.errors, len(s.flights)) == (1, 0)
+
+
+async def test_a_flight_outlives_its_client() -> None:
+    """Whoever hangs up takes neither the answer nor the entry from the others."""
+    async with scene() as s:
+        flight = s.launch()
+        async with asyncio.TaskGroup() as clients:
+            leaving = clients.create_task(flight.answer())
+            staying = clients.create_task(flight.answer())
+            await turns()
+            leaving.cancel()
+            await turns()
+            s.namenode.fetches.answer(missing(PATH, 100.0))
+        assert leaving.cancelled()
+        assert isinstance(staying.result(), UpstreamReply)
+        await flight.landing()
+        assert (s.concluded, s.is_hit()) == (1, True)
+
+
+@pytest.mark.parametrize("moment", ["before its first step", "in the fetch", "in isFileClosed"])
+async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
+    """F1, also when the task never ran: a lost ticket would spoil nothing and end nothing."""
+    clock, namenode = FakeClock(), HeldNameNode()
+    cache = make_cache(clock)
+
+    async def serve() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=5)
+            launched.append(Scene(clock, cache, namenode, flights).launch())
+            if moment != "before its first step":
+                await turns()
+            if moment == "in isFileClosed":
+                namenode.fetches.answer(reply(200, FILE, 100.0))
+                await turns()
+            raise asyncio.CancelledError
+
+    launched: list[Flight] = []
+    with pytest.raises(asyncio.CancelledError):
+        await ended(serve())
+    assert launched[0].landed.done()
+    assert launched[0].answered.done()
+    assert cache.store.counters.conclusions.total() == 1
+    assert cache.explain(PATH, clock()).questions_under_way == 0
+
+
+async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
+    """F1: its ticket goes back at once, and the caller is told to ask elsewhere."""
+    async with scene() as s:
+        pass
+    flight = s.launch()
+    answer = flight.answered.result()
+    assert isinstance(answer, NoActiveNameNodeError)
+    assert (s.concluded, len(s.flights)) == (1, 0)
