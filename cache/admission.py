@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from http import HTTPStatus
+from typing import assert_never
 
 from hadoop.errors import HadoopError
 from hadoop.filestatus import FileType, parse_file_status, render_missing
@@ -58,3 +59,5 @@ def _admit_status(body: bytes) -> Admission:
             return Admission.ASK_WHETHER_CLOSED
         case FileType.SYMLINK:
             return Admission.DO_NOT_KEEP
+        case _:
+            assert_never(status.type)

@@ -62,5 +62,4 @@ def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float,
 def _forget_place(store: Store, path: str) -> None:
     """Forget a path that came, went or was replaced, and its parent's status, which has no event."""
     store.forget_subtree(path)
-    if (above := parent(path)) is not None:
-        store.forget_status(above)
+    store.forget_status(parent(path) or ROOT)

@@ -124,9 +124,7 @@ class Tree:
         shell asks the NameNode about these, nearest first, until one exists.
         """
         unproven = []
-        for above in ancestors(path):
-            if above == ROOT:
-                break
+        for above in ancestors(path)[:-1]:
             holder = self.find(parent(above) or ROOT)
             if holder is None:
                 continue

@@ -1,6 +1,6 @@
 """Entries on their own."""
 
-from cache.entries import Directory, Entry, Kind, Reply
+from cache.entries import Directory, Entry, Grant, Hit, Kind, Reply, Ticket
 from tests.cache.cases import ALICE, BOB
 
 
@@ -40,3 +40,20 @@ def test_witnesses_gather_until_all_are_covered() -> None:
     assert kept.witnesses == {ALICE, BOB}
     assert kept.confirmed_at == 2.5
     assert kept.replied_at == 1.0
+
+
+def test_a_directory_is_bare_when_nothing_holds_it() -> None:
+    """A node stays for its children, for what is kept in it and for those who ask about it."""
+    directory = Directory(None, "")
+    assert directory.is_bare()
+    directory.tickets["f"] = []
+    assert not directory.is_bare()
+
+
+def test_what_is_new_is_alive_unasked_and_unspoiled() -> None:
+    """Marks are set by use: a hit marks what it serves, a change spoils what was asked."""
+    directory = Directory(None, "")
+    grant = Grant(directory, directory.grants, ALICE, proven_at=1.0, expires_at=301.0, cost=1)
+    ticket = Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
+    hit = Hit(entry(), grant, stamp=3, expires_at=301.0)
+    assert (grant.alive, grant.asked, ticket.spoiled, hit.grant is grant) == (True, False, False, True)

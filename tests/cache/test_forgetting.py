@@ -139,3 +139,14 @@ def test_failed_fetches_leave_no_trace() -> None:
     while cache.reclaim(10):
         pass
     assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)
+
+
+def test_a_move_that_costs_nothing_is_not_remembered() -> None:
+    """`explain` names only changes that cost something."""
+    cache = make_cache()
+    cache.apply(Moved("/x", "/y"), 1.0, 101)
+    assert cache.explain("/x", 1.0).last_forgotten is None
+    fill(cache, "/a/f", ALICE, 1.0)
+    cache.apply(Moved("/a/f", "/y"), 1.0, 102)
+    assert cache.explain("/a/f", 1.0).last_forgotten is not None
+    assert cache.explain("/y", 1.0).last_forgotten is not None

@@ -2,6 +2,7 @@
 
 from cache import (
     Conclusion,
+    Denied,
     Fetch,
     Forward,
     Join,
@@ -10,15 +11,12 @@ from cache import (
     Serve,
     Wait,
 )
-from hadoop.changes import (
-    Appeared,
-    Closed,
-    Opened,
-    Touched,
-)
+from hadoop.changes import Appeared, Closed, Moved, Opened, Touched
 from tests.cache.cases import (
     ALICE,
     BOB,
+    CAROL,
+    TERM,
     fetch,
     fill,
     is_hit,
@@ -283,3 +281,107 @@ def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> No
     assert not is_hit(cache, "/a/g", ALICE, 1.0)
     assert cache.conclude(first, missing(1.0)) is Conclusion.STORED
     assert cache.stats(1.0).bytes == 0
+
+
+# -- figures and explanations -----
+
+
+def test_statistics_count_what_was_decided() -> None:
+    """Every lookup and conclusion is counted once, under its own name."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    cache.lookup("/a/f", ALICE, 1.0)
+    ticket = ticket_of(cache.lookup("/a/g", ALICE, 1.0))
+    cache.lookup("/a/g", ALICE, 1.0)
+    cache.lookup("/a/g", BOB, 1.0)
+    fill(cache, "/a/h", CAROL, 1.0)
+    assert isinstance(cache.lookup("/a/f", CAROL, 1.0), Wait)
+    cache.conclude(ticket, missing(1.0))
+    cache.apply(Touched("/a/f"), 1.0, 101)
+    stats = cache.stats(2.0)
+    assert (stats.serves, stats.joins, stats.waits, stats.changes) == (1, 1, 1, 1)
+    assert stats.decisions == {Reason.MISS: 4}
+    assert stats.conclusions == {Conclusion.STORED: 3}
+    assert (stats.is_open, stats.gate_age_s, stats.covered_txid) == (True, 2.0, 100)
+
+
+def test_explain_says_why() -> None:
+    """`nncache explain`: what is known of the path, why it is not answered, since which transaction."""
+    cache = make_cache(glob=("/a/*", "/a/b/*"))
+    assert cache.explain("/", 1.0).answer == Reason.NO_FILTER
+    assert cache.explain("/x", 1.0).answer == Reason.NO_FILTER
+    assert cache.explain("/a/f", 1.0).answer == Reason.MISS
+    assert cache.explain("/a/b/f", 1.0).grants == 0
+    fill(cache, "/a/f", ALICE, 1.0)
+    known = cache.explain("/a/f", 3.0)
+    assert known.answer == "hit"
+    assert known.entry is not None
+    assert (known.entry.status, known.entry.age_s, known.entry.since_txid) == (404, 2.0, 100)
+    assert not known.entry.is_settled
+    assert known.granted == (ALICE,)
+    assert cache.explain("/a/f", 10.0).answer == Reason.GATE_CLOSED
+    cache.conclude(fetch(cache, "/a/g", ALICE, 1.0), Denied())
+    cache.check()
+    assert cache.explain("/a/f", 2.0).answer == Reason.NO_GRANT
+    cache.apply(Moved("/a", "/z"), 2.0, 123)
+    gone = cache.explain("/a/f", 2.5)
+    assert gone.last_forgotten is not None
+    assert (gone.last_forgotten.change, gone.last_forgotten.txid, gone.last_forgotten.path) == (
+        "Moved",
+        123,
+        "/a",
+    )
+    cache.close_stream("test")
+    assert cache.explain("/a/f", 2.5).gate_age_s is None
+
+
+# -- the order of replies --------------------------------------------------------------------------------
+
+
+def test_a_reply_never_replaces_one_that_was_asked_later_nor_one_of_another_namenode() -> None:
+    """NoLateFill, at the end of a fetch; `test_forgetting.py` has the changes that spoil it before."""
+    cache = make_cache()
+    assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
+    early = fetch(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
+    assert cache.conclude(early, status(1.2, "old")) is Conclusion.NOT_KEPT
+    assert not is_hit(cache, "/a/f", BOB, 1.2)
+
+
+def test_a_closed_stream_forgets_and_says_so() -> None:
+    """GapFlush: entries, rights and questions go; the term says that nobody listens."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    decision = cache.lookup("/a/f", ALICE, 1.0)
+    assert isinstance(decision, Serve)
+    cache.close_stream("gap")
+    cache.open_stream(TERM + 1)
+    cache.cover(1.0, 5)
+    assert not cache.is_good(decision.hit, 1.0)
+    while cache.reclaim(1):
+        pass
+    assert cache.stats(1.0).entries == 0
+
+
+def test_the_fast_path_looks_again_after_a_change_and_keeps_what_is_good() -> None:
+    """Hits must be kept: a change elsewhere costs one walk to the root, not the hit."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/b/f", ALICE, 1.0)
+    decision = cache.lookup("/a/f", ALICE, 1.0)
+    assert isinstance(decision, Serve)
+    cache.apply(Appeared("/b/f"), 1.0, 101)
+    assert cache.is_good(decision.hit, 1.0)
+    assert decision.hit.stamp == cache.store.stamp
+    cache.apply(Appeared("/a"), 1.0, 102)
+    assert not cache.is_good(decision.hit, 1.0)
+    while cache.reclaim(1):
+        pass
+
+
+def test_a_refusal_under_a_spoiled_ticket_changes_nothing() -> None:
+    """It may be of the time before a change that let the caller in."""
+    cache = make_cache()
+    ticket = fetch(cache, "/a/f", BOB, 1.0)
+    cache.apply(Touched("/a/f"), 1.0, 101)
+    assert cache.conclude(ticket, Denied()) is Conclusion.NOT_KEPT

@@ -1,6 +1,7 @@
 """ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
 
 from cache import (
+    CacheSettings,
     Conclusion,
     Denied,
     Failed,
@@ -10,6 +11,8 @@ from cache import (
     Serve,
     Wait,
 )
+from cache.rights import Rights
+from cache.store import Store
 from hadoop.changes import (
     AccessChanged,
     Touched,
@@ -171,3 +174,9 @@ def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
     fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
     settle(cache, 6.5)
     assert not is_hit(cache, "/a/d", ALICE, 6.5)
+
+
+def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
+    """`explain` asks for paths of which nothing is known."""
+    store = Store(max_bytes=1, max_items=1)
+    assert Rights(CacheSettings(), store).held(None, None) == {}

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from cache.entries import Caller
-from cache.store import Store
+from cache.store import FORGOTTEN_REMEMBERED, Forgotten, Store
 from tests.cache.cases import ALICE, missing
 
 
@@ -94,3 +94,39 @@ def test_the_stamp_moves_with_everything_that_was_good_and_with_nothing_else() -
     assert store.stamp == 1
     store.forget_subtree("/a")
     assert store.stamp == 2
+
+
+def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
+    """Both ends are seen by one question."""
+    store = Store(max_bytes=10**9, max_items=10)
+    keep(store, "/a/f")
+    keep(store, "/a/g")
+    directory = store.tree.find("/a")
+    assert directory is not None
+    first, second = directory.entries["f"], directory.entries["g"]
+    grant = directory.grants[ALICE]
+    store.keep_grant(directory, directory.grants, ALICE, proven_at=5.0, expires_at=305.0)
+    assert (grant.proven_at, grant.expires_at) == (0.0, 305.0), "the first proof still stands"
+    store.forget_entry(first)
+    assert (store.is_alive(first), store.is_alive(second)) == (False, True)
+    store.forget_grant(grant)
+    store.forget_all()
+    assert (store.is_alive(second), store.is_alive(grant)) == (False, False)
+    assert store.counters.flushes == 1
+
+
+def test_a_bound_that_questions_alone_exceed_ends_the_search() -> None:
+    """S3 speaks of what is kept: directories that are asked about cannot go."""
+    store = Store(max_bytes=1, max_items=10)
+    ticket = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
+    store.evict()
+    assert store.bytes > 1
+    assert store.return_ticket(ticket)
+
+
+def test_what_a_change_cost_is_remembered() -> None:
+    """For `nncache explain`, for a bounded number of paths."""
+    store = Store(max_bytes=1, max_items=1)
+    for n in range(FORGOTTEN_REMEMBERED + 5):
+        store.note_forgotten(f"/{n}", Forgotten("Touched", n, 1.0))
+    assert len(store.last_forgotten) == FORGOTTEN_REMEMBERED
