@@ -1,0 +1,307 @@
+"""How the cache's decisions are carried out: by asking, sharing, waiting a little, or serving."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from cache import MetadataCache, Reason
+from hadoop.changes import Touched
+from proxy.errors import UpstreamTimeoutError
+from proxy.flights import Flights
+from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
+from tests.proxy.doubles import (
+    DENIED,
+    FILE,
+    FakeClock,
+    HeldNameNode,
+    ManualSignal,
+    make_cache,
+    missing,
+    read_of,
+    reply,
+    turns,
+)
+
+PATH = "/w/f"
+HERD = 1000
+
+
+@dataclass
+class Scene:
+    """Reads above a real cache and a NameNode that waits for the test."""
+
+    clock: FakeClock
+    cache: MetadataCache
+    namenode: HeldNameNode
+    signal: ManualSignal
+    reads: Reads
+    clients: asyncio.TaskGroup
+
+    def ask(self, path: str = PATH, user: str = "alice", *, refresh: bool = False) -> asyncio.Task[ReadAnswer]:
+        """Let a client ask."""
+        return self.clients.create_task(self.reads.answer(read_of(path, user, refresh=refresh)))
+
+    async def fill(self, path: str, user: str) -> None:
+        """Give a user an entry, and with it the right to traverse."""
+        asked = self.ask(path, user)
+        await turns()
+        self.namenode.fetches.answer(missing(path, self.clock()))
+        assert isinstance(await asked, FromNameNode)
+
+
+@asynccontextmanager
+async def scene(join_wait_s: float = 5.0) -> AsyncIterator[Scene]:
+    """Make a scene; leaving it waits for its clients and flights."""
+    clock, namenode, signal = FakeClock(), HeldNameNode(), ManualSignal()
+    cache = make_cache(clock)
+    clock.now += 1.0  # what is asked now is newer than what is covered
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
+        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=5.0)
+        reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
+        yield Scene(clock, cache, namenode, signal, reads, clients)
+
+
+async def test_a_miss_is_asked_then_served() -> None:
+    """The first read brings the entry, the second one is a hit."""
+    async with scene() as s:
+        first = s.ask()
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        answer = await first
+        assert isinstance(answer, FromNameNode)
+        assert (answer.why, answer.is_stored) == (Reason.MISS, True)
+        assert isinstance(await s.ask(), FromMemory)
+        assert len(s.namenode.fetches.calls) == 1
+
+
+async def test_the_reply_says_whether_it_was_kept() -> None:
+    """An open file's status goes to the client, and nobody is told that it is stored."""
+    async with scene() as s:
+        asked = s.ask()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        await turns()
+        s.namenode.closed.answer(result=False)
+        answer = await asked
+        assert isinstance(answer, FromNameNode)
+        assert not answer.is_stored
+
+
+async def test_a_client_is_held_back_for_the_cache_no_longer_than_join_wait() -> None:
+    """A NameNode slow to say whether the file is closed delays the reply by `join_wait_s` at most."""
+    async with scene(join_wait_s=0.01) as s:
+        asked = s.ask()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        answer = await asked
+        assert isinstance(answer, FromNameNode)
+        assert not answer.is_stored
+        s.namenode.closed.answer(result=True)
+
+
+async def test_a_herd_of_one_caller_costs_one_call() -> None:
+    """Join: whoever asks while the same caller's question is under way shares its answer."""
+    async with scene() as s:
+        herd = [s.ask() for _ in range(HERD)]
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        await turns()
+        s.namenode.closed.answer(result=True)
+        answers = await asyncio.gather(*herd)
+        assert isinstance(answers[0], FromNameNode)
+        assert all(isinstance(answer, Collapsed) for answer in answers[1:])
+        assert len(s.namenode.fetches.calls) == 1
+
+
+async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
+    """Wait: the others hold a right to the directory, and want the entry and then the proof of one moment."""
+    async with scene() as s:
+        users = [f"user{number}" for number in range(HERD)]
+        for user in users:
+            await s.fill("/w/other", user)
+        s.clock.now += 0.1
+        s.cache.cover(s.clock.now, 101)
+        calls = len(s.namenode.fetches.calls)
+        s.clock.now += 0.1
+        herd = [s.ask(PATH, user) for user in users]
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock.now))
+        await turns()
+        s.namenode.closed.answer(result=True)
+        await turns()
+        assert s.signal.waiting == HERD - 1
+        assert s.signal.probes > 0
+        s.clock.now += 0.01
+        s.cache.cover(s.clock.now, 102)
+        s.signal.moved()
+        answers = await asyncio.gather(*herd)
+        assert all(isinstance(answer, FromMemory) for answer in answers[1:])
+        assert len(s.namenode.fetches.calls) == calls + 1
+
+
+async def test_a_cover_that_is_too_early_is_waited_over() -> None:
+    """ProvenGrant: a probe sent before the reply explains nothing; the wait goes on."""
+    async with scene() as s:
+        await s.fill(PATH, "alice")
+        await s.fill("/w/other", "bob")
+        asked = s.ask(PATH, "bob")
+        await turns()
+        s.cache.cover(s.clock.now - 0.5, 101)
+        s.signal.moved()
+        await turns()
+        assert not asked.done()
+        s.cache.cover(s.clock.now, 101)
+        s.signal.moved()
+        assert isinstance(await asked, FromMemory)
+
+
+async def test_who_waits_in_vain_asks() -> None:
+    """No proof within `join_wait_s`: the NameNode is asked, as that caller."""
+    async with scene() as s:
+        await s.fill(PATH, "alice")
+        await s.fill("/w/other", "bob")
+        asked = s.ask(PATH, "bob")
+        await turns()
+        s.signal.moved(covered=False)
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        answer = await asked
+        assert isinstance(answer, FromNameNode)
+        assert answer.why is Reason.GRANT_PENDING
+
+
+async def test_a_flight_that_takes_too_long_is_not_waited_for_by_others() -> None:
+    """Wait is bounded by `join_wait_s`: then a caller with a grant asks by himself."""
+    async with scene(join_wait_s=0.02) as s:
+        await s.fill("/w/other", "bob")
+        slow = s.ask(PATH, "alice")
+        await turns()
+        other = s.ask(PATH, "bob")
+        while s.namenode.fetches.waiting < 2:
+            await asyncio.sleep(0.005)
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        assert isinstance(await slow, FromNameNode)
+        assert isinstance(await other, FromNameNode)
+
+
+@pytest.mark.parametrize("end", ["denied", "timeout", "spoiled"])
+async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -> None:
+    """ProvenGrant, NoLateFill: nobody is handed a refusal, a failure or a reply that a change has overtaken."""
+    async with scene() as s:
+        herd = [s.ask() for _ in range(5)]
+        await turns()
+        match end:
+            case "denied":
+                s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
+            case "timeout":
+                s.namenode.fetches.answer(UpstreamTimeoutError("slow"))
+            case _:
+                s.cache.apply(Touched(PATH), s.clock(), 101)
+                s.namenode.fetches.answer(missing(PATH, s.clock()))
+        await turns()
+        assert s.namenode.fetches.waiting == 4
+        for _ in range(4):
+            s.namenode.fetches.answer(missing(PATH, s.clock()))
+        answers = await asyncio.gather(*herd)
+        assert isinstance(answers[0], Unanswered if end == "timeout" else FromNameNode)
+        assert all(isinstance(answer, FromNameNode) for answer in answers[1:])
+
+
+async def test_nobody_joins_another_callers_question() -> None:
+    """ProvenGrant: without a grant each caller is proven by the NameNode itself."""
+    async with scene() as s:
+        asked = [s.ask(PATH, "alice"), s.ask(PATH, "bob")]
+        await turns()
+        assert [head.target for (head,) in s.namenode.fetches.calls] == [
+            "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=alice",
+            "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=bob",
+        ]
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
+        first, second = await asyncio.gather(*asked)
+        assert isinstance(first, FromNameNode)
+        assert isinstance(second, FromNameNode)
+        assert second.reply.body == DENIED
+
+
+async def test_no_cache_neither_joins_nor_is_joined() -> None:
+    """`Cache-Control: no-cache` wants an answer given after the request, for itself."""
+    async with scene() as s:
+        asked = [s.ask(), s.ask(refresh=True), s.ask(refresh=True)]
+        await turns()
+        assert s.namenode.fetches.waiting == 3
+        for _ in range(3):
+            s.namenode.fetches.answer(missing(PATH, s.clock()))
+        answers = await asyncio.gather(*asked)
+        whys = [answer.why for answer in answers if isinstance(answer, FromNameNode)]
+        assert whys == [Reason.MISS, Reason.REQUEST, Reason.REQUEST]
+
+
+async def test_a_refresh_replaces_what_is_served() -> None:
+    """The next ordinary read sees the answer that no-cache brought."""
+    async with scene() as s:
+        await s.fill(PATH, "alice")
+        asked = s.ask(refresh=True)
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        await turns()
+        s.namenode.closed.answer(result=True)
+        await asked
+        answer = await s.ask()
+        assert isinstance(answer, FromMemory)
+        assert answer.hit.entry.reply.body == FILE
+
+
+async def test_a_client_that_leaves_leaves_the_question_behind() -> None:
+    """Those who joined it get their answer, and the cache its entry."""
+    async with scene() as s:
+        first = s.ask()
+        await turns()
+        joined = s.ask()
+        await turns()
+        first.cancel()
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        assert isinstance(await joined, Collapsed)
+        assert isinstance(await s.ask(), FromMemory)
+
+
+async def test_those_who_wait_leave_nothing_behind() -> None:
+    """Cancelled while joining or waiting, a client ends nobody else's question."""
+    async with scene() as s:
+        await s.fill("/w/other", "bob")
+        first = s.ask()
+        await turns()
+        leaving = [s.ask(), s.ask(PATH, "bob")]
+        await turns()
+        for client in leaving:
+            client.cancel()
+        await turns()
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        assert isinstance(await first, FromNameNode)
+
+
+async def test_what_leaves_no_trace_is_passed_on() -> None:
+    """A path outside the filters, and everything while the stream is closed."""
+    async with scene() as s:
+        answer = await s.ask("/w/too/deep/to/match")
+        assert answer == PassOn(Reason.NO_FILTER)
+        s.cache.close_stream("test")
+        assert await s.ask() == PassOn(Reason.STREAM_CLOSED)
+        assert not s.namenode.fetches.calls
+
+
+async def test_nobody_waits_with_a_patience_of_zero() -> None:
+    """`join_wait_s = 0` switches waiting off."""
+    async with scene(join_wait_s=0) as s:
+        await s.fill(PATH, "alice")
+        await s.fill("/w/other", "bob")
+        asked = s.ask(PATH, "bob")
+        await turns()
+        assert s.signal.waiting == 0
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        assert isinstance(await asked, FromNameNode)
