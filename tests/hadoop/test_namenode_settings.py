@@ -1,0 +1,54 @@
+"""Settings about the NameNodes."""
+
+from typing import Any
+
+import pytest
+
+from hadoop.election_view import NameNode
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.settings import SettingError
+
+
+def test_the_defaults_are_hadoops_own_ports_on_this_machine() -> None:
+    """A single NameNode needs no settings."""
+    settings = NameNodeSettings(user="hdfs")
+    assert settings.namenodes == (NameNode("127.0.0.1:9870", "127.0.0.1:8020"),)
+
+
+def test_the_two_lists_name_the_same_namenodes() -> None:
+    """The first of one belongs to the first of the other."""
+    settings = NameNodeSettings(user="hdfs", namenode_http=("a:1", "b:2"), namenode_rpc=("a:3", "b:4"))
+    assert settings.namenodes == (NameNode("a:1", "a:3"), NameNode("b:2", "b:4"))
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"nameservice": ""}, "nameservice: : must be letters, digits and ._- only"),
+        ({"nameservice": "a/b"}, "nameservice: a/b: must be letters, digits and ._- only"),
+        ({"namenode_http": ()}, "namenode_http: : must name at least one NameNode"),
+        ({"namenode_http": ("a",)}, "namenode_http: a: must be host:port"),
+        ({"namenode_rpc": ("a:x",)}, "namenode_rpc: a:x: must end in a port from 1 to 65535"),
+        ({"namenode_http": ("a:1", "a:1")}, "namenode_http: a:1: must name each NameNode once"),
+        (
+            {"namenode_http": ("a:1", "b:1"), "namenode_rpc": ("a:2",)},
+            "namenode_rpc: a:2: must name as many NameNodes as namenode_http, 2",
+        ),
+        ({"user": ""}, "user: : must be a user name that HDFS knows, such as hdfs"),
+        ({"user": "a b"}, "user: a b: must be a user name that HDFS knows, such as hdfs"),
+        ({"namenode_probe_interval_s": 0.0}, "namenode_probe_interval_s: 0.0: must be more than 0"),
+        ({"namenode_probe_timeout_s": -1.0}, "namenode_probe_timeout_s: -1.0: must be more than 0"),
+        ({"rpc_timeout_s": float("nan")}, "rpc_timeout_s: nan: must be more than 0"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(given: dict[str, Any], line: str) -> None:
+    """Key, value and what is allowed."""
+    with pytest.raises(SettingError) as caught:
+        NameNodeSettings(**({"user": "hdfs"} | given))
+    assert str(caught.value) == line
+
+
+def test_without_a_user_the_operating_systems_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any Hadoop client does."""
+    monkeypatch.setenv("LOGNAME", "hdfs")
+    assert NameNodeSettings().user == "hdfs"

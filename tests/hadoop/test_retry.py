@@ -1,0 +1,24 @@
+"""What may be asked again."""
+
+import pytest
+
+from hadoop.retry import FailureKind, may_retry
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_what_is_not_a_read_is_repeated_only_if_nothing_was_done(kind: FailureKind) -> None:
+    """A write whose outcome is unknown is not repeated: it could undo what came after it."""
+    nothing_done = {FailureKind.NOT_SENT, FailureKind.STANDBY, FailureKind.RETRIABLE}
+    assert may_retry(False, kind) == (kind in nothing_done)
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_a_read_is_repeated_unless_the_answer_stands(kind: FailureKind) -> None:
+    """Safe mode is an answer; whatever else befell a read may be tried elsewhere."""
+    assert may_retry(True, kind) == (kind is not FailureKind.SAFE_MODE)
+
+
+def test_a_slow_namenode_is_not_asked_without_end() -> None:
+    """One deadline more, then the client hears of it."""
+    assert may_retry(True, FailureKind.TIMEOUT, timeouts=0)
+    assert not may_retry(True, FailureKind.TIMEOUT, timeouts=1)
