@@ -19,9 +19,5 @@ class ForeignRoomError(StartError):
     """One of our import names leads to a file that is not ours."""
 
 
-class AddressInUseError(StartError):
-    """Another process listens there already, or the address is not this host's."""
-
-
 class AdminError(StartError):
     """A running proxy could not be asked over its admin port."""

@@ -98,6 +98,40 @@ METRICS: tuple[Metric, ...] = (
     _counter(
         "cache.evictions", "cache_evictions", "entries", "Entries and grants given up for want of room."
     ),
+    # ---- proxy: clients' connections, and the requests answered before they are taken apart
+    _gauge("server.connections_open", "connections_open", "connections", "Connections of clients now."),
+    _counter(
+        "server.connections_accepted", "connections_accepted", "connections", "Connections of clients served."
+    ),
+    _counter(
+        "server.connections_refused",
+        "connections_refused",
+        "connections",
+        "Connections beyond max_connections.",
+    ),
+    _counter(
+        "server.requests", "server_requests", "requests", "Requests taken apart: all but the fast path's."
+    ),
+    _gauge(
+        "server.requests_in_progress",
+        "server_requests_in_progress",
+        "requests",
+        "Requests being answered now.",
+    ),
+    _counter(
+        "server.requests_refused",
+        "server_requests_refused",
+        "requests",
+        "Not HTTP as it should be, or too slow.",
+    ),
+    _counter("server.bugs", "server_bugs", "requests", "Requests that met a fault of ours, each logged."),
+    _counter(
+        "fast_path.hits", "fast_path_hits", "requests", "Repeated requests answered from memory at once."
+    ),
+    _counter("fast_path.bytes_sent", "fast_path_sent_bytes", "bytes", "What these answers had."),
+    _gauge("fast_path.heads", "fast_path_heads", "requests", "Requests that can be answered at once."),
+    _gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "What they take of fast_path_bytes."),
+    _counter("fast_path.evicted", "fast_path_evicted", "requests", "Requests given up for want of room."),
     # ---- proxy: requests, but for those that the fast path answered
     _counter("front_end.requests", "requests", "requests", "Requests, but for those of the fast path."),
     _counter("front_end.hits", "hits", "requests", "Of these, answered from memory."),
@@ -285,8 +319,6 @@ class StatsCollector(Collector):
 
 class MetricsPage:
     """The page at `/metrics`: our figures, the process's and the interpreter's."""
-
-    content_type = "text/plain; version=0.0.4; charset=utf-8"
 
     def __init__(self, read: Callable[[], Figures]) -> None:
         self._registry = CollectorRegistry()

@@ -4,11 +4,13 @@ from cache.decisions import Conclusion, Reason
 from cache.stats import CacheStats
 from hadoop.pool import PoolStats
 from invalidation.stats import StreamStats
+from proxy.fastpath import FastPathStats
 from proxy.front_end import FrontEndStats
 from proxy.handling import Bypass
+from proxy.server import ServerStats
 from proxy.upstream import ForwardStats
 
-ROOMS = ("cache", "forward", "front_end", "pool", "stream")
+ROOMS = ("cache", "fast_path", "forward", "front_end", "pool", "server", "stream")
 
 
 def made_up() -> dict[str, object]:
@@ -67,6 +69,16 @@ def made_up() -> dict[str, object]:
         ),
         "pool": PoolStats(
             namenodes=2, reachable=1, has_active=1, term=1, probes=1, failed_probes=0, suspicions=0
+        ),
+        "fast_path": FastPathStats(hits=1, bytes_sent=300, heads=1, bytes_held=900, evicted=0),
+        "server": ServerStats(
+            connections_open=1,
+            connections_accepted=1,
+            connections_refused=0,
+            requests=1,
+            requests_in_progress=0,
+            requests_refused=0,
+            bugs=0,
         ),
         "stream": StreamStats(),
     }

@@ -1,0 +1,211 @@
+"""Build the objects of all rooms and run them: the only place that does. (nncache/wiring.py)
+
+One event loop, one task group for the work in the background, one order of ending: clients first, then the
+questions under way to the NameNode, then the watch over the NameNodes and their changes.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
+
+import uvloop
+
+from cache import MetadataCache
+from hadoop.pool import NameNodePool
+from hadoop.settings import SettingError
+from invalidation.consumer import Consumer
+from invalidation.stream import load_stream_class
+from nncache.announcer import Situation, announce
+from nncache.clock import boottime
+from nncache.errors import ConfigurationError, StartError
+from nncache.hit_memory import FastPathMemory
+from nncache.housekeeping import calm_collector, reclaim_in_slices
+from nncache.logs import set_up_logs
+from nncache.metrics import MetricsPage
+from nncache.queries import PoolQueries
+from nncache.settings import Settings
+from nncache.supervision import keep_running
+from proxy.admin import AdminServer, AdminSources, Readiness
+from proxy.errors import StartError as ProxyStartError
+from proxy.fastpath import FastPath
+from proxy.front_end import FrontEnd
+from proxy.limits import reserve_files
+from proxy.server import Server
+from proxy.settings import Endpoint
+from proxy.upstream import Upstream
+
+_log = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+QUESTIONS_END_S = 5.0
+"""What questions to a NameNode get to end when their clients have gone."""
+
+
+def run_proxy(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT, then let what is under way finish.
+
+    Raises:
+        StartError: this start cannot succeed; one line says why.
+    """
+    set_up_logs(settings.log)
+    try:
+        reserve_files(settings.limits, len(settings.namenodes.namenodes))
+        load_stream_class(settings.invalidation.channel)
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_until_signal(settings))
+
+
+async def _until_signal(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _stop_on, number, stop)
+    await System(settings, boottime).serve(stop)
+
+
+def _stop_on(number: signal.Signals, stop: asyncio.Event) -> None:
+    _log.info("%s: no new connections, requests under way are finished", number.name)
+    stop.set()
+
+
+class System:
+    """A proxy: all its parts, and the order in which they begin and end."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._pool = NameNodePool(settings.namenodes, clock)
+        self._cache = MetadataCache(settings.cache)
+        channel = load_stream_class(settings.invalidation.channel)
+        self._consumer = Consumer(self._cache, channel(self._pool, settings.invalidation, clock), clock)
+        self._upstream = Upstream(self._pool, settings.limits, clock)
+        queries = PoolQueries(self._pool, timeout_s=settings.proxy.namenode_query_timeout_s)
+        self._front_end = FrontEnd(
+            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock
+        )
+        self._fast_path = FastPath(self._cache.is_good, clock, max_bytes=settings.limits.fast_path_bytes)
+        self._front_end.hit_memory = FastPathMemory(self._fast_path)
+        self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
+        sources = AdminSources(
+            readiness=self._readiness,
+            metrics=MetricsPage(self.figures).render,
+            explain=lambda path: self._cache.explain(path, clock()),
+        )
+        self._admin = AdminServer(settings.proxy.admin_at, sources)
+        self._is_listening = False
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set; then listen no more, finish what is under way, and end.
+
+        Raises:
+            StartError: one of the two addresses cannot be listened on.
+        """
+        failure: StartError | None = None
+        try:
+            async with asyncio.timeout(None) as end, self._upstream, self._front_end:
+                # By value: raised in here it would leave as a group, since both contexts are task groups.
+                failure = await self._listen()
+                if failure is None:
+                    await self._work_until(stop)
+                end.reschedule(asyncio.get_running_loop().time() + QUESTIONS_END_S)
+        except TimeoutError:
+            _log.warning("questions to the NameNode were given up after %g s", QUESTIONS_END_S)
+        finally:
+            await self._pool.close()
+        if failure is not None:
+            raise failure
+
+    async def _listen(self) -> StartError | None:
+        """Listen on both addresses; say what is wrong with one of them."""
+        listen_at, admin_at = self._settings.proxy.listen_at, self._settings.proxy.admin_at
+        try:
+            await self._server.start(listen_at.host, listen_at.port)
+        except ProxyStartError as error:
+            return StartError(str(error))
+        try:
+            await self._admin.__aenter__()
+        except OSError as error:
+            await self._server.stop()
+            return StartError(f"admin: {admin_at}: {error.strerror or error}")
+        return None
+
+    async def _work_until(self, stop: asyncio.Event) -> None:
+        """Do everything there is to do, until `stop`; then drain."""
+        async with asyncio.TaskGroup() as background:
+            tasks = [
+                background.create_task(keep_running(what, work), name=what)
+                for what, work in self._background()
+            ]
+            self._is_listening = True
+            self._say_where()
+            calm_collector()
+            await stop.wait()
+            self._is_listening = False
+            await self._server.stop()
+            for task in tasks:
+                task.cancel()
+        await self._admin.__aexit__(None, None, None)
+
+    def _background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
+        """Return the work beside the requests. None of it is needed to forward a call."""
+        return (
+            ("the watch over the NameNodes", self._pool.run),
+            ("the stream of changes", self._consumer.run),
+            ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
+            ("the log of what changes", lambda: announce(self._situation)),
+        )
+
+    def _say_where(self) -> None:
+        proxy_settings, namenodes, globs = (
+            self._settings.proxy,
+            self._settings.namenodes,
+            self._settings.cache.glob,
+        )
+        _log.info(
+            "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
+            version("nncache"),
+            Endpoint(proxy_settings.listen_at.host, self._server.port),
+            namenodes.nameservice,
+            ", ".join(namenodes.namenode_http),
+            namenodes.user,
+            self._settings.invalidation.channel,
+        )
+        _log.info("health, readiness, metrics and explain on http://%s/", self._admin.address)
+        if not globs:
+            _log.warning("no --glob is given: nothing will be answered from memory")
+
+    def figures(self) -> Mapping[str, object]:
+        """Return each room's figures of now; the keys are those of `nncache.metrics`."""
+        return {
+            "cache": self._cache.stats(self._clock()),
+            "fast_path": self._fast_path.stats(),
+            "forward": self._upstream.stats(),
+            "front_end": self._front_end.stats(),
+            "pool": self._pool.stats(),
+            "server": self._server.stats(),
+            "stream": self._consumer.stats(),
+        }
+
+    def _readiness(self) -> Readiness:
+        active = self._pool.active
+        is_gate_open = self._cache.stats(self._clock()).is_open
+        if not self._consumer.stats().is_open:
+            gate = "closed: the NameNode's changes are not being read"
+        elif not is_gate_open:
+            gate = "closed: it is too long since all changes were known to be applied"
+        else:
+            gate = "open"
+        return Readiness(
+            is_listening=self._is_listening,
+            active=None if active is None else active.namenode.http,
+            is_gate_open=is_gate_open,
+            gate=gate,
+        )
+
+    def _situation(self) -> Situation:
+        return Situation(self._pool.active, is_gate_open=self._cache.stats(self._clock()).is_open)
