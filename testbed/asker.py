@@ -1,0 +1,101 @@
+"""A plain HTTP client that shows replies as they came: raw target out, repeated headers and raw body in."""
+
+import http.client
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """A reply as it was read, without its message framing.
+
+    Attributes:
+        headers: in order, repeated ones repeated.
+        started_at, ended_at: `time.monotonic()` before the request was sent and after the body was read.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    started_at: float
+    ended_at: float
+
+    def header(self, name: str) -> str:
+        """Return the values of a header, joined; empty when there is none."""
+        return ", ".join(value for key, value in self.headers if key.lower() == name.lower())
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether nncache says that it answered from memory."""
+        return self.header("Cache-Status").startswith("nncache; hit")
+
+
+class Asker:
+    """One keep-alive connection to a server ("host:port"), opened when needed. Not for two threads at once."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._connection: http.client.HTTPConnection | None = None
+
+    def ask(
+        self, method: str, target: str, *, headers: dict[str, str] | None = None, body: bytes | None = None
+    ) -> RawReply:
+        """Send one request, its target as it stands, and return the reply.
+
+        A connection that the server closed while it was idle is opened anew, once.
+
+        Raises:
+            OSError, http.client.HTTPException: no reply came.
+        """
+        if self._connection is not None:
+            try:
+                return self._ask(self._connection, method, target, headers or {}, body)
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+                self.close()
+        host, _, port = self.address.rpartition(":")
+        self._connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+        try:
+            return self._ask(self._connection, method, target, headers or {}, body)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        headers: dict[str, str],
+        body: bytes | None,
+    ) -> RawReply:
+        started_at = time.monotonic()
+        connection.putrequest(method, target, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        response = connection.getresponse()
+        content = response.read()
+        reply = RawReply(response.status, tuple(response.getheaders()), content, started_at, time.monotonic())
+        if response.will_close:
+            self.close()
+        return reply
+
+    def close(self) -> None:
+        """Close the connection; the next question opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
