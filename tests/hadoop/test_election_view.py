@@ -166,7 +166,7 @@ class AnyHistory(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.view = ElectionView((A, B))
-        self.now = 0.0
+        self.now = 10.0
         self.said: dict[NameNode, tuple[float, Answer | None]] = {}  # asked at, and None for no answer
         self.last_term = 0
         self.lives: dict[int, tuple[NameNode, int, int]] = {}  # term -> who
