@@ -46,11 +46,14 @@ class Asker:
     ) -> RawReply:
         """Send one request, its target as it stands, and return the reply.
 
-        A connection that the server closed while it was idle is opened anew, once.
+        A kept connection may have been closed while it was idle: a GET is asked again then, and
+        everything else gets a connection of its own.
 
         Raises:
             OSError, http.client.HTTPException: no reply came.
         """
+        if method != "GET":
+            self.close()
         if self._connection is not None:
             try:
                 return self._ask(self._connection, method, target, headers or {}, body)
