@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from aiohttp import HttpVersion11, web
 from aiohttp.base_protocol import BaseProtocol
-from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import _ErrInfo
 
 from proxy.errors import (
@@ -25,7 +25,7 @@ from proxy.errors import (
 from proxy.fastpath import FastPath
 from proxy.limits import LimitSettings
 from proxy.replies import error_reply, raw_error_reply
-from proxy.vetting import max_field_bytes, max_line_bytes, refusal_of
+from proxy.vetting import ascii_request_line, max_field_bytes, max_line_bytes, refusal_of
 
 _HEAD_END: Final = b"\r\n\r\n"
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
@@ -57,6 +57,7 @@ class ClientConnection(web.RequestHandler):
         "_head_timer",
         "_is_admitted",
         "_is_line_complete",
+        "_last_payload",
         "_limits",
         "_whole_head",
         "is_half_closed",
@@ -89,6 +90,7 @@ class ClientConnection(web.RequestHandler):
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
         self._whole_head: bytes | None = None  # H2
+        self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
         self._head_bytes = 0  # of a head that is not complete
         self._is_line_complete = False  # of that head's request line
         self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
@@ -115,11 +117,8 @@ class ClientConnection(web.RequestHandler):
 
         aiohttp ends the connection at once, and with it replies that the NameNode would have given.
         """
-        payloads = [payload for _, payload in self._messages]
-        if self._current_request is not None:
-            payloads.append(self._current_request.content)
-        self.is_half_closed = all(payload.is_eof() for payload in payloads)  # else a body broke off
-        return self.is_half_closed and (self._request_in_progress or bool(payloads))
+        self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
+        return self.is_half_closed and self._request_count > 0 and not self.is_idle
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
@@ -139,7 +138,8 @@ class ClientConnection(web.RequestHandler):
 
     def _take_while_idle(self, data: bytes) -> None:
         before, was_at_boundary = self._request_count, self._at_boundary
-        super().data_received(data)
+        in_line = was_at_boundary or (self._head_bytes > 0 and not self._is_line_complete)
+        super().data_received(ascii_request_line(data) if in_line else data)
         if self._request_count == before:
             if data:
                 self._at_boundary = False
@@ -168,9 +168,9 @@ class ClientConnection(web.RequestHandler):
         An empty line ends any head, so a parser that was in a head is past it; without a body it then waits
         for the next request. With a full queue it puts bytes aside unparsed, and nothing is certain.
         """
-        _, payload = self._messages[-1]
+        _, self._last_payload = self._messages[-1]
         self._at_boundary = (
-            payload is EMPTY_PAYLOAD
+            self._last_payload is EMPTY_PAYLOAD
             and data.endswith(_HEAD_END)
             and not self._upgraded
             and not self._buffer_paused

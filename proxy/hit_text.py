@@ -1,12 +1,13 @@
-"""A cached reply as the bytes that go to the client. (proxy/hit_text.py)"""
+"""A cached reply as the bytes that go to the client. (proxy/hit_text.py)
+
+On the ordinary path the same fields in the same order are made by `proxy.cached_reply`; a test compares.
+"""
 
 from email.utils import formatdate
+from http import HTTPStatus
 
 from cache.entries import Reply
 from proxy.headers import HIT, encode_fields
-from proxy.messages import Headers
-
-_REASONS = {200: "OK", 404: "Not Found"}
 
 
 class DateText:
@@ -31,14 +32,9 @@ class HitText:
     """One cached reply, rendered but for the fields that change with time.
 
     `Expires` equals `Date`, as the NameNode has it. The whole text is kept for the rest of a second.
-
-    Attributes:
-        status: of the reply.
-        reason: of the reply, as the NameNode says it.
-        body: of the reply.
     """
 
-    __slots__ = ("_fields", "_middle", "_replied_at", "_second", "_start", "_tail", "_text", "body", "status")
+    __slots__ = ("_middle", "_replied_at", "_second", "_start", "_tail", "_text")
 
     def __init__(self, reply: Reply, body: bytes, replied_at: float) -> None:
         """Render.
@@ -48,11 +44,9 @@ class HitText:
             body: the body to send: the reply's, or a 404's for the path as it was asked for.
             replied_at: local time of the NameNode's reply, for `Age`.
         """
-        self.status = reply.status
-        self.body = body
-        self._fields = reply.headers
         self._replied_at = replied_at
-        self._start = f"HTTP/1.1 {self.status} {self.reason}\r\nDate: ".encode("ascii")
+        line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"
+        self._start = line.encode("ascii") + b"\r\nDate: "
         self._middle = b"\r\n" + encode_fields(reply.headers) + b"Age: "
         length = (b"Content-Length", b"%d" % len(body))
         self._tail = b"\r\n" + encode_fields((HIT, length)) + b"\r\n" + body
@@ -60,19 +54,9 @@ class HitText:
         self._text = b""
 
     @property
-    def reason(self) -> str:
-        """The reason phrase of the reply."""
-        return _REASONS.get(self.status, "")
-
-    @property
     def size(self) -> int:
         """Bytes that it may hold, the text of the running second included."""
         return 2 * (len(self._start) + len(self._middle) + len(self._tail) + 80)
-
-    def fields_at(self, now: float, dates: DateText) -> Headers:
-        """Return the header fields to be sent at local time `now`, but for the length."""
-        date = dates.at(now)
-        return ((b"Date", date), (b"Expires", date), *self._fields, (b"Age", self._age(now)), HIT)
 
     def at(self, now: float, dates: DateText) -> bytes:
         """Return the whole reply to be sent at local time `now` on a connection that goes on."""

@@ -11,7 +11,6 @@ from aiohttp import web
 
 from proxy.errors import ProxyError
 from proxy.headers import encode_fields, reply_headers
-from proxy.hit_text import DateText, HitText
 from proxy.messages import Header, Headers, UpstreamReply
 from proxy.response import RawResponse
 
@@ -59,13 +58,3 @@ def whole_reply(reply: UpstreamReply, extra: Headers = ()) -> web.StreamResponse
     return RawResponse(
         reply.status, reason=reply.reason, headers=(*reply_headers(reply.headers), *extra), body=reply.body
     )
-
-
-def hit_reply(text: HitText, now: float, dates: DateText) -> web.StreamResponse:
-    """Make the reply that a cached answer is on the ordinary path: the same fields as on the fast path."""
-    return RawResponse(text.status, text.reason, text.fields_at(now, dates), body=text.body)
-
-
-def plain_reply(status: int, reason: str, headers: Headers, body: bytes) -> web.StreamResponse:
-    """Make a reply of ours with a whole body."""
-    return RawResponse(status, reason, headers, body=body)

@@ -23,6 +23,7 @@ from proxy.limits import LimitSettings
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
 
+_LAST_ASCII: Final = 0x7F
 _LINE_EXTRA_BYTES: Final = 12  # of a request line beside method and target: two spaces, HTTP/1.1, CRLF
 _FIELD_EXTRA_BYTES: Final = 4  # ": " and CRLF
 
@@ -63,6 +64,22 @@ def _vet_size(request: web.BaseRequest, limits: LimitSettings) -> None:
 
 def _bytes_of(target: str) -> bytes:
     return target.encode("utf-8", "surrogateescape")
+
+
+def ascii_request_line(data: bytes) -> bytes:
+    """Percent-encode the bytes above 0x7F of the request line with which `data` begins.
+
+    curl sends a target as it is typed, and a NameNode takes raw bytes for UTF-8 as it does percent-encoded
+    ones; aiohttp's parser takes none. This is the one case in which a target does not travel byte for byte.
+    """
+    if data.isascii():
+        return data
+    line, newline, rest = data.partition(b"\n")
+    if line.isascii():
+        return data
+    return (
+        b"".join([b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in line]) + newline + rest
+    )
 
 
 def max_line_bytes(limits: LimitSettings) -> int:
