@@ -137,13 +137,21 @@ class Held:
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []  # arguments of every call
         self._waiting: list[asyncio.Future[Any]] = []
+        self._came = asyncio.Event()  # set, and replaced, at each call
 
     async def __call__(self, *arguments: Any) -> Any:
         """Wait for `answer`."""
         self.calls.append(arguments)
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
+        self._came.set()
+        self._came = asyncio.Event()
         return await waiting
+
+    async def reached(self, waiting: int) -> None:
+        """Wait until so many calls wait."""
+        while self.waiting < waiting:
+            await self._came.wait()
 
     def answer(self, result: object) -> None:
         """Let the oldest call that waits end: by raising if it is an exception."""
@@ -223,6 +231,7 @@ class ScriptedStreamer:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.heads: list[RequestHead] = []
+        self.fields: Headers = ()  # added to the last reply
 
     async def stream(
         self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
@@ -230,7 +239,8 @@ class ScriptedStreamer:
         """Run the script."""
         self.heads.append(head)
         await self.script(settle)
-        return RawResponse(200, "OK", decorate(settled(200)), body=b"{}")
+        self.fields = decorate(settled(200))
+        return RawResponse(200, "OK", self.fields, body=b"{}")
 
 
 def settled(status: int, body: bytes | None = b"{}", *, namenode: NameNode = NAMENODE) -> SettledReply:

@@ -121,7 +121,13 @@ async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -
 
 @pytest.mark.parametrize(
     "answer",
-    [False, RpcUnavailableError("cut", is_sent=True), OSError("no route"), TimeoutError(), RuntimeError("bug")],
+    [
+        False,
+        RpcUnavailableError("cut", is_sent=True),
+        OSError("no route"),
+        TimeoutError(),
+        RuntimeError("bug"),
+    ],
 )
 async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) -> None:
     """OpenFileUncached: an open file, and every way of not being told."""
@@ -139,7 +145,7 @@ async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) ->
 
 
 async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
-    """isFileClosed has a deadline of its own."""
+    """The question whether a file is closed has a deadline of its own."""
     async with scene(query_timeout_s=0.01) as s:
         flight = s.launch()
         await turns()
@@ -182,9 +188,7 @@ async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
 
 @pytest.mark.parametrize("change", [Appeared(PATH), Touched(PATH), Opened(PATH), Appeared("/w")])
 @pytest.mark.parametrize("moment", ["before the reply", "before the word about its being closed"])
-async def test_a_change_during_the_flight_spoils_it(
-    change: Appeared | Touched | Opened, moment: str
-) -> None:
+async def test_a_change_during_the_flight_spoils_it(change: Appeared | Touched | Opened, moment: str) -> None:
     """NoLateFill, wherever the flight is when the change is known."""
     async with scene() as s:
         flight = s.launch()

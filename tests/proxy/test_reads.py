@@ -40,7 +40,9 @@ class Scene:
     reads: Reads
     clients: asyncio.TaskGroup
 
-    def ask(self, path: str = PATH, user: str = "alice", *, refresh: bool = False) -> asyncio.Task[ReadAnswer]:
+    def ask(
+        self, path: str = PATH, user: str = "alice", *, refresh: bool = False
+    ) -> asyncio.Task[ReadAnswer]:
         """Let a client ask."""
         return self.clients.create_task(self.reads.answer(read_of(path, user, refresh=refresh)))
 
@@ -180,8 +182,7 @@ async def test_a_flight_that_takes_too_long_is_not_waited_for_by_others() -> Non
         slow = s.ask(PATH, "alice")
         await turns()
         other = s.ask(PATH, "bob")
-        while s.namenode.fetches.waiting < 2:
-            await asyncio.sleep(0.005)
+        await s.namenode.fetches.reached(2)
         s.namenode.fetches.answer(missing(PATH, s.clock()))
         s.namenode.fetches.answer(missing(PATH, s.clock()))
         assert isinstance(await slow, FromNameNode)
