@@ -2,10 +2,13 @@
 
 from testbed.cluster import Cluster, DataNode, JournalNode, NameNode, ShellResult, ZooKeeper
 from testbed.errors import MissingToolError, PortError, ResolveError, StartError, TestbedError
-from testbed.spec import GROUPS_OF_USERS, ClusterSpec, Ports
+from testbed.relay import Relay
+from testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
 
 __all__ = [
+    "FULL_SPEED_JVM",
     "GROUPS_OF_USERS",
+    "QUICK_START_JVM",
     "Cluster",
     "ClusterSpec",
     "DataNode",
@@ -14,6 +17,7 @@ __all__ = [
     "NameNode",
     "PortError",
     "Ports",
+    "Relay",
     "ResolveError",
     "ShellResult",
     "StartError",

@@ -15,11 +15,10 @@ from typing import Self
 from testbed import java, readiness
 from testbed.configuration import Addresses, NameNodeAddress, write_configuration
 from testbed.errors import StartError
+from testbed.jars import Progress, resolve, silent
 from testbed.jars import java as find_java
-from testbed.jars import resolve
 from testbed.ports import PortLease
-from testbed.process import Lifeline, ServerProcess
-from testbed.progress import Progress, silent
+from testbed.process import Lifeline, ServerProcess, await_all
 from testbed.spec import ClusterSpec
 
 _SHELL_TIMEOUT_S = 120.0
@@ -102,7 +101,7 @@ class Cluster:
                 place.mkdir(parents=True, exist_ok=True)
             write_configuration(self.conf_dir, self._data, spec, self.addresses)
             self._lifeline = Lifeline(
-                self.directory / "guard.lock", self.directory if spec.directory is None else None
+                self._data / "guard.lock", self.directory if spec.directory is None else None
             )
             self._close.callback(self._lifeline.close)
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
@@ -229,13 +228,12 @@ class Cluster:
         if self.datanode is not None:
             # Not earlier: a DataNode that knocks while the NameNode is still starting waits 5 s before it
             # knocks again (BPServiceActor.retrieveNamespaceInfo).
-            for namenode in self.namenodes:
-                namenode.process.await_up()
+            await_all([namenode.process for namenode in self.namenodes])
             self.datanode.process.launch()
+        await_all(self.processes)
         for process in self.processes:
-            process.await_up()
             self.start_s[process.name] = process.start_s
-            self._progress(f"{process.name} is up after {process.start_s:.1f} s")
+            self._progress(f"{process.name} was up after {process.start_s:.1f} s")
         if self.spec.ha:
             self.transition_to_active(0)
         self.await_writable()

@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
 from testbed.errors import MissingToolError, ResolveError
-from testbed.progress import Progress, silent
+
+Progress = Callable[[str], None]
+"""How long work tells what it is doing: takes one line, without its end."""
 
 DEFAULT_HADOOP_VERSION = "3.5.0"
 SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
@@ -23,6 +25,10 @@ _REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named 
 _FRESH = "classpath.new"  # the same before it is complete
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 _LAST_LINES = 4  # of Maven's complaints, in an error
+
+
+def silent(line: str) -> None:
+    """Say nothing."""
 
 
 def java(environ: Mapping[str, str] = os.environ) -> str:

@@ -5,13 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from testbed import guard
 from testbed.errors import StartError
 
-_ASK_EVERY_S = 0.05
+ASK_EVERY_S = 0.05  # a question costs a server about a millisecond
 _TERM_GRACE_S = 10.0
 _LAST_LINES = 12
 _LAST_BYTES = 16_384
@@ -83,6 +83,7 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0  # time.monotonic() of the last launch
         self._was_up = False  # since the last launch
+        self._asked_since = 0.0  # time.monotonic() from which the time for an answer counts
 
     @property
     def pid(self) -> int | None:
@@ -93,7 +94,7 @@ class ServerProcess:
         """Start the process without waiting for the server to be up."""
         if self.pid is not None:
             return
-        self._started = time.monotonic()
+        self._started = self._asked_since = time.monotonic()
         self._was_up = False
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -106,41 +107,49 @@ class ServerProcess:
                 start_new_session=True,  # a Ctrl-C is for us; we stop the servers in our own order
             )
 
+    def is_up(self) -> bool:
+        """Ask the server once whether it is up.
+
+        Raises:
+            StartError: it died, or the time that a start may take is over.
+        """
+        up = self._ask(self._is_up, "is not up")
+        if up and not self._was_up:
+            self._was_up = True
+            self.start_s = time.monotonic() - self._started
+        return up
+
     def await_up(self) -> None:
         """Ask until the server is up.
 
         Raises:
-            StartError: it died, or the time was not enough.
+            StartError: as `is_up`.
         """
-        self.await_that(self._is_up, "is not up")
-        if not self._was_up:
-            self._was_up = True
-            self.start_s = time.monotonic() - self._started
+        await_all([self])
 
     def await_that(self, question: Callable[[], bool], otherwise: str) -> None:
-        """Ask until the answer is yes, for as long as the process lives and the start may take.
+        """Ask until the answer is yes, for as long as the process lives and a start may take.
 
         Raises:
             StartError: it died, or the time was not enough (`otherwise` says what for).
         """
+        self._asked_since = time.monotonic()
+        while not self._ask(question, otherwise):
+            self.wait(ASK_EVERY_S)
+
+    def _ask(self, question: Callable[[], bool], otherwise: str) -> bool:
         process = self._process
         if process is None:
             raise StartError(f"{self.name} was never started")
-        deadline = time.monotonic() + self._timeout_s
-        while not question():
-            if process.poll() is not None:
-                message = (
-                    f"{self.name} ended with {process.returncode} while it was awaited; {self.last_words()}"
-                )
-                raise StartError(message)
-            if time.monotonic() > deadline:
-                raise StartError(
-                    f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}"
-                )
-            try:
-                process.wait(_ASK_EVERY_S)
-            except subprocess.TimeoutExpired:
-                continue
+        if process.poll() is not None:
+            raise StartError(
+                f"{self.name} ended with {process.returncode} while it was awaited; {self.last_words()}"
+            )
+        if question():
+            return True
+        if time.monotonic() - self._asked_since > self._timeout_s:
+            raise StartError(f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}")
+        return False
 
     def start(self) -> None:
         """Start the process and wait until the server is up."""
@@ -200,3 +209,14 @@ class ServerProcess:
         except FileNotFoundError:
             lines = []
         return f"the end of {self.log}:\n" + "\n".join(lines[-_LAST_LINES:])
+
+
+def await_all(processes: Collection[ServerProcess]) -> None:
+    """Ask all of them in turn until each has been up.
+
+    Raises:
+        StartError: one died, or its time was not enough.
+    """
+    waiting = list(processes)
+    while waiting := [process for process in waiting if not process.is_up()]:
+        waiting[0].wait(ASK_EVERY_S)

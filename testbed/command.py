@@ -1,0 +1,155 @@
+"""What `nncache cluster` does: start a cluster, say where it is, keep it until told to stop."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from testbed.cluster import Cluster
+from testbed.errors import TestbedError
+from testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
+from testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
+
+_PORT = click.IntRange(0, 65_535)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option(
+    "--hadoop",
+    "hadoop_version",
+    default=DEFAULT_HADOOP_VERSION,
+    show_default=True,
+    metavar="VERSION",
+    help=f"Hadoop release; {' and '.join(SUPPORTED_HADOOP_VERSIONS)} are tested.",
+)
+@click.option(
+    "--http-port", type=_PORT, default=0, help="Port of the NameNode's WebHDFS [default: a free one]."
+)
+@click.option("--rpc-port", type=_PORT, default=0, help="Port of the NameNode's RPC [default: a free one].")
+@click.option("--zookeeper-port", type=_PORT, default=0, help="Port of ZooKeeper [default: a free one].")
+@click.option("--with-zookeeper", is_flag=True, help="Start a ZooKeeper as well.")
+@click.option("--ha", is_flag=True, help="Two NameNodes and a JournalNode; the first becomes active.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where data and logs are kept for the next start [default: a temporary one].",
+)
+@click.option("--audit-log", is_flag=True, help="Let the NameNode write logs/hdfs-audit.log.")
+@click.option(
+    "--full-speed", is_flag=True, help="Start the NameNode as for a benchmark: later, and faster then."
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A Hadoop configuration key; may be repeated.",
+)
+def cluster_command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    hadoop_version: str,
+    http_port: int,
+    rpc_port: int,
+    zookeeper_port: int,
+    with_zookeeper: bool,
+    ha: bool,
+    directory: Path | None,
+    audit_log: bool,
+    full_speed: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Start a real HDFS on this machine for development.
+
+    Prints its addresses as one JSON object on standard output when it takes reads and writes, and runs until
+    Ctrl-C or SIGTERM. Progress goes to standard error.
+    """
+    spec = ClusterSpec(
+        hadoop_version=hadoop_version,
+        with_zookeeper=with_zookeeper or bool(zookeeper_port),
+        ha=ha,
+        ports=Ports(namenode_http=http_port, namenode_rpc=rpc_port, zookeeper=zookeeper_port),
+        directory=directory,
+        audit_log=audit_log,
+        namenode_jvm=FULL_SPEED_JVM if full_speed else QUICK_START_JVM,
+        overrides=dict(_key_and_value(text) for text in overrides),
+    )
+    run_until_signal(spec)
+
+
+def run_cluster(arguments: list[str]) -> int:
+    """Run `nncache cluster ARGUMENTS` to its end and return the exit code. Needs the main thread."""
+    try:
+        cluster_command.main(arguments, prog_name="nncache cluster", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except TestbedError as error:
+        click.echo(f"nncache: {error}", err=True)
+        return 1
+    return 0
+
+
+def run_until_signal(spec: ClusterSpec) -> None:
+    """Start a cluster, print where it is, and stop it when SIGINT or SIGTERM arrives, also amid the start.
+
+    Raises:
+        TestbedError: the start failed.
+    """
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with Cluster.start(spec, progress=_say) as cluster:
+            click.echo(json.dumps(describe(cluster)))
+            sys.stdout.flush()
+            _say("Ctrl-C stops it")
+            while True:
+                signal.pause()
+    except _StopRequestedError:
+        _say("stopped")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def describe(cluster: Cluster) -> dict[str, Any]:
+    """Return what a user of the cluster needs, ready for JSON; what it does not have is null."""
+    return {
+        "hadoop_version": cluster.hadoop_version,
+        "nameservice": cluster.spec.nameservice,
+        "superuser": cluster.superuser,
+        "users": {user: list(groups) for user, groups in GROUPS_OF_USERS.items()},
+        "namenode_http": [namenode.http for namenode in cluster.namenodes],
+        "namenode_rpc": [namenode.rpc for namenode in cluster.namenodes],
+        "datanode_http": cluster.datanode.http if cluster.datanode else None,
+        "zookeeper": cluster.zookeeper.address if cluster.zookeeper else None,
+        "directory": str(cluster.directory),
+        "logs": str(cluster.logs),
+        "conf_dir": str(cluster.conf_dir),
+        "pids": {process.name: process.pid for process in cluster.processes},
+        "start_s": {name: round(seconds, 1) for name, seconds in cluster.start_s.items()},
+    }
+
+
+class _StopRequestedError(BaseException):
+    """A signal asked for the end. Not an Exception: nothing on the way may take it for an error of its own."""
+
+
+def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End what is under way; a second signal must not break into the stopping."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise _StopRequestedError
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not key or not separator:
+        raise click.BadParameter(f"{text}: must be KEY=VALUE", param_hint="--set")
+    return key, value

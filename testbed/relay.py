@@ -1,0 +1,234 @@
+"""A TCP relay before a server, which can be cut, made a black hole, held, slowed down and made whole again.
+
+It lives in a thread of its own, with an event loop of its own: it can be used from plain code and from a
+coroutine alike, and goes on when the loop under test stands still.
+"""
+
+import asyncio
+import contextlib
+import enum
+import socket
+import struct
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from testbed.ports import PortLease
+
+_CALL_TIMEOUT_S = 10.0
+_CONNECT_TIMEOUT_S = 5.0
+_TICK_S = 1e-6  # keeps apart what would else be due at one time: the loop does not order that
+_CHUNK_BYTES = 65_536
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s
+
+
+class _Mode(enum.Enum):
+    PASS = enum.auto()
+    CUT = enum.auto()
+    SWALLOW = enum.auto()
+    HOLD = enum.auto()
+
+
+class _Pair:
+    """One client's connection and the one that it has to the server."""
+
+    def __init__(self, client: asyncio.StreamWriter) -> None:
+        self.ends = [client]
+        self.has_lost_bytes = False
+
+    def reset(self) -> None:
+        for end in self.ends:
+            connection = end.get_extra_info("socket")
+            with contextlib.suppress(OSError):  # closed already
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            end.transport.abort()
+
+
+class Relay:
+    """Listens on a port of its own and passes each connection on to `upstream` ("host:port").
+
+    All methods may be called from any thread and have taken effect when they return. `address` stays the
+    same.
+    """
+
+    def __init__(self, upstream: str, *, port: int = 0) -> None:
+        """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 takes a free one."""
+        host, _, upstream_port = upstream.rpartition(":")
+        self._upstream = (host, int(upstream_port))
+        self._ports = PortLease()
+        self._port = self._ports.take(port)
+        self._thread = threading.Thread(target=self._run, name=f"relay-{self._port}", daemon=True)
+        self._is_listening = threading.Event()
+        self._error: OSError | None = None  # why listening failed
+        # From here on the relay's own thread alone.
+        self._loop = asyncio.new_event_loop()
+        self._mode = _Mode.PASS
+        self._delay_s = 0.0
+        self._accepted = 0
+        self._pairs: set[_Pair] = set()
+        self._server: asyncio.Server | None = None
+        self._group = asyncio.TaskGroup()
+        self._flowing = asyncio.Event()
+        self._ending = asyncio.Event()
+
+    @property
+    def address(self) -> str:
+        """Where clients connect to, "host:port"."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def connections(self) -> int:
+        """How many connections have been accepted so far."""
+        return self._accepted
+
+    def start(self) -> Self:
+        """Begin to listen.
+
+        Raises:
+            OSError: the port can't be listened on.
+        """
+        self._thread.start()
+        self._is_listening.wait()
+        if self._error is not None:
+            raise self._error
+        return self
+
+    def stop(self) -> None:
+        """Reset what is open and stop listening. May be called again."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ending.set)
+            self._thread.join()
+        self._ports.release()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def cut(self) -> None:
+        """Reset all connections and refuse new ones, as when the server's process has died."""
+        self._call(self._change(_Mode.CUT))
+
+    def black_hole(self) -> None:
+        """Keep and accept connections, and let no byte through either way; those bytes are lost.
+
+        `restore()` resets the connections that lost some.
+        """
+        self._call(self._change(_Mode.SWALLOW))
+
+    def hold(self) -> None:
+        """Keep and accept connections, and let no byte through until `restore()`, which delivers them late."""
+        self._call(self._change(_Mode.HOLD))
+
+    def delay(self, seconds: float) -> None:
+        """Deliver every byte this much later, each way, in order; 0 ends it."""
+        self._call(self._change(delay_s=seconds))
+
+    def restore(self) -> None:
+        """Pass everything on at once again: the end of `cut`, `black_hole`, `hold` and `delay`."""
+        self._call(self._change(_Mode.PASS, delay_s=0.0))
+
+    def reset_connections(self) -> None:
+        """Reset all present connections; new ones fare as before."""
+        self._loop.call_soon_threadsafe(self._reset_all)
+        self._call(self._change())  # returns after that
+
+    def _call(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_CALL_TIMEOUT_S)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            await self._listen()
+        except OSError as error:
+            self._error = error
+            return
+        finally:
+            self._is_listening.set()
+        self._flowing.set()
+        async with self._group:
+            await self._ending.wait()
+            await self._change(_Mode.CUT)
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(
+            self._accept, "127.0.0.1", self._port, reuse_address=True, backlog=1024
+        )
+
+    async def _change(self, mode: _Mode | None = None, delay_s: float | None = None) -> None:
+        """Take up another mode or delay; runs in the relay's thread."""
+        if delay_s is not None:
+            self._delay_s = delay_s
+        if mode is None:
+            return
+        self._mode = mode
+        if mode is _Mode.CUT:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+            self._reset_all()
+        elif self._server is None:
+            await self._listen()
+        if mode is _Mode.PASS:
+            for pair in self._pairs:
+                if pair.has_lost_bytes:
+                    pair.reset()
+        if mode is _Mode.HOLD:
+            self._flowing.clear()
+        else:
+            self._flowing.set()
+
+    def _reset_all(self) -> None:
+        for pair in self._pairs:
+            pair.reset()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._accepted += 1
+        pair = _Pair(writer)
+        self._pairs.add(pair)
+        self._group.create_task(self._carry(pair, reader, writer))
+
+    async def _carry(self, pair: _Pair, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry one connection to its end; whatever breaks one side resets both."""
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                upstream_reader, upstream_writer = await asyncio.open_connection(*self._upstream)
+            pair.ends.append(upstream_writer)
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pump(pair, reader, upstream_writer))
+                both.create_task(self._pump(pair, upstream_reader, writer))
+            for end in pair.ends:
+                end.close()
+        except* OSError:
+            pair.reset()
+        finally:
+            self._pairs.discard(pair)
+
+    async def _pump(self, pair: _Pair, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        due = 0.0  # loop time of the last delivery: the next may not overtake it when the delay shrinks
+        while chunk := await reader.read(_CHUNK_BYTES):
+            await self._flowing.wait()
+            if self._mode is _Mode.SWALLOW:
+                pair.has_lost_bytes = True
+                continue
+            now = self._loop.time()
+            due = max(due + _TICK_S, now + self._delay_s)
+            if due > now + _TICK_S:
+                self._loop.call_at(due, writer.write, chunk)
+            else:
+                writer.write(chunk)
+                await writer.drain()
+        await self._flowing.wait()
+        if self._mode is _Mode.SWALLOW:
+            pair.has_lost_bytes = True  # the end of a stream is lost like its bytes
+            return
+        await asyncio.sleep(max(due + _TICK_S, self._loop.time() + self._delay_s) - self._loop.time())
+        if not writer.is_closing():
+            writer.write_eof()
