@@ -19,12 +19,10 @@ Progress = Callable[[str], None]
 DEFAULT_HADOOP_VERSION = "3.5.0"
 SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
 
-_INSTALL_JAVA = "Java is not on the PATH; install it with: apt-get install openjdk-17-jre-headless"
-_INSTALL_MAVEN = "Maven is not on the PATH; install it with: apt-get install maven"
+_PACKAGES = {"java": "openjdk-17-jre-headless", "mvn": "maven"}  # program -> Debian's package
 _REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named them
 _FRESH = "classpath.new"  # the same before it is complete
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
-_LAST_LINES = 4  # of Maven's complaints, in an error
 
 
 def silent(line: str) -> None:
@@ -42,8 +40,18 @@ def java(environ: Mapping[str, str] = os.environ) -> str:
         return str(Path(home) / "bin" / "java")
     found = shutil.which("java", path=environ.get("PATH", os.defpath))
     if found is None:
-        raise MissingToolError(_INSTALL_JAVA)
+        raise _missing(environ)
     return found
+
+
+def _missing(environ: Mapping[str, str]) -> MissingToolError:
+    """Name all that is missing, so that one command brings it."""
+    path = environ.get("PATH", os.defpath)
+    programs = [program for program in _PACKAGES if shutil.which(program, path=path) is None]
+    packages = " ".join(_PACKAGES[program] for program in programs)
+    return MissingToolError(
+        f"not on the PATH: {', '.join(programs)}; install with: apt-get install {packages}"
+    )
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -134,7 +142,7 @@ def _locked(path: Path, progress: Progress) -> Iterator[None]:
 def _ask_maven(directory: Path, version: str, progress: Progress, environ: Mapping[str, str]) -> None:
     maven = shutil.which("mvn", path=environ.get("PATH", os.defpath))
     if maven is None:
-        raise MissingToolError(_INSTALL_MAVEN)
+        raise _missing(environ)
     java(environ)  # Maven's own complaint about a missing Java is longer and says less
     progress(f"Hadoop {version}: asking Maven for the jars (about 100 MB the first time)")
     command = (
@@ -168,7 +176,5 @@ def _ask_maven(directory: Path, version: str, progress: Progress, environ: Mappi
             ):
                 progress(f"Hadoop {version}: fetching {line.rstrip().rsplit('/', 1)[-1]}")
     if process.returncode != 0:
-        said = " ".join(complaint for complaint in complaints[:_LAST_LINES] if complaint)
-        raise ResolveError(
-            f"Maven could not bring Hadoop {version} (exit {process.returncode}): {said or 'it said nothing'}"
-        )
+        said = complaints[0] if complaints else "it said nothing"  # the rest is advice on Maven's switches
+        raise ResolveError(f"Maven could not bring Hadoop {version} (exit {process.returncode}): {said}")

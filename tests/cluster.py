@@ -1,0 +1,40 @@
+"""The real cluster as the tests use it."""
+
+import http.client
+import os
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from testbed import Cluster, ClusterSpec
+from testbed.jars import DEFAULT_HADOOP_VERSION
+
+HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
+"""The Hadoop release of this test session: `make test HADOOP=3.4.1`."""
+
+SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)
+"""The one cluster that a test session starts, when a test asks for it."""
+
+
+def webhdfs(
+    cluster: Cluster, method: str, path: str, op: str, *, user: str | None = None, **parameters: str | int
+) -> tuple[int, bytes]:
+    """Ask the first NameNode itself, past any proxy; returns the status and the body.
+
+    For setting a scene from plain code; `user` None is the superuser. Follows no redirect.
+    """
+    query: Mapping[str, str | int] = {"op": op, "user.name": user or cluster.superuser} | parameters
+    host, _, port = cluster.namenodes[0].http.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    try:
+        connection.request(method, f"/webhdfs/v1{quote(path)}?{urlencode(query)}")
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def make_directory(cluster: Cluster, path: str, permission: str = "777") -> None:
+    """Make a directory as the superuser, with exactly this mode."""
+    for op, parameters in (("MKDIRS", {}), ("SETPERMISSION", {"permission": permission})):
+        status, body = webhdfs(cluster, "PUT", path, op, **parameters)
+        assert status == http.client.OK, (op, path, status, body)
