@@ -1,0 +1,282 @@
+"""Consumer: apply, then cover; flush at every end; never die."""
+
+import asyncio
+import itertools
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from hadoop.events import EventBatch, Rename, Unlink
+from invalidation.consumer import BREATH, NOT_PERMITTED_RETRY_S, Consumer
+from invalidation.errors import (
+    ChannelUnavailableError,
+    InvalidationError,
+    MissingEventsError,
+    NotPermittedError,
+)
+from invalidation.stats import ChannelStats
+from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, Transactions
+from tests.invalidation import virtual_time
+from tests.invalidation.fakes import RecordingSink
+from tests.invalidation.virtual_time import clock, until
+
+Line = StreamItem | Exception | float  # a number is a wait in seconds
+
+
+class ScriptedStream(InotifyEventInputStream):
+    """Plays one script per life; when they are used up, lives are quiet for ever."""
+
+    def __init__(self, *scripts: list[Line]) -> None:
+        self.scripts = deque(scripts)
+        self.opened_at: list[float] = []
+        self.closed = 0
+        self.probes = 0
+        self._lines: deque[Line] = deque()
+
+    @property
+    def term(self) -> int:
+        """The number of the life."""
+        return len(self.opened_at)
+
+    async def open(self) -> None:
+        """Begin the next script; an exception as its first line is raised here."""
+        self.opened_at.append(clock())
+        self._lines = deque(self.scripts.popleft() if self.scripts else [])
+        if self._lines and isinstance(self._lines[0], Exception):
+            raise self._lines[0]
+
+    async def close(self) -> None:
+        """Count."""
+        self.closed += 1
+
+    async def __anext__(self) -> StreamItem:
+        """Play the next line."""
+        while self._lines:
+            line = self._lines.popleft()
+            match line:
+                case StopAsyncIteration():
+                    raise StopAsyncIteration
+                case Exception():
+                    raise line
+                case float():
+                    await asyncio.sleep(line)
+                case _:
+                    return line
+        await asyncio.Event().wait()
+        raise AssertionError("never set")
+
+    def request_probe(self) -> None:
+        """Count."""
+        self.probes += 1
+
+    def stats(self) -> ChannelStats:
+        """Return something to be recognised by."""
+        return ChannelStats(polls=7)
+
+
+@dataclass
+class Stage:
+    """A consumer that runs, its stream and its cache."""
+
+    stream: ScriptedStream
+    sink: RecordingSink
+    consumer: Consumer
+
+
+def gone(txid: int) -> Transactions:
+    """Return a transaction that deletes one path."""
+    return Transactions(EventBatch(txid, (Unlink(f"/{txid}"),)))
+
+
+def down(times: int) -> list[list[Line]]:
+    """Return scripts of lives that can't begin."""
+    return [[ChannelUnavailableError("down")] for _ in range(times)]
+
+
+def play(
+    story: Callable[[Stage], Awaitable[None]],
+    *scripts: list[Line],
+    prepare: Callable[[Stage], None] | None = None,
+) -> Stage:
+    """Run the consumer on these scripts while the story is told; it ends with the story."""
+    stream, sink = ScriptedStream(*scripts), RecordingSink()
+    stage = Stage(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
+    if prepare is not None:
+        prepare(stage)
+
+    async def on_stage() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(stage.consumer.run())
+            await story(stage)
+            running.cancel()
+
+    virtual_time.run(on_stage())
+    return stage
+
+
+async def for_a_second(_: Stage) -> None:
+    """Let it run."""
+    await asyncio.sleep(1)
+
+
+def test_items_are_applied_in_order_and_covered_after() -> None:
+    """K2: whatever was yielded before a Covered has been applied when the cache is told."""
+    moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
+    same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
+    stage = play(for_a_second, [gone(3), moved, same, Covered(9.0, 6), gone(7)])
+    assert stage.sink.calls == [
+        ("open", 1),
+        ("apply", 3),
+        ("apply", 4),
+        ("apply", 4),
+        ("cover", 6),
+        ("apply", 7),
+        ("close", "CancelledError"),
+    ]
+    stats = stage.consumer.stats()
+    assert (stats.transactions, stats.events, stats.changes, stats.covers) == (4, 5, 4, 1)
+    assert (stats.applied_txid, stats.covered_as_of, stats.term) == (7, 9.0, 1)
+    assert stats.channel.polls == 7
+
+
+def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
+    """GapFlush: the cache's stream is closed before the channel is asked again."""
+    stage = play(for_a_second, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
+    assert stage.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
+    assert stage.stream.opened_at[1] == stage.stream.opened_at[0]
+    stats = stage.consumer.stats()
+    assert (stats.streams_opened, stats.streams_lost, stats.streams_failed) == (2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "end", [ChannelUnavailableError("x"), InvalidationError("x"), ValueError("x"), StopAsyncIteration()]
+)
+def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
+    """K3: whether it was foreseen or not; the next life begins."""
+    stage = play(for_a_second, [gone(3), end], [gone(4)])
+    assert [call for call, _ in stage.sink.calls] == ["open", "apply", "close", "open", "apply", "close"]
+    assert stage.consumer.stats().streams_failed == 1
+    assert stage.stream.closed == 2
+
+
+def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
+    """An exception in `apply` leaves the change half applied: everything goes, the log says why."""
+
+    def fail_once(stage: Stage) -> None:
+        stage.sink.faults = [RuntimeError("a bug")]
+
+    stage = play(for_a_second, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], prepare=fail_once)
+    assert stage.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
+    assert "a bug" in caplog.text
+    assert stage.consumer.stats().covers == 1
+
+
+def test_a_cache_that_cannot_even_be_closed_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    """The gate closes by time; the next life flushes again."""
+
+    def fail_once(stage: Stage) -> None:
+        stage.sink.close_faults = [RuntimeError("worse")]
+
+    stage = play(for_a_second, [gone(3), MissingEventsError("purged")], [gone(4)], prepare=fail_once)
+    assert stage.sink.of("apply") == [3, 4]
+    assert "could not be flushed" in caplog.text
+
+
+def test_a_stream_that_cannot_be_opened_is_tried_again_ever_more_patiently() -> None:
+    """At once, then up to a second apart: caching resumes soon, nobody is hammered."""
+    stage = play(lambda _: asyncio.sleep(60), *down(30))
+    times = stage.stream.opened_at
+    pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert pauses[0] == 0
+    assert pauses[1] == pytest.approx(0.05)
+    assert max(pauses) == pytest.approx(1.0)
+    assert stage.sink.of("open") == [31]
+
+
+def test_a_good_life_makes_patience_short_again() -> None:
+    """After a life of more than some seconds the next attempt is made at once."""
+    stage = play(lambda _: asyncio.sleep(60), *down(10), [gone(1), 20.0, MissingEventsError("gap")])
+    assert stage.stream.opened_at[11] - stage.stream.opened_at[10] == pytest.approx(20.0)
+
+
+def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
+    """A fault that comes back at once is met with patience."""
+    scripts: list[list[Line]] = [[gone(1), MissingEventsError("again")] for _ in range(1000)]
+    stage = play(lambda _: asyncio.sleep(30), *scripts)
+    assert len(stage.stream.opened_at) < 40
+
+
+def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """One line, then slow retries, since only an administrator can help; after a success it is said anew."""
+    refusal = NotPermittedError("Superuser privilege is required; see --user")
+    scripts: list[list[Line]] = [[refusal] for _ in range(3)]
+    with caplog.at_level(logging.WARNING):
+        stage = play(
+            lambda _: asyncio.sleep(65), *scripts, [gone(1), MissingEventsError("x")], [refusal], [refusal]
+        )
+    times = stage.stream.opened_at
+    assert times[1] - times[0] == NOT_PERMITTED_RETRY_S
+    said = [record.message for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(said) == 2
+    assert "until an administrator helps: Superuser privilege" in said[0]
+
+
+def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """An hour without a NameNode is one line."""
+    with caplog.at_level(logging.WARNING):
+        play(lambda _: asyncio.sleep(60), *down(30))
+    assert [record.message for record in caplog.records] == [
+        "no edits, calls are forwarded meanwhile: down",
+    ]
+
+
+def test_waiters_are_told_of_the_next_coverage() -> None:
+    """Every waiter of that moment; not those that came too late."""
+
+    async def story(stage: Stage) -> None:
+        await until(lambda: stage.consumer.stats().covers == 1)
+        async with asyncio.TaskGroup() as waiters:
+            waiting = [waiters.create_task(stage.consumer.wait_covered(1.0)) for _ in range(3)]
+        assert [task.result() for task in waiting] == [True, True, True]
+        assert not await stage.consumer.wait_covered(1.0)
+
+    play(story, [Covered(1.0, 1), 0.5, Covered(2.0, 2)])
+
+
+def test_waiters_do_not_wait_for_a_life_that_ended() -> None:
+    """Its end wakes them, with the answer no."""
+
+    async def story(stage: Stage) -> None:
+        await until(lambda: stage.consumer.stats().is_open)
+        began_at = clock()
+        assert not await stage.consumer.wait_covered(10.0)
+        assert clock() - began_at < 1.0
+
+    play(story, [gone(1), 0.5, MissingEventsError("gap")])
+
+
+def test_requests_for_a_probe_are_passed_on() -> None:
+    """The channel knows how to hurry."""
+
+    async def story(stage: Stage) -> None:
+        stage.consumer.request_probe()
+
+    assert play(story).stream.probes == 1
+
+
+def test_a_long_page_lets_others_run() -> None:
+    """The event loop serves reads while thousands of transactions are applied."""
+    turns = 0
+
+    async def story(stage: Stage) -> None:
+        nonlocal turns
+        while not stage.sink.of("cover"):
+            turns += 1
+            await asyncio.sleep(0)
+
+    script: list[Line] = [gone(txid) for txid in range(1, 20 * BREATH)]
+    play(story, [*script, Covered(1.0, 20 * BREATH)])
+    assert turns >= 19

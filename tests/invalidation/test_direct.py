@@ -1,0 +1,133 @@
+"""The direct channel, alone and under the consumer, through random histories of a pair of NameNodes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hadoop.events import EventBatch, Unlink
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.errors import MissingEventsError
+from invalidation.settings import InvalidationSettings
+from invalidation.stream import Covered, StreamItem, Transactions
+from tests.invalidation import virtual_time
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock
+from tests.invalidation.world import ACTS, World
+
+SETTINGS = InvalidationSettings()
+
+
+def play(story: Callable[[FakeNameNode, DirectInotifyEventInputStream], Awaitable[None]]) -> None:
+    """Play a story with one NameNode and a stream over it."""
+    namenode = FakeNameNode()
+    for number in range(10):
+        namenode.unlink(f"/before/{number}")
+
+    async def on_stage() -> None:
+        await story(namenode, DirectInotifyEventInputStream(FakePool(clock, namenode), SETTINGS, clock))
+
+    virtual_time.run(on_stage())
+
+
+def test_transactions_come_first_and_then_their_coverage() -> None:
+    """D1: the Covered of a read is its last item."""
+
+    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
+        async with channel as stream:
+            assert stream.term == 1
+            assert isinstance(await anext(stream), Covered)
+            sent_at = clock()
+            for path in ("/a", "/b"):
+                namenode.unlink(path)
+            items: list[StreamItem] = [await anext(stream) for _ in range(3)]
+            assert items[:2] == [
+                Transactions(EventBatch(11, (Unlink("/a"),))),
+                Transactions(EventBatch(12, (Unlink("/b"),))),
+            ]
+            match items[2]:
+                case Covered(as_of, txid):
+                    assert (as_of >= sent_at, txid) == (True, 12)
+                case other:
+                    pytest.fail(f"{other} is no coverage")
+
+    play(story)
+
+
+def test_what_a_life_left_unread_is_not_in_the_next() -> None:
+    """A new life begins at the present end; the old one's items are gone."""
+
+    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
+        async with channel as stream:
+            await anext(stream)
+            for path in ("/a", "/b"):
+                namenode.unlink(path)
+            assert isinstance(await anext(stream), Transactions)
+        assert channel.term == 0
+        async with channel as stream:
+            match await anext(stream):
+                case Covered(txid=txid):
+                    assert txid == 12
+                case other:
+                    pytest.fail(f"{other} belongs to the life before")
+
+    play(story)
+
+
+def test_the_same_coverage_is_said_once() -> None:
+    """While peers confirm nothing later, there is nothing new to say; a life that says nothing has not ended."""
+
+    async def story() -> None:
+        pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
+        pool.fakes[0].unlink("/before")
+        async with DirectInotifyEventInputStream(pool, SETTINGS, clock) as stream:
+            assert isinstance(await anext(stream), Covered)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 1.0)
+            asyncio.get_running_loop().call_later(0.1, stream.request_probe)
+            assert isinstance(await anext(stream), Covered)
+        assert channel_polls(stream) > 100
+
+    virtual_time.run(story())
+
+
+def channel_polls(stream: DirectInotifyEventInputStream) -> int:
+    """Return the polls that were answered."""
+    return stream.stats().polls
+
+
+def test_a_gap_ends_the_iteration_with_an_error() -> None:
+    """Never with a silent end."""
+
+    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
+        async with channel as stream:
+            await anext(stream)
+            namenode.unlink("/a")
+            namenode.unlink("/b")
+            namenode.log.first_kept = 12
+            with pytest.raises(MissingEventsError, match="purged: asked for 11, got 12"):
+                await anext(stream)
+
+    play(story)
+
+
+ACTIONS = st.sampled_from(["write", "write", "write", *ACTS])
+PAUSES = st.sampled_from([0.0, 0.0003, 0.005, 0.02, 0.3, 1.5])
+HISTORIES = st.lists(st.tuples(ACTIONS, st.integers(1, 4), PAUSES), max_size=40)
+
+
+@settings(max_examples=200, deadline=None)
+@given(HISTORIES)
+@example([("small pages", 1, 0.0), ("write", 4, 0.02)])
+@example([("slow", 2, 0.3), ("write under a call", 1, 0.0), ("write", 1, 0.3)])
+@example([("split", 1, 0.02), ("write", 1, 0.02)])
+@example([("purge", 1, 0.0), ("write", 3, 0.0), ("purge", 1, 0.3)])
+def test_covered_is_true_whatever_happens(history: list[tuple[str, int, float]]) -> None:
+    """Bounded and GapFlush: through failovers, splits, restarts, cuts, purges and full pages."""
+
+    async def story() -> None:
+        await World().tell(history)
+
+    virtual_time.run(story())

@@ -1,0 +1,191 @@
+"""A pair of NameNodes and all that can happen to them, with a judge of what the cache is told."""
+
+import asyncio
+import copy
+from collections.abc import Callable, Mapping
+
+from hadoop.changes import Change, Vanished
+from hadoop.ha_state import HaState
+from invalidation.consumer import Consumer
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.settings import InvalidationSettings
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock, until
+
+
+class Judge:
+    """A cache that knows what was acknowledged when, and checks each coverage (Bounded).
+
+    The consumer survives exceptions of its cache, so what is wrong is written down.
+    """
+
+    def __init__(self) -> None:
+        self.acknowledged: list[tuple[float, str]] = []  # (time, path)
+        self.open_since: float | None = None
+        self.applied: set[str] = set()  # since then
+        self.covered_as_of = 0.0
+        self.wrongs: list[str] = []
+
+    def open_stream(self, term: int) -> None:
+        """Forget everything."""
+        self.open_since, self.applied = clock(), set()
+
+    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+        """Take note of the path."""
+        assert isinstance(change, Vanished)
+        if self.open_since is None:
+            self.wrongs.append(f"{change.path} applied while closed")
+        if change.path in self.applied:
+            self.wrongs.append(f"{change.path} applied twice")
+        self.applied.add(change.path)
+
+    def cover(self, as_of: float, txid: int) -> None:
+        """Everything acknowledged since the stream is open, and before `as_of`, must have been applied."""
+        if self.open_since is None:
+            self.wrongs.append("covered while closed")
+            return
+        due = {path for at, path in self.acknowledged if self.open_since <= at < as_of}
+        if missing := due - self.applied:
+            self.wrongs.append(f"covered as of {as_of} without {sorted(missing)}")
+        self.covered_as_of = as_of
+
+    def close_stream(self, reason: str) -> None:
+        """Forget everything."""
+        self.open_since, self.applied = None, set()
+
+
+class World:
+    """Two NameNodes over a shared log, writers, the pool and a consumer on the direct channel."""
+
+    def __init__(self) -> None:
+        first = FakeNameNode("nn1")
+        first.unlink("/0")
+        self.namenodes = (first, FakeNameNode("nn2", first.log, active=False))
+        self.active = first  # the one that takes writes
+        self.judge = Judge()
+        self.pool = FakePool(clock, *self.namenodes)
+        self._writes = 0
+
+    @property
+    def other(self) -> FakeNameNode:
+        """The one that takes no writes."""
+        return self.namenodes[self.active is self.namenodes[0]]
+
+    def write(self, how_many: int) -> None:
+        """Change something and acknowledge it."""
+        for _ in range(how_many):
+            self._writes += 1
+            path = f"/{self._writes}"
+            self.active.unlink(path)
+            self.judge.acknowledged.append((clock(), path))
+
+    def fail_over(self) -> None:
+        """Make the other one active in an orderly way."""
+        self.fence()
+        self.active.state = HaState.STANDBY
+        self._promote_other()
+
+    def split(self) -> None:
+        """Make the other one active while the old one, cut off from the log, still believes in itself."""
+        self.fence()
+        old = self.active
+        self._promote_other()
+        old.log = copy.deepcopy(old.log)
+
+    def fence(self) -> None:
+        """Let the old one notice."""
+        self.other.state, self.other.log = HaState.STANDBY, self.active.log
+
+    def purge(self) -> None:
+        """Keep the last transaction alone."""
+        self.active.log.first_kept = self.active.log.end
+
+    def fall_silent(self, which: int) -> None:
+        """Let the web pages of one of them be silent."""
+        self.namenodes[which % 2].answers_jmx = False
+
+    def become_unreachable(self) -> None:
+        """Cut the RPC port off."""
+        self.active.is_reachable = False
+        self.active.cut()
+
+    def set_pages(self, events: int) -> None:
+        """Limit the pages."""
+        for namenode in self.namenodes:
+            namenode.max_events = events
+
+    def set_speed(self, call_takes_s: float) -> None:
+        """Let each call take its time."""
+        for namenode in self.namenodes:
+            namenode.takes_s = call_takes_s
+
+    def under_a_call(self, act: Callable[[FakeNameNode], None]) -> None:
+        """Let it happen between a call and its reply."""
+        namenode = self.active
+        namenode.during_call = lambda: act(namenode)
+
+    def end_outages(self) -> None:
+        """Let everybody answer."""
+        for namenode in self.namenodes:
+            namenode.is_reachable = namenode.answers_jmx = True
+
+    def heal(self) -> None:
+        """End all troubles."""
+        self.fence()
+        self.end_outages()
+        self.set_pages(1000)
+        self.set_speed(0.0005)
+
+    async def tell(self, history: list[tuple[str, int, float]]) -> None:
+        """Let a history of (act, number, pause) happen, heal the world, and see that coverage comes back."""
+        stream = DirectInotifyEventInputStream(self.pool, InvalidationSettings(), clock)
+        consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]
+            for act, number, pause_s in history:
+                ACTS[act](self, number)
+                await asyncio.sleep(pause_s)
+            self.heal()
+            healed_at = clock()
+            await until(lambda: self.judge.covered_as_of > healed_at)
+            for task in running:
+                task.cancel()
+        assert not self.judge.wrongs
+
+    async def _probe(self) -> None:
+        while True:
+            self.pool.probe()
+            await asyncio.sleep(1)
+
+    def _promote_other(self) -> None:
+        other = self.other
+        other.state, other.log = HaState.ACTIVE, self.active.log
+        other.transition_ms += 1
+        self.active = other
+        other.write()
+
+
+ACTS: Mapping[str, Callable[[World, int], None]] = {
+    "write": lambda world, number: world.write(number),
+    "write without an event": lambda world, _: void(world.active.write()),
+    "fail over": lambda world, _: world.fail_over(),
+    "split": lambda world, _: world.split(),
+    "fence": lambda world, _: world.fence(),
+    "restart": lambda world, _: world.active.restart(),
+    "cut": lambda world, _: world.active.cut(),
+    "cut under a call": lambda world, _: world.under_a_call(FakeNameNode.cut),
+    "restart under a call": lambda world, _: world.under_a_call(FakeNameNode.restart),
+    "write under a call": lambda world, _: world.under_a_call(lambda _: world.write(1)),
+    "become unreachable": lambda world, _: world.become_unreachable(),
+    "fall silent": lambda world, number: world.fall_silent(number),
+    "end outages": lambda world, _: world.end_outages(),
+    "purge": lambda world, _: world.purge(),
+    "small pages": lambda world, number: world.set_pages(number),
+    "slow": lambda world, number: world.set_speed(0.02 * number),
+    "probe": lambda world, _: world.pool.probe(),
+}
+"""What can happen, by name; the number says how much or which."""
+
+
+def void(_: object) -> None:
+    """Drop a result."""
