@@ -26,11 +26,12 @@ def parse_endpoint(key: str, value: str) -> Endpoint:
     """
     host, colon, port = value.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
-    plain = host and not set(host) & set(":[] /")
+    name = host[1:-1] if bracketed else host
+    is_host = name and not set(name) & set("[] /@" if bracketed else ":[] /@")
     digits = port.isascii() and port.isdecimal()
-    if not colon or not (bracketed or plain) or not digits or int(port) > _MAX_PORT:
+    if not colon or not is_host or not digits or int(port) > _MAX_PORT:
         raise SettingError(key, value, "must be host:port with a port from 0 to 65535")
-    return Endpoint(host[1:-1] if bracketed else host, int(port))
+    return Endpoint(name, int(port))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -266,7 +266,7 @@ async def test_a_refusal_is_passed_on_to_the_one_it_is_for() -> None:
         for _ in range(2):
             reply = await s.status("/w/f", user="bob")
             assert (reply.status, reply.body) == (403, DENIED)
-        assert reply.made == "nncache; fwd=miss; detail=no-grant"
+            assert reply.made == "nncache; fwd=miss; detail=no-grant"
         assert len(s.namenode.fetched) == 3
 
 

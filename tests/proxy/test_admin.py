@@ -1,0 +1,144 @@
+"""The pages of the admin port."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import aiohttp
+import pytest
+
+from hadoop.changes import Touched
+from proxy.admin import AdminServer, AdminSources, Readiness
+from proxy.settings import Endpoint
+from tests.proxy.doubles import FakeClock, make_cache
+
+READY = Readiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
+
+
+@dataclass
+class Scene:
+    """A server whose sources the test sets."""
+
+    readiness: Readiness = READY
+    explained: list[str] = field(default_factory=list)
+    url: str = ""
+
+    async def get(self, path: str) -> tuple[int, str, str]:
+        """Return status, content type and text of a page."""
+        async with aiohttp.ClientSession() as session, session.get(self.url + path) as reply:
+            return reply.status, reply.headers["Content-Type"], await reply.text()
+
+
+@asynccontextmanager
+async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator[Scene]:
+    """Start a server on a port of its own."""
+    made = Scene()
+
+    def note(path: str) -> object:
+        made.explained.append(path)
+        return {"path": path}
+
+    sources = AdminSources(
+        readiness=lambda: made.readiness, metrics=lambda: b"hits_total 1\n", explain=explain or note
+    )
+    async with AdminServer(Endpoint("127.0.0.1", 0), sources) as server:
+        made.url = f"http://{server.address}"
+        yield made
+
+
+async def test_health_says_that_the_process_lives() -> None:
+    """Whatever the NameNode does: a restart of the proxy would not help."""
+    async with scene() as s:
+        s.readiness = replace(READY, is_listening=False, active=None)
+        status, kind, text = await s.get("/health")
+        assert (status, json.loads(text)) == (200, {"alive": True})
+        assert kind.startswith("application/json")
+
+
+@pytest.mark.parametrize(
+    ("readiness", "status"),
+    [
+        (READY, 200),
+        (replace(READY, is_gate_open=False, gate="closed: the edits cannot be read"), 200),
+        (replace(READY, active=None), 503),
+        (replace(READY, is_listening=False), 503),
+    ],
+)
+async def test_ready_means_that_it_can_serve(readiness: Readiness, status: int) -> None:
+    """A closed gate does not make it unready (calls are forwarded), but the page says why it is closed."""
+    async with scene() as s:
+        s.readiness = readiness
+        answered, _, text = await s.get("/ready")
+        assert answered == status
+        assert json.loads(text) == {
+            "ready": status == 200,
+            "is_listening": readiness.is_listening,
+            "active": readiness.active,
+            "is_gate_open": readiness.is_gate_open,
+            "gate": readiness.gate,
+        }
+
+
+async def test_metrics_are_what_the_renderer_says() -> None:
+    """In the Prometheus text format."""
+    async with scene() as s:
+        status, kind, text = await s.get("/metrics")
+        assert (status, kind, text) == (200, "text/plain; version=0.0.4; charset=utf-8", "hits_total 1\n")
+
+
+async def test_explain_asks_for_the_canonical_path() -> None:
+    """Any spelling of a path is explained as the one entry that it is."""
+    async with scene() as s:
+        status, _, text = await s.get("/explain?path=//w//f/")
+        assert (status, json.loads(text)) == (200, {"path": "/w/f"})
+        assert s.explained == ["/w/f"]
+
+
+@pytest.mark.parametrize("query", ["", "?path=", "?path=w/f", "?path=/a%00b"])
+async def test_explain_says_what_it_needs(query: str) -> None:
+    """No path, a relative one, or none at all."""
+    async with scene() as s:
+        status, _, text = await s.get(f"/explain{query}")
+        assert status == 400
+        assert "/explain?path=/an/absolute/path" in json.loads(text)["error"]
+        assert not s.explained
+
+
+async def test_the_caches_own_explanation_is_json() -> None:
+    """All that `nncache explain` prints goes over this page, enums, None and nested values included."""
+    clock = FakeClock()
+    cache = make_cache(clock)
+    cache.apply(Touched("/w/f"), clock(), 101)
+    async with scene(lambda path: cache.explain(path, clock())) as s:
+        status, _, text = await s.get("/explain?path=/w/f")
+        told = json.loads(text)
+        assert status == 200
+        assert (told["path"], told["answer"], told["entry"], told["gate_open"]) == (
+            "/w/f",
+            "miss",
+            None,
+            True,
+        )
+
+
+async def test_the_index_leads_to_every_page() -> None:
+    """And says, escaped, what state the proxy is in."""
+    async with scene() as s:
+        s.readiness = replace(READY, gate="closed: <why>")
+        status, kind, text = await s.get("/")
+        assert status == 200
+        assert kind.startswith("text/html")
+        assert "closed: &lt;why&gt;" in text
+        for page in ("/health", "/ready", "/metrics", "/explain?path=/"):
+            assert f'href="{page}"' in text
+            assert (await s.get(page))[0] == 200
+
+
+async def test_a_taken_port_is_an_error_at_the_start() -> None:
+    """Two proxies with one admin port: the second one does not start, and leaves nothing behind."""
+    async with scene() as s:
+        port = int(s.url.rpartition(":")[2])
+        sources = AdminSources(readiness=lambda: READY, metrics=lambda: b"", explain=lambda path: path)
+        with pytest.raises(OSError, match="address already in use"):
+            await AdminServer(Endpoint("127.0.0.1", port), sources).__aenter__()

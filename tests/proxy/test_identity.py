@@ -1,0 +1,67 @@
+"""Two callers have one name only if the NameNode can't tell them apart."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.calls import PlainRead, read_plain
+from proxy.identity import caller_of
+
+
+def plain(query: str) -> PlainRead:
+    """The read with this query."""
+    read = read_plain(f"/webhdfs/v1/w/f?op=GETFILESTATUS{query}")
+    assert read is not None
+    return read
+
+
+def test_who_asks_is_the_user_name() -> None:
+    """With SIMPLE authentication nothing else counts: neither path nor address nor spelling of the op."""
+    assert caller_of(plain("&user.name=alice"), "10.0.0.1") == caller_of(
+        plain("&user.name=alice"), "10.0.0.2"
+    )
+    assert caller_of(plain("&user.name=alice"), "") != caller_of(plain("&user.name=Alice"), "")
+
+
+def test_nobody_can_be_named_so_that_he_is_the_anonymous_caller() -> None:
+    """Without a name the NameNode sees its static user, whatever that is called."""
+    assert caller_of(plain(""), "") != caller_of(plain("&user.name=anonymous"), "")
+    assert caller_of(plain(""), "") != caller_of(plain("&user.name=dr.who"), "")
+
+
+def test_the_address_counts_for_a_proxy_user() -> None:
+    """`hadoop.proxyuser.X.hosts`: the same claim is true from one host and false from another."""
+    query = "&user.name=knox&doas=alice"
+    assert caller_of(plain(query), "10.0.0.1") != caller_of(plain(query), "10.0.0.2")
+
+
+def test_a_token_is_not_kept_in_clear() -> None:
+    """A delegation token is a credential; its digest tells tokens apart as well."""
+    named = caller_of(plain("&delegation=SecretToken"), "")
+    assert "SecretToken" not in named
+    assert named != caller_of(plain("&delegation=OtherToken"), "")
+
+
+values = st.none() | st.text("ab=@:/$.-", min_size=1, max_size=6)
+
+
+@given(
+    parts=st.lists(
+        st.tuples(values, values, values, st.sampled_from(["10.0.0.1", "::1"])),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+)
+def test_the_name_tells_all_parts_apart(
+    parts: list[tuple[str | None, str | None, str | None, str]],
+) -> None:
+    """ProvenGrant: no value can be written so that it looks like another part."""
+    for (one_user, one_doas, one_token, one_peer), (user, doas, token, peer) in itertools.combinations(
+        parts, 2
+    ):
+        one = PlainRead(path="/f", as_requested="/f", user_name=one_user, doas=one_doas, delegation=one_token)
+        other = PlainRead(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=token)
+        same = (one_user, one_doas, one_token) == (user, doas, token) and (doas is None or one_peer == peer)
+        assert (caller_of(one, one_peer) == caller_of(other, peer)) is same
