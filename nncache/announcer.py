@@ -42,12 +42,12 @@ def _identity(active: Active | None) -> object:
     return None if active is None else (active.namenode, active.term)
 
 
-async def announce(look: Callable[[], Situation]) -> None:
+async def announce(look: Callable[[], Situation], look_every_s: float = LOOK_EVERY_S) -> None:
     """Log every change of the situation, forever."""
     before: Situation | None = None
     while True:
+        await asyncio.sleep(look_every_s)  # first, too: the NameNodes have not been asked yet
         now = look()
         for line in lines(before, now):
             _log.info("%s", line)
         before = now
-        await asyncio.sleep(LOOK_EVERY_S)

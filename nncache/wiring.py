@@ -136,20 +136,24 @@ class System:
 
     async def _work_until(self, stop: asyncio.Event) -> None:
         """Do everything there is to do, until `stop`; then drain."""
-        async with asyncio.TaskGroup() as background:
-            tasks = [
-                background.create_task(keep_running(what, work), name=what)
-                for what, work in self._background()
-            ]
-            self._is_listening = True
-            self._say_where()
-            calm_collector()
-            await stop.wait()
-            self._is_listening = False
-            await self._server.stop()
-            for task in tasks:
-                task.cancel()
-        await self._admin.__aexit__(None, None, None)
+        try:
+            async with asyncio.TaskGroup() as background:
+                tasks = [
+                    background.create_task(keep_running(what, work), name=what)
+                    for what, work in self._background()
+                ]
+                self._is_listening = True
+                self._say_where()
+                calm_collector()
+                try:
+                    await stop.wait()
+                finally:
+                    self._is_listening = False
+                    await self._server.stop()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await self._admin.__aexit__(None, None, None)
 
     def _background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
         """Return the work beside the requests. None of it is needed to forward a call."""

@@ -1,0 +1,48 @@
+"""A NameNode's HTTP server as far as the pool and a forwarded call need it; it has no RPC server and no edits."""
+
+import asyncio
+import json
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+from hadoop.jmx import STARTED_QUERY
+
+
+class FakeNameNode:
+    """Active, without HA. A call for a path that ends with `slow` is answered when `may_answer` is set."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.asked_slowly = asyncio.Event()
+        self.may_answer = asyncio.Event()
+        self._runner = web.ServerRunner(web.Server(self._answer))
+        self.http = ""
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.http = "127.0.0.1:{1}".format(*self._runner.addresses[0])
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
+        if request.path == "/jmx":
+            return web.json_response({"beans": [_bean(request.raw_path)]})
+        self.calls.append(request.raw_path)
+        if request.path.endswith("slow"):
+            self.asked_slowly.set()
+            await self.may_answer.wait()
+        body = json.dumps({"Path": request.raw_path})
+        return web.Response(text=body, content_type="application/json")
+
+
+def _bean(query: str) -> dict[str, object]:
+    if query == STARTED_QUERY:
+        return {"NNStartedTimeInMillis": 1}
+    return {"State": "active", "LastHATransitionTime": 0}

@@ -1,0 +1,95 @@
+"""A hit is handed to the fast path only with the exact bytes of its request."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from cache.entries import Caller, Directory, Entry, Grant, Hit, Kind, Reply
+from nncache.hit_memory import FastPathMemory
+from proxy.fastpath import FastPath
+from proxy.limits import LimitSettings
+from proxy.server import Server
+
+HEAD = b"GET /webhdfs/v1/x?op=GETFILESTATUS HTTP/1.1\r\nHost: h\r\n\r\n"
+BODY = b'{"as": "asked"}'
+
+
+def made_up_hit() -> Hit:
+    """Return a hit as the cache makes it."""
+    directory = Directory(None, "")
+    reply = Reply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
+    entry = Entry(directory, "x", reply, kind=Kind.MISSING, number=1, replied_at=1.0, since_txid=1, cost=1)
+    caller = Caller("joe")
+    grant = Grant(directory, directory.grants, caller, proven_at=1.0, expires_at=9.0, cost=1)
+    return Hit(entry, grant, stamp=0, expires_at=9.0)
+
+
+class Site:
+    """A server whose every answer is a hit."""
+
+    def __init__(self) -> None:
+        self.handled = 0
+        self.fast_path = FastPath(lambda _hit, _now: True, lambda: 3.0, max_bytes=1 << 20)
+        self._memory = FastPathMemory(self.fast_path)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Remember the request as a hit."""
+        self.handled += 1
+        self._memory.remember(request, made_up_hit(), BODY)
+        return web.Response(status=404, body=BODY)
+
+    async def exchange(self, *requests: tuple[bytes, ...]) -> list[bytes]:
+        """Send requests, each in these pieces, on one connection; return their replies."""
+        server = Server(self.handle, self.fast_path, LimitSettings())
+        await server.start("127.0.0.1", 0)
+        replies = []
+        try:
+            async with asyncio.timeout(10):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                for pieces in requests:
+                    for piece in pieces:
+                        writer.write(piece)
+                        await writer.drain()
+                        await asyncio.sleep(0)  # the pieces leave one by one
+                    replies.append(await reader.readuntil(BODY))
+                writer.close()
+                await writer.wait_closed()
+        finally:
+            await server.stop()
+        return replies
+
+
+async def test_the_same_bytes_are_answered_without_the_handler() -> None:
+    """The kept reply with the body that the hit had, and its age since the NameNode's reply."""
+    site = Site()
+    _, second = await site.exchange((HEAD,), (HEAD,))
+    assert site.handled == 1
+    assert second.startswith(b"HTTP/1.1 404 Not Found\r\nDate: ")
+    assert b"\r\nPragma: no-cache\r\nAge: 2\r\nCache-Status: nncache; hit\r\n" in second
+
+
+@pytest.mark.parametrize("head", [HEAD.replace(b"GET", b"HEAD"), HEAD.replace(b"1.1", b"1.0")])
+async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes) -> None:
+    """Another method, another version."""
+    site = Site()
+    server = Server(site.handle, site.fast_path, LimitSettings())
+    await server.start("127.0.0.1", 0)
+    try:
+        async with asyncio.timeout(10):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(head)
+            assert (await reader.readline()).endswith(b" 404 Not Found\r\n")
+            writer.close()
+            await writer.wait_closed()
+    finally:
+        await server.stop()
+    assert site.fast_path.stats().heads == 0
+
+
+async def test_a_head_whose_bytes_are_not_known_is_not_remembered() -> None:
+    """Two requests in one piece: neither is the whole of what came."""
+    site = Site()
+    await site.exchange((HEAD + HEAD,), ())
+    assert site.handled == 2
+    assert site.fast_path.stats().heads == 0
