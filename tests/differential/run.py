@@ -1,0 +1,122 @@
+"""Make random operations and hold every answer of the proxy against the NameNode's own."""
+
+import time
+from collections.abc import Callable
+
+from testbed.asker import RawReply
+from tests.differential.figures import Figures
+from tests.differential.operations import Generator, Operation
+from tests.world import MAX_STALENESS_S, USERS, Where, World, differences
+
+_OTHERS = 4  # paths looked at after each operation beside its own
+_STEADY_S = 0.1  # after this long without a change, see whether there was one at all
+
+
+class Differential:
+    """One run of a seed below a directory of its own."""
+
+    def __init__(self, world: World, *, seed: int, root: str) -> None:
+        self._world = world
+        self._generator = Generator(seed, root)
+        self._seed = seed
+        self.figures = Figures()
+        for name, owner, mode in (
+            ("", None, "777"),
+            ("/a", "alice", "755"),
+            ("/b", "bob", "700"),
+            ("/s", None, "777"),
+        ):
+            world.mkdirs(root + name, owner, mode)
+
+    @property
+    def globs(self) -> tuple[str, ...]:
+        """The filters that make every path of the run a matching one."""
+        return self._generator.paths
+
+    def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
+        """Make that many operations, each followed by reads as three users."""
+        for step in range(operations):
+            self._step(step, self._generator.next())
+            progress(step + 1)
+        return self.figures
+
+    def _step(self, step: int, operation: Operation) -> None:
+        figures = self.figures
+        figures.operations += 1
+        figures.kinds[operation.kind] = figures.kinds.get(operation.kind, 0) + 1
+        paths = dict.fromkeys((*operation.paths, *(_parent(path) for path in operation.paths)))
+        paths |= dict.fromkeys(self._generator.some_paths(_OTHERS))
+        before = {(path, user): self._ask(path, user) for path in paths for user in USERS}
+        done = operation.carry_out(self._world)
+        if done.status >= 300:
+            figures.refused += 1
+        elif operation.where is Where.NAMENODE:
+            self._time(operation, before, done.ended_at)
+        for path, user in before:
+            wrong = self._disagreement(operation, path, user, done.ended_at)
+            if wrong:
+                figures.wrong.append(
+                    f"seed {self._seed}, step {step}, {operation}: {path} for {user}: {wrong}"
+                )
+                figures.stale_after_write += operation.where is Where.PROXY
+
+    def _ask(self, path: str, user: str) -> RawReply:
+        reply = self._world.ask(path, user)
+        if reply.status in {200, 404} and "two-step-write" not in reply.header("Cache-Status"):
+            self.figures.keepable += 1
+            self.figures.hits += reply.is_hit
+        return reply
+
+    def _time(self, operation: Operation, before: dict[tuple[str, str], RawReply], since: float) -> None:
+        """Ask the proxy for the operation's path until it says something new, as one who had a hit."""
+        path = operation.paths[0]
+        for user in USERS:
+            old = before[path, user]
+            if old.is_hit and since - old.ended_at < 1.0:
+                break
+        else:
+            return
+        is_known_to_change = False
+        while True:
+            seen = self._world.ask(path, user)
+            age = seen.started_at - since
+            if (seen.status, seen.body) != (old.status, old.body):
+                self.figures.latencies_s.append(age)
+                return
+            if age > _STEADY_S and not is_known_to_change:
+                if not differences(old, self._world.truth(path, user)):
+                    return  # the operation changed nothing here
+                is_known_to_change = True
+            if age > MAX_STALENESS_S:
+                return  # the comparison that follows says so
+
+    def _disagreement(self, operation: Operation, path: str, user: str, since: float) -> list[str]:
+        """Compare at once after a write through the proxy, within the bound after one behind its back."""
+        while True:
+            earlier = self._world.truth(path, user) if operation.moves else None
+            seen = self._ask(path, user)
+            truth = self._world.truth(path, user)
+            self.figures.compared += 1
+            wrong = differences(seen, truth)
+            if not wrong:
+                return []
+            if earlier is not None and differences(earlier, truth):
+                continue  # the truth itself has just moved
+            if operation.where is Where.PROXY or seen.started_at - since > MAX_STALENESS_S:
+                return wrong
+
+
+def run_for(
+    world: World, *, seed: int, operations: int, progress: Callable[[int], None] = lambda _: None
+) -> Figures:
+    """Run one seed in a directory of its own."""
+    root = f"/differential/{seed}-{time.time_ns()}"
+    return Differential(world, seed=seed, root=root).run(operations, progress)
+
+
+def _parent(path: str) -> str:
+    return path.rsplit("/", 1)[0] or "/"
+
+
+GLOBS = tuple("/differential" + "/*" * depth for depth in range(1, 6))
+"""Filters that match every path of every run."""

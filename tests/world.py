@@ -1,0 +1,219 @@
+"""A real cluster with a real proxy in front, and three users: what whole stories are told in.
+
+The superuser sees everything and proves nothing, so stories are about alice, bob and carol.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import quote
+
+from testbed import Cluster
+from testbed.asker import Asker, RawReply
+from testbed.daemon import Proxy
+
+USERS: Final = ("alice", "bob", "carol")
+MAX_STALENESS_S: Final = 3.0  # the proxy's default
+_PREFIX: Final = "/webhdfs/v1"
+
+# What may differ between a reply from memory and the NameNode's own, see the guarantee Verbatim.
+_OWN_TO_EACH: Final = frozenset(
+    {
+        "age",
+        "cache-status",
+        "connection",
+        "content-length",
+        "date",
+        "expires",
+        "keep-alive",
+        "set-cookie",
+        "transfer-encoding",
+    }
+)
+
+
+class Where(Enum):
+    """The side on which a call is made."""
+
+    PROXY = "through the proxy"
+    NAMENODE = "behind the proxy's back"
+
+
+def differences(seen: RawReply, expected: RawReply) -> list[str]:
+    """Compare two replies as the guarantee Verbatim demands; empty when they are the same."""
+    found = []
+    if seen.status != expected.status:
+        found.append(f"status {seen.status} instead of {expected.status}")
+    if seen.body != expected.body:
+        found.append(f"body {seen.body!r} instead of {expected.body!r}")
+    if (ours := _comparable(seen)) != (theirs := _comparable(expected)):
+        found.append(f"headers {ours} instead of {theirs}")
+    return found
+
+
+def _comparable(reply: RawReply) -> list[tuple[str, str]]:
+    return sorted((name.lower(), value) for name, value in reply.headers if name.lower() not in _OWN_TO_EACH)
+
+
+def status_target(path: str, user: str) -> str:
+    """The request target by which a poller asks."""
+    return f"{_PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How long a change took to be seen: from its acknowledgement to the start of the first right read."""
+
+    path: str
+    user: str
+    seconds: float
+    was_hit: bool  # answered from memory less than a second before the change
+
+
+@dataclass
+class World:
+    """One cluster, one proxy, and a connection to each.
+
+    `namenode` is where the proxy's HTTP connection goes, and where the truth is asked.
+    """
+
+    cluster: Cluster
+    proxy: Proxy
+    through: Asker = field(init=False)
+    direct: Asker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.through = Asker(self.proxy.address)
+        self.direct = Asker(self.cluster.namenodes[0].http)
+
+    def close(self) -> None:
+        """Close the connections; cluster and proxy are their owners' to stop."""
+        self.through.close()
+        self.direct.close()
+
+    # -- reads
+
+    def ask(self, path: str, user: str) -> RawReply:
+        """Ask the proxy for a status."""
+        return self.through.ask("GET", status_target(path, user))
+
+    def truth(self, path: str, user: str) -> RawReply:
+        """Ask the NameNode for a status."""
+        return self.direct.ask("GET", status_target(path, user))
+
+    def disagreement(self, path: str, user: str) -> list[str]:
+        """Ask both, the proxy first, and say in what they differ."""
+        seen = self.ask(path, user)
+        return differences(seen, self.truth(path, user))
+
+    def make_hit(self, path: str, user: str) -> RawReply:
+        """Ask until the proxy answers from memory, and return that answer.
+
+        Raises:
+            AssertionError: it does not, or what it says is not what the NameNode says.
+        """
+        deadline = time.monotonic() + 10.0
+        while not (reply := self.ask(path, user)).is_hit:
+            assert time.monotonic() < deadline, f"{path} for {user} is never a hit: {reply}"
+        assert not (wrong := differences(reply, self.truth(path, user))), wrong
+        return reply
+
+    def await_agreement(self, path: str, user: str, *, since: float, was_hit: bool = False) -> Seen:
+        """Ask until the proxy says what the NameNode says, and return how long that took.
+
+        Raises:
+            AssertionError: it took longer than the guarantee Bounded allows.
+        """
+        while True:
+            seen = self.ask(path, user)
+            wrong = differences(seen, self.truth(path, user))
+            if not wrong:
+                return Seen(path, user, seen.started_at - since, was_hit)
+            age = seen.started_at - since
+            assert age <= MAX_STALENESS_S, f"{path} for {user}, {age:.3f} s after the change: {wrong}"
+
+    # -- writes
+
+    def call(
+        self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
+    ) -> RawReply:
+        """Make a call of one step, as `user` (the superuser when None)."""
+        asker = self.through if where is Where.PROXY else self.direct
+        query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
+        who = user or self.cluster.superuser
+        return asker.ask(method, f"{_PREFIX}{quote(path)}?op={op}&user.name={who}{query}")
+
+    def write(
+        self,
+        where: Where,
+        path: str,
+        data: bytes = b"",
+        user: str | None = None,
+        *,
+        op: str = "CREATE",
+        between: Callable[[], None] | None = None,
+        parameters: Mapping[str, str] = MappingProxyType({}),
+    ) -> RawReply:
+        """Create or append to a file in two steps, the second one at the DataNode; return the last reply.
+
+        `between` is called after the redirect, before the second step.
+        """
+        method = "POST" if op == "APPEND" else "PUT"
+        first = self.call(where, method, op, path, user, noredirect="true", **parameters)
+        if first.status != 200:
+            return first
+        if between is not None:
+            between()
+        location = json.loads(first.body)["Location"].removeprefix("http://")
+        address, _, target = location.partition("/")
+        with Asker(address) as datanode:
+            return datanode.ask(method, "/" + target, body=data)
+
+    def must(self, reply: RawReply) -> RawReply:
+        """Return the reply of a call that a story depends on.
+
+        Raises:
+            AssertionError: the call was refused.
+        """
+        assert reply.status < 300, f"{reply.status} {reply.body!r}"
+        return reply
+
+    def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
+        """Make a directory straight at the NameNode, for a user who owns it."""
+        self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, permission=permission))
+        if owner is not None:
+            self.must(self.call(Where.NAMENODE, "PUT", "SETOWNER", path, owner=owner, group="users"))
+            self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission=permission))
+
+
+@contextmanager
+def proxied(cluster: Cluster, *globs: str, rpc: str | None = None, **flags: object) -> Iterator[World]:
+    """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
+
+    `rpc` is another address for the NameNode's RPC port, such as a relay's. `flags` are further settings.
+    """
+    namenode = cluster.namenodes[0]
+    arguments = [
+        "--namenode-http",
+        namenode.http,
+        "--namenode-rpc",
+        rpc or namenode.rpc,
+        "--channel",
+        "direct",
+    ]
+    for glob in globs:
+        arguments += ["--glob", glob]
+    for name, value in flags.items():
+        arguments += ["--" + name.replace("_", "-"), str(value)]
+    with Proxy(*arguments) as proxy:
+        proxy.await_gate()
+        world = World(cluster, proxy)
+        try:
+            yield world
+        finally:
+            world.close()
