@@ -2,197 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 import pytest
-from aiohttp import web
 
-from cache import Hit, MetadataCache
-from hadoop.calls import PREFIX
-from hadoop.election_view import NameNode
 from hadoop.filestatus import render_missing
-from proxy.errors import NoActiveNameNodeError, ProxyError
-from proxy.fastpath import FastPath
-from proxy.front_end import FrontEnd
-from proxy.limits import LimitSettings
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.response import RawResponse
-from proxy.server import Server
-from proxy.settings import ProxySettings
-from proxy.upstream import Decorate, Settle
-from tests.proxy.doubles import (
-    DENIED,
-    DIRECTORY,
-    FILE,
-    HEADERS,
-    NAMENODE,
-    TERM,
-    FakeClock,
-    make_cache,
-    settled,
-)
-
-
-@dataclass
-class DictNameNode:
-    """Knows a few paths; answers GETFILESTATUS as a NameNode does, and anything else with `{}`."""
-
-    clock: FakeClock
-    statuses: dict[str, bytes] = field(default_factory=dict)
-    locked_out: set[str] = field(default_factory=set)  # users who may traverse nothing
-    fetched: list[RequestHead] = field(default_factory=list)
-    streamed: list[RequestHead] = field(default_factory=list)
-    error: ProxyError | None = None
-
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Answer a read."""
-        self.fetched.append(head)
-        if self.error is not None:
-            raise self.error
-        spelled, _, query = head.target.partition("?")
-        path = unquote(spelled.removeprefix(PREFIX))
-        user = query.partition("user.name=")[2].partition("&")[0]
-        body = self.statuses.get(path)
-        if user in self.locked_out:
-            status, body = 403, DENIED
-        elif body is None:
-            status, body = 404, render_missing(path)
-        else:
-            status = 200
-        now = self.clock()
-        return UpstreamReply(
-            status=status,
-            reason="Not Found" if status == 404 else "OK",
-            headers=HEADERS,
-            body=body,
-            namenode=NAMENODE,
-            term=TERM,
-            asked_at=now,
-            replied_at=now,
-        )
-
-    async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
-        """Answer anything else."""
-        self.streamed.append(head)
-        if self.error is not None:
-            raise self.error
-        reply = settled(200)
-        await settle(reply)
-        return RawResponse(200, "OK", (*reply.headers, *decorate(reply)), body=b"{}")
-
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
-        """Nobody writes here."""
-        return True
-
-    async def exists(self, path: str) -> bool:
-        """Whether it is among the known."""
-        return path in self.statuses
-
-    async def last_txid(self, namenode: NameNode) -> int:
-        """A number."""
-        return 500
-
-
-class NoSignal:
-    """Coverage never comes."""
-
-    def request_probe(self) -> None:
-        """Ignore."""
-
-    async def wait_covered(self, timeout_s: float) -> bool:
-        """Say so."""
-        return False
-
-
-class Remembered:
-    """A HitMemory that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
-        """Keep it."""
-        self.bodies.append(body)
-
-
-@dataclass(frozen=True)
-class WireReply:
-    """A reply as it came over the wire."""
-
-    status: int
-    reason: str
-    fields: tuple[tuple[str, str], ...]
-    body: bytes
-
-    def __getitem__(self, name: str) -> str:
-        """Return the value of the only field of that name."""
-        (value,) = [value for key, value in self.fields if key.lower() == name.lower()]
-        return value
-
-    @property
-    def made(self) -> str:
-        """How it was made."""
-        return self["Cache-Status"]
-
-
-@dataclass
-class Scene:
-    """A front end that listens."""
-
-    clock: FakeClock
-    cache: MetadataCache
-    namenode: DictNameNode
-    front_end: FrontEnd
-    memory: Remembered
-    port: int
-
-    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
-        """Send one request and read its reply."""
-        head = "\r\n".join((f"{method} {target} HTTP/1.1", "Host: nn", *fields))
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        try:
-            writer.write(f"{head}\r\n\r\n{body}".encode())
-            async with asyncio.timeout(5):
-                start = await reader.readuntil(b"\r\n\r\n")
-                line, *rest = start.decode().removesuffix("\r\n\r\n").split("\r\n")
-                _, status, reason = line.split(" ", 2)
-                pairs = [text.partition(": ") for text in rest]
-                reply_fields = tuple((name, value) for name, _, value in pairs)
-                length = next(int(value) for name, value in reply_fields if name == "Content-Length")
-                length *= method != "HEAD"
-                return WireReply(int(status), reason, reply_fields, await reader.readexactly(length))
-        finally:
-            writer.close()
-            await writer.wait_closed()
-
-    async def status(self, path: str, *fields: str, user: str = "alice") -> WireReply:
-        """Ask for a status."""
-        return await self.ask(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", *fields)
-
-
-@asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
-    """Start a front end on a port of its own."""
-    clock, memory = FakeClock(), Remembered()
-    cache = make_cache(clock)
-    namenode = DictNameNode(clock, {"/w": DIRECTORY, "/w/f": FILE})
-    limits = LimitSettings()
-    async with FrontEnd(
-        cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
-    ) as front:
-        front.hit_memory = memory
-        server = Server(front.handle, FastPath(cache.is_good, clock, max_bytes=0), limits)
-        await server.start("127.0.0.1", 0)
-        try:
-            yield Scene(clock, cache, namenode, front, memory, server.port)
-        finally:
-            await server.stop()
-
+from proxy.errors import NoActiveNameNodeError
+from testbed import Cluster
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE
+from tests.proxy.front_scene import scene
+from tests.proxy.real_stack import put, real_stack
 
 # ---- cached answers (Verbatim) ----------------------------------------------------------------------
 
@@ -433,3 +251,61 @@ async def test_figures_add_up() -> None:
         assert stats.hits + stats.collapsed + stats.refused + sum(stats.forwarded.values()) == stats.requests
         assert (stats.hits, stats.refused, stats.stored, stats.fetches) == (1, 1, 2, 2)
         assert (stats.settled, stats.flights) == (1, 0)
+
+
+# ---- the real NameNode ------------------------------------------------------------------------------
+
+
+async def test_what_is_answered_from_memory_is_what_the_namenode_says(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """Verbatim and Bounded through all real parts: a 404, its end by a change made elsewhere, a directory."""
+    path = f"{hdfs_directory}/_SUCCESS"
+    async with real_stack(cluster, hdfs_directory) as s:
+        assert (await s.status(path, "alice")).made == "nncache; fwd=miss; stored"
+        for spelling in (path, f"/{path}/"):
+            cached, real = (
+                await s.hit(spelling, "alice"),
+                await s.namenode_itself(f"{spelling}?op=GETFILESTATUS&user.name=alice"),
+            )
+            assert (cached.status, cached.body) == (real.status, real.body)
+            assert cached.status == 404
+        made = await s.namenode_itself(f"{path}?op=MKDIRS&user.name=alice", "PUT")
+        assert made.status == 200
+        async with asyncio.timeout(3.0):
+            while (seen := await s.status(path, "alice")).status == 404:
+                await s.consumer.wait_covered(1.0)
+        real = await s.namenode_itself(f"{path}?op=GETFILESTATUS&user.name=alice")
+        assert seen.body == real.body
+        assert (await s.hit(path, "alice")).body == real.body
+
+
+async def test_a_herd_at_a_real_file_costs_few_calls(cluster: Cluster, hdfs_directory: str) -> None:
+    """One caller asks for a new path a hundred times at once."""
+    async with real_stack(cluster, hdfs_directory) as s:
+        calls = s.upstream.stats().calls
+        replies = await asyncio.gather(*(s.status(f"{hdfs_directory}/new", "alice") for _ in range(100)))
+        assert {reply.status for reply in replies} == {404}
+        assert s.upstream.stats().calls == calls + 1
+
+
+async def test_a_two_step_write_is_seen_at_once(cluster: Cluster, hdfs_directory: str) -> None:
+    """OwnWrites past the proxy: redirect through it, data to a real DataNode, and the next read sees the file."""
+    path = f"{hdfs_directory}/out/part-0"
+    async with real_stack(cluster, hdfs_directory) as s:
+        await s.status(path, "alice")
+        await s.hit(path, "alice")
+        assert (await s.hit(f"{hdfs_directory}/out", "alice")).status == 404
+        redirect = await s.ask(f"{path}?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
+        assert (redirect.status, redirect.made) == (307, "nncache; fwd=method")
+        assert (await s.status(path, "alice")).made == "nncache; fwd=bypass; detail=two-step-write"
+        await put(redirect["Location"], b"data")
+        seen = await s.status(path, "alice")
+        assert seen.status == 200
+        assert b'"length":4' in seen.body
+        assert (await s.status(f"{hdfs_directory}/out", "alice")).status == 200
+        kept = await s.hit(path, "alice")
+        assert kept.body == (await s.namenode_itself(f"{path}?op=GETFILESTATUS&user.name=alice")).body
+        stats = s.front_end.stats()
+        assert (stats.windows_opened, stats.windows_without_txid) == (1, 0)
+        assert stats.cache_errors == stats.query_failures == 0

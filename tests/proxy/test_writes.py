@@ -1,14 +1,11 @@
 """Whatever passes through is forgotten before its answer goes out (guarantee OwnWrites)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from cache import Fetch, Kind, Known, MetadataCache, Reply, Serve
+from cache import Fetch, Kind, Known, Reply
 from hadoop.calls import read_call
 from hadoop.changes import CallOutcome
 from hadoop.errors import RpcUnavailableError
@@ -23,7 +20,6 @@ from proxy.errors import (
 )
 from proxy.handling import Bypass, forwarded
 from proxy.messages import RequestHead, SettledReply
-from proxy.ports import Streamer
 from proxy.upstream import Settle
 from proxy.writes import Writes, outcome_of
 from tests.proxy.doubles import (
@@ -31,61 +27,14 @@ from tests.proxy.doubles import (
     NAMENODE,
     OTHER_NAMENODE,
     TERM,
-    FakeClock,
-    HeldNameNode,
     ScriptedStreamer,
     caller,
     ended,
-    make_cache,
     script,
     settled,
     turns,
 )
-
-
-@dataclass
-class Scene:
-    """Writes above a real cache that holds a few paths."""
-
-    clock: FakeClock
-    cache: MetadataCache
-    namenode: HeldNameNode
-    tasks: asyncio.TaskGroup
-    query_timeout_s: float
-    writes: Writes | None = None
-
-    def fill(self, *paths: str, kind: Kind = Kind.MISSING) -> None:
-        """Let the cache know these paths."""
-        for path in paths:
-            decision = self.cache.lookup(path, caller(), self.clock(), may_wait=False)
-            assert isinstance(decision, Fetch)
-            reply = Reply(404 if kind is Kind.MISSING else 200, (), b"kept")
-            known = Known(reply=reply, kind=kind, replied_at=self.clock(), term=TERM)
-            self.cache.conclude(decision.ticket, known)
-            assert self.is_hit(path)
-
-    def is_hit(self, path: str) -> bool:
-        """Whether the path would be served."""
-        return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
-
-    def write(self, method: str, target: str, streamer: Streamer) -> asyncio.Task[object]:
-        """Let a client write."""
-        target = f"/webhdfs/v1{target}"
-        self.writes = Writes(
-            self.cache, streamer, self.namenode, self.clock, query_timeout_s=self.query_timeout_s
-        )
-        head, request = RequestHead(method, target, ()), make_mocked_request(method, target)
-        call = read_call(method, target)
-        return self.tasks.create_task(self.writes.pass_through(request, head, call, forwarded(Bypass.METHOD)))
-
-
-@asynccontextmanager
-async def scene(query_timeout_s: float = 5.0) -> AsyncIterator[Scene]:
-    """Make a scene; leaving it waits for its writes."""
-    clock = FakeClock()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        yield Scene(clock, make_cache(clock), HeldNameNode(), tasks, query_timeout_s)
-
+from tests.proxy.write_scene import Scene, scene
 
 # ---- what a reply tells -----------------------------------------------------------------------------
 

@@ -1,0 +1,108 @@
+"""All parts of the proxy in this process, in front of a real NameNode."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import aiohttp
+from yarl import URL
+
+from cache import CacheSettings, MetadataCache
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.pool import NameNodePool
+from invalidation.consumer import Consumer
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.settings import InvalidationSettings
+from nncache.clock import boottime
+from nncache.queries import PoolQueries
+from proxy.fastpath import FastPath
+from proxy.front_end import FrontEnd
+from proxy.limits import LimitSettings
+from proxy.server import Server
+from proxy.settings import ProxySettings
+from proxy.upstream import Upstream
+from testbed import Cluster
+from tests.proxy.front_scene import WireReply, ask
+
+READY_S = 20.0  # until the stream is open and the first coverage has come
+
+
+@dataclass
+class RealStack:
+    """A proxy that serves the paths of one directory."""
+
+    cache: MetadataCache
+    front_end: FrontEnd
+    upstream: Upstream
+    consumer: Consumer
+    port: int
+    namenode_port: int
+
+    async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
+        """Ask the proxy."""
+        return await ask(self.port, f"/webhdfs/v1{target}", *fields, method=method, body=body)
+
+    async def status(self, path: str, user: str) -> WireReply:
+        """Ask the proxy for a status."""
+        return await self.ask(f"{path}?op=GETFILESTATUS&user.name={user}")
+
+    async def namenode_itself(self, target: str, method: str = "GET") -> WireReply:
+        """Ask behind the proxy's back."""
+        return await ask(self.namenode_port, f"/webhdfs/v1{target}", "Connection: close", method=method)
+
+    async def hit(self, path: str, user: str) -> WireReply:
+        """Ask until the answer comes from memory."""
+        async with asyncio.timeout(READY_S):
+            while (reply := await self.status(path, user)).made != "nncache; hit":
+                await self.consumer.wait_covered(1.0)
+        return reply
+
+
+@asynccontextmanager
+async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStack]:
+    """Build it, wait until it may keep replies, and take it down again."""
+    namenode = cluster.namenodes[0]
+    pool = NameNodePool(
+        NameNodeSettings(
+            namenode_http=(namenode.http,), namenode_rpc=(namenode.rpc,), user=cluster.superuser
+        ),
+        boottime,
+    )
+    cache = MetadataCache(CacheSettings(glob=(directory + "/*", directory + "/*/*")))
+    consumer = Consumer(
+        cache, DirectInotifyEventInputStream(pool, InvalidationSettings(), boottime), boottime
+    )
+    limits = LimitSettings()
+    fast_path = FastPath(cache.is_good, boottime, max_bytes=0)
+    async with (
+        asyncio.TaskGroup() as background,
+        Upstream(pool, limits, boottime) as upstream,
+        FrontEnd(
+            cache, upstream, PoolQueries(pool, timeout_s=5.0), consumer, ProxySettings(), boottime
+        ) as front_end,
+    ):
+        tasks = [background.create_task(pool.run()), background.create_task(consumer.run())]
+        server = Server(front_end.handle, fast_path, limits)
+        await server.start("127.0.0.1", 0)
+        try:
+            async with asyncio.timeout(READY_S):
+                while not await consumer.wait_covered(1.0):
+                    pass
+            _, _, port = namenode.http.rpartition(":")
+            yield RealStack(cache, front_end, upstream, consumer, server.port, int(port))
+        finally:
+            await server.stop()
+            for task in tasks:
+                task.cancel()
+    await pool.close()
+
+
+async def put(location: str, data: bytes) -> None:
+    """Send the second step of a CREATE to its DataNode."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.put(URL(location, encoded=True), data=data) as reply,
+    ):
+        assert reply.status == HTTPStatus.CREATED, await reply.text()
