@@ -4,8 +4,10 @@ The shell around `hadoop.election_view`: it asks every NameNode over JMX, as nob
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import aiohttp
 from yarl import URL
@@ -21,7 +23,13 @@ __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
 MIN_PROBE_PAUSE_S = 0.05
 """Between two probes of one NameNode, however often it is suspected."""
 
+NO_ACTIVE_INTERVAL_S = 0.25
+"""Between two probes while no NameNode is known to be active: a failover should not last longer than it must."""
+
 MAX_JMX_REPLY_BYTES = 1024 * 1024
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +86,9 @@ class NameNodePool:
             for namenode in self.namenodes:
                 tasks.create_task(self._watch(session, namenode), name=f"watch {namenode.http}")
 
-    def suspect(self, namenode: NameNode, why: str) -> None:  # noqa: ARG002 - for the log of a later release
+    def suspect(self, namenode: NameNode, why: str) -> None:
         """Have all NameNodes probed at once: this one gave an error that may mean that it is not active."""
+        _log.debug("%s is suspected: %s", namenode.http, why)
         self._suspicions += 1
         self._probe_all_now()
 
@@ -139,8 +148,11 @@ class NameNodePool:
             wakeup.clear()
             await self._probe(session, namenode)
             await asyncio.sleep(MIN_PROBE_PAUSE_S)
+            interval_s = self._settings.namenode_probe_interval_s
+            if self._view.active is None:
+                interval_s = min(interval_s, NO_ACTIVE_INTERVAL_S)
             try:
-                async with asyncio.timeout(self._settings.namenode_probe_interval_s):
+                async with asyncio.timeout(interval_s):
                     await wakeup.wait()
             except TimeoutError:
                 continue
@@ -172,10 +184,14 @@ class NameNodePool:
     async def _get(self, session: aiohttp.ClientSession, namenode: NameNode, query: str) -> bytes:
         url = URL(f"http://{namenode.http}{query}", encoded=True)
         async with session.get(url, allow_redirects=False) as reply:
-            body = await reply.content.read(MAX_JMX_REPLY_BYTES)
-            if reply.status != 200:  # noqa: PLR2004 - OK
+            if reply.status != HTTPStatus.OK:
                 raise MalformedReplyError(f"JMX of {namenode.http} answers {reply.status}")
-            return body
+            body = bytearray()
+            async for chunk in reply.content.iter_any():
+                body += chunk
+                if len(body) > MAX_JMX_REPLY_BYTES:
+                    raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
+            return bytes(body)
 
     def _probe_all_now(self) -> None:
         for wakeup in self._wakeups.values():

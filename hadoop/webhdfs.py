@@ -5,6 +5,7 @@ Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an or
 """
 
 from collections.abc import AsyncIterable
+from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -195,7 +196,7 @@ class WebHdfs:
         url = URL(self.url(op, path, **parameters), encoded=True)
         async with session.request(method, url, allow_redirects=False) as reply:
             location = reply.headers.get("Location")
-            if reply.status != 307 or location is None:  # noqa: PLR2004 - Temporary Redirect
+            if reply.status != HTTPStatus.TEMPORARY_REDIRECT or location is None:
                 await _result(reply)
                 raise WebHdfsError(f"{method} {url}: {reply.status} instead of a redirect")
             return location
