@@ -56,9 +56,15 @@ pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
 docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
 	$(BIN)/python -m nncache.reference
 
-proto: $(READY) ## Generate the Hadoop RPC messages from their .proto files
-	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. hadoop/rpc/proto/*.proto
+# Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
+.venv-proto/.installed: Makefile
+	$(PYTHON) -m venv .venv-proto
+	.venv-proto/bin/python -m pip install --quiet --disable-pip-version-check 'grpcio-tools==1.76.0' # writes 6.31.1
+	@touch $@
+
+proto: .venv-proto/.installed ## Generate the Hadoop RPC messages from their .proto files
+	.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. hadoop/rpc/proto/*.proto
 
 clean: ## Remove what was made here (downloads of the test bed stay)
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv .venv-proto build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
