@@ -13,11 +13,18 @@ IDLE_COST_S = 0.0002
 MAX_COST_S = 0.5
 """A poll that took longer has waited (a collector's pause, a network), not worked; more is not charged."""
 
+IDLE_MEMORY = 16
+"""Idle polls over which it is averaged what one takes."""
+
 PROBE_SPACING_S = 0.05
 """Seconds between two polls that were asked for by `wake`."""
 
 SLOW_POLL_S = 0.015
 """A poll that finds something and takes longer reads about 10,000 transactions or more."""
+
+
+PRESSED_DIVISOR = 10
+"""By so much shorter segments are rolled while the budget is pressed."""
 
 
 class PollBudget:
@@ -52,9 +59,11 @@ class PollPacer:
 
     def __init__(self, settings: InvalidationSettings, now: float) -> None:
         self._interval_s = settings.poll_interval_s
+        self._burst_s = settings.poll_budget_burst_s
         self.budget = PollBudget(settings.poll_budget_share, settings.poll_budget_burst_s, now)
         self._next_at = now  # time of the next poll as far as the interval goes
         self._last_sent_at = -PROBE_SPACING_S + now  # when the last poll was sent
+        self._idle_s = 0.0  # what an idle poll takes nowadays: mostly the network and the two event loops
         self.charged_s = 0.0  # all that was ever charged
 
     @property
@@ -65,9 +74,17 @@ class PollPacer:
     def polled(self, sent_at: float, replied_at: float, *, advanced: bool, is_behind: bool) -> None:
         """Take note of an answered poll; at once again if it brought something and more is there."""
         took_s = max(0.0, replied_at - sent_at)
-        self.charge(took_s if advanced else min(took_s, IDLE_COST_S), replied_at)
+        if advanced:
+            self.charge(max(took_s - self._idle_s, min(took_s, IDLE_COST_S)), replied_at)
+        else:
+            self._idle_s += (min(took_s, MAX_COST_S) - self._idle_s) / IDLE_MEMORY
+            self.charge(min(took_s, IDLE_COST_S), replied_at)
         self._last_sent_at = sent_at
         self._next_at = replied_at if advanced and is_behind else sent_at + self._interval_s
+
+    def is_pressed(self, now: float) -> bool:
+        """Whether more than half of the bucket is used up, so that polls may soon have to wait."""
+        return self.budget.left_s(now) < self._burst_s / 2
 
     def charge(self, cost_s: float, now: float) -> None:
         """Charge what a call took."""
@@ -83,8 +100,9 @@ class PollPacer:
 class RollPolicy:
     """Says when the open segment should be closed by rollEdits. It outlives streams, too.
 
-    Where the segment began is known only after a roll of our own; before that a slow poll tells that it is long.
-    Rolls by others (checkpoints) go unnoticed and make us roll early, at most once per `roll_after_txids`.
+    While the budget is pressed, a tenth of `roll_after_txids` is enough: a roll costs as much as a few polls, and
+    without it changes would be seen later. Where the segment began is known only after a roll of our own; before
+    that a slow poll tells that it is long. Rolls by others (checkpoints) go unnoticed and make us roll early.
     """
 
     def __init__(self, settings: InvalidationSettings) -> None:
@@ -99,15 +117,16 @@ class RollPolicy:
         """Take note of what a poll that found something took."""
         self._slow = took_s >= SLOW_POLL_S
 
-    def is_due(self, through_txid: int, now: float) -> bool:
+    def is_due(self, through_txid: int, now: float, *, is_pressed: bool) -> bool:
         """Whether to call rollEdits now."""
         if self.is_forbidden or self._interval_s == 0:
             return False
         if self._asked_at is not None and now - self._asked_at < self._interval_s:
             return False
         if self._began_txid is None:
-            return self._slow
-        return through_txid - self._began_txid >= self._after_txids
+            return self._slow or is_pressed
+        after_txids = self._after_txids // PRESSED_DIVISOR if is_pressed else self._after_txids
+        return through_txid - self._began_txid >= after_txids
 
     def asked(self, now: float) -> None:
         """Take note that rollEdits is being called."""

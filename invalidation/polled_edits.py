@@ -262,7 +262,8 @@ class PolledEdits:
     async def _roll_if_due(self, life: _Life) -> None:
         """Close a long segment. A failure is no reason to stop reading."""
         sent_at = self._clock()
-        if not self._rolls.is_due(self._cursor.through_txid, sent_at):
+        is_pressed = self._pacer.is_pressed(sent_at)
+        if not self._rolls.is_due(self._cursor.through_txid, sent_at, is_pressed=is_pressed):
             return
         self._rolls.asked(sent_at)
         try:

@@ -39,7 +39,8 @@ class InvalidationSettings:
         default=10_000,
         metadata={
             "help": "Number of transactions in the NameNode's open edit segment after which rollEdits is "
-            "asked for: each poll that finds something reads that segment from its start."
+            "asked for (a tenth of it while polling uses up its budget): each poll that finds something "
+            "reads that segment from its start."
         },
     )
     roll_interval_s: float = field(

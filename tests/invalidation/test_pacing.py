@@ -111,6 +111,30 @@ def test_a_poll_that_read_is_charged_its_time() -> None:
     assert pace.budget.left_s(100.03) == pytest.approx(1.97)
 
 
+def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read() -> None:
+    """Only what it took beyond that is the NameNode's work; a bare minimum is charged in any case."""
+    pace = pacer()
+    for _ in range(200):
+        pace.polled(100.0, 100.02, advanced=False, is_behind=False)
+    charged_s = pace.charged_s
+    pace.polled(101.0, 101.05, advanced=True, is_behind=False)
+    assert pace.charged_s - charged_s == pytest.approx(0.03, abs=0.001)
+    charged_s = pace.charged_s
+    pace.polled(102.0, 102.01, advanced=True, is_behind=False)
+    assert pace.charged_s - charged_s == pytest.approx(IDLE_COST_S)
+
+
+def test_the_budget_is_pressed_when_more_than_half_is_gone() -> None:
+    """Before polls have to wait."""
+    pace = pacer()
+    pace.charge(0.5, 100.0)
+    pace.charge(0.5, 100.0)
+    assert not pace.is_pressed(100.0)
+    pace.charge(0.1, 100.0)
+    assert pace.is_pressed(100.0)
+    assert not pace.is_pressed(110.0)
+
+
 def test_a_pause_of_the_namenode_is_not_paid_for_with_silence() -> None:
     """A poll that took 20 s has waited; after it, polling goes on."""
     pace = pacer()
@@ -163,8 +187,19 @@ def test_a_long_segment_is_rolled() -> None:
     rolls = RollPolicy(SETTINGS)
     rolls.asked(100.0)
     rolls.rolled(500)
-    assert not rolls.is_due(10_499, 200.0)
-    assert rolls.is_due(10_500, 200.0)
+    assert not rolls.is_due(10_499, 200.0, is_pressed=False)
+    assert rolls.is_due(10_500, 200.0, is_pressed=False)
+
+
+def test_while_the_budget_is_pressed_shorter_segments_are_rolled() -> None:
+    """A tenth is enough, and where the segment began need not be known; the interval holds."""
+    rolls = RollPolicy(SETTINGS)
+    assert rolls.is_due(10, 100.0, is_pressed=True)
+    rolls.asked(100.0)
+    rolls.rolled(500)
+    assert not rolls.is_due(1_499, 200.0, is_pressed=True)
+    assert rolls.is_due(1_500, 200.0, is_pressed=True)
+    assert not rolls.is_due(1_500, 109.0, is_pressed=True)
 
 
 def test_rolls_keep_their_interval() -> None:
@@ -172,18 +207,18 @@ def test_rolls_keep_their_interval() -> None:
     rolls = RollPolicy(SETTINGS)
     rolls.asked(100.0)
     rolls.rolled(500)
-    assert not rolls.is_due(100_000, 109.9)
-    assert rolls.is_due(100_000, 110.0)
+    assert not rolls.is_due(100_000, 109.9, is_pressed=False)
+    assert rolls.is_due(100_000, 110.0, is_pressed=False)
 
 
 def test_before_the_first_roll_slowness_tells() -> None:
     """Where the segment began is not known: only a slow poll shows that it is long."""
     rolls = RollPolicy(SETTINGS)
-    assert not rolls.is_due(1_000_000, 100.0)
+    assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
     rolls.polled(SLOW_POLL_S / 2)
-    assert not rolls.is_due(1_000_000, 100.0)
+    assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
     rolls.polled(SLOW_POLL_S)
-    assert rolls.is_due(10, 100.0)
+    assert rolls.is_due(10, 100.0, is_pressed=False)
 
 
 def test_another_log_is_not_known() -> None:
@@ -192,7 +227,7 @@ def test_another_log_is_not_known() -> None:
     rolls.asked(100.0)
     rolls.rolled(500)
     rolls.other_log()
-    assert not rolls.is_due(100_000, 200.0)
+    assert not rolls.is_due(100_000, 200.0, is_pressed=False)
 
 
 def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
@@ -200,8 +235,8 @@ def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
     rolls = RollPolicy(SETTINGS)
     rolls.polled(1.0)
     rolls.asked(100.0)
-    assert not rolls.is_due(10, 105.0)
-    assert rolls.is_due(10, 110.0)
+    assert not rolls.is_due(10, 105.0, is_pressed=False)
+    assert rolls.is_due(10, 110.0, is_pressed=False)
 
 
 def test_a_forbidden_roll_is_not_tried_again() -> None:
@@ -209,11 +244,11 @@ def test_a_forbidden_roll_is_not_tried_again() -> None:
     rolls = RollPolicy(SETTINGS)
     rolls.polled(1.0)
     rolls.forbidden()
-    assert not rolls.is_due(1_000_000, 1_000.0)
+    assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)
 
 
 def test_an_interval_of_0_never_rolls() -> None:
     """The setting's meaning."""
     rolls = RollPolicy(InvalidationSettings(roll_interval_s=0))
     rolls.polled(1.0)
-    assert not rolls.is_due(1_000_000, 1_000.0)
+    assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)

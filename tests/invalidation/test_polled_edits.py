@@ -169,8 +169,9 @@ def test_polling_keeps_to_its_budget() -> None:
     """Under steady change polls of 0.1 s leave one every two seconds, once the burst is used up."""
 
     async def story(on: Stage) -> None:
-        on.namenode.takes_s = 0.1
         await on.source.start(None)
+        await on.source.read()
+        on.namenode.takes_s = 0.1
         end = clock() + 60
         while clock() < end:
             on.namenode.unlink("/a")

@@ -55,7 +55,11 @@ class Judge:
 
 
 class World:
-    """Two NameNodes over a shared log, writers, the pool and a consumer on the direct channel."""
+    """Two NameNodes over a shared log, writers, the pool and a consumer on the direct channel.
+
+    One thing never happens here, the named exception of Bounded: an old active that still believes in itself
+    while the new one can't be asked. To fence the old one is HDFS's business.
+    """
 
     def __init__(self) -> None:
         first = FakeNameNode("nn1")
@@ -89,6 +93,7 @@ class World:
         """Make the other one active while the old one, cut off from the log, still believes in itself."""
         self.fence()
         old = self.active
+        self.other.answers_jmx = True
         self._promote_other()
         old.log = copy.deepcopy(old.log)
 
@@ -102,7 +107,9 @@ class World:
 
     def fall_silent(self, which: int) -> None:
         """Let the web pages of one of them be silent."""
-        self.namenodes[which % 2].answers_jmx = False
+        namenode = self.namenodes[which % 2]
+        is_split = self.other.state is HaState.ACTIVE
+        namenode.answers_jmx = is_split and namenode is self.active
 
     def become_unreachable(self) -> None:
         """Cut the RPC port off."""
