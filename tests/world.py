@@ -60,6 +60,12 @@ def _comparable(reply: RawReply) -> list[tuple[str, str]]:
     return sorted((name.lower(), value) for name, value in reply.headers if name.lower() not in _OWN_TO_EACH)
 
 
+def was_forwarded(reply: RawReply) -> bool:
+    """Whether the proxy has this answer from the NameNode, for this very request."""
+    how = reply.header("Cache-Status")
+    return "fwd=" in how and "collapsed" not in how
+
+
 def status_target(path: str, user: str) -> str:
     """The request target by which a poller asks."""
     return f"{_PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
@@ -107,9 +113,18 @@ class World:
         return self.direct.ask("GET", status_target(path, user))
 
     def disagreement(self, path: str, user: str) -> list[str]:
-        """Ask both, the proxy first, and say in what they differ."""
-        seen = self.ask(path, user)
-        return differences(seen, self.truth(path, user))
+        """Ask both, the proxy first, and say in what they differ.
+
+        A reply that was forwarded is the NameNode's own, so one that differs may only mean that the
+        truth has moved in between (a truncated file's last block is cut by and by): it is asked again.
+        """
+        wrong: list[str] = []
+        for _ in range(3):
+            seen = self.ask(path, user)
+            wrong = differences(seen, self.truth(path, user))
+            if not wrong or not was_forwarded(seen):
+                break
+        return wrong
 
     def make_hit(self, path: str, user: str) -> RawReply:
         """Ask until the proxy answers from memory, and return that answer.
@@ -184,11 +199,9 @@ class World:
         return reply
 
     def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
-        """Make a directory straight at the NameNode, for a user who owns it."""
-        self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, permission=permission))
-        if owner is not None:
-            self.must(self.call(Where.NAMENODE, "PUT", "SETOWNER", path, owner=owner, group="users"))
-            self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission=permission))
+        """Make a directory, and missing ones above it, straight at the NameNode as their owner."""
+        self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, owner))
+        self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from testbed.asker import RawReply
@@ -21,7 +21,6 @@ class Operation:
     Attributes:
         paths: what it is about; the first is the one whose change is timed.
         user: None is the superuser.
-        moves: the truth may go on changing for a while by itself (block recovery of a truncated file).
     """
 
     kind: str
@@ -29,8 +28,7 @@ class Operation:
     user: str | None
     paths: tuple[str, ...]
     parameters: tuple[tuple[str, str], ...] = ()
-    data: bytes = b""
-    moves: bool = False
+    data: bytes = field(default=b"", repr=False)
 
     def carry_out(self, world: World) -> RawReply:
         """Make the call; the reply's `ended_at` is when the change was acknowledged."""
@@ -112,11 +110,9 @@ class Generator:
         path: str,
         parameters: tuple[tuple[str, str], ...] = (),
         data: bytes = b"",
-        *,
-        moves: bool = False,
     ) -> Operation:
         """An operation on one path."""
-        return Operation(kind, self.where(), self.user(path), (path,), parameters, data, moves)
+        return Operation(kind, self.where(), self.user(path), (path,), parameters, data)
 
     def serial(self) -> int:
         """A number that no earlier operation had."""
@@ -135,7 +131,7 @@ def _append(g: Generator, kind: str) -> Operation:
 
 def _truncate(g: Generator, kind: str) -> Operation:
     length = g.choice("0", "0", "1", "700")
-    return g.on(kind, g.file(), (("newlength", length),), moves=True)
+    return g.on(kind, g.file(), (("newlength", length),))
 
 
 def _concat(g: Generator, kind: str) -> Operation:

@@ -1,0 +1,218 @@
+"""The changes that stories are about: what is there before, what is done, and who watches which paths."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.world import Where, World
+
+Act = Callable[[World, str, Where], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One kind of change below a directory of its own.
+
+    Attributes:
+        before: makes what must be there, straight at the NameNode.
+        act: the change itself.
+        watched: paths below the directory whose status is asked before and after.
+    """
+
+    name: str
+    before: Act
+    act: Act
+    watched: tuple[str, ...]
+
+
+def nothing(world: World, root: str, where: Where) -> None:
+    """There is nothing to make."""
+
+
+def directories(*names: str) -> Act:
+    """Make directories of alice's."""
+
+    def make(world: World, root: str, where: Where) -> None:
+        for name in names:
+            world.mkdirs(f"{root}/{name}", "alice")
+
+    return make
+
+
+def files(*names: str, length: int = 1000) -> Act:
+    """Write files of alice's, in directories of hers."""
+
+    def make(world: World, root: str, where: Where) -> None:
+        for name in names:
+            if "/" in name:
+                world.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
+            world.must(world.write(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice"))
+
+    return make
+
+
+def write(name: str, op: str = "CREATE", **parameters: str) -> Act:
+    """Write or append to a file in two steps, the second one at the DataNode."""
+
+    def act(world: World, root: str, where: Where) -> None:
+        path = f"{root}/{name}"
+        world.must(world.write(where, path, b"new" * 100, "alice", op=op, parameters=parameters))
+
+    return act
+
+
+def call(method: str, op: str, name: str, user: str | None = "alice", **parameters: str) -> Act:
+    """Make a call of one step; `{root}` in a parameter is the story's directory."""
+
+    def act(world: World, root: str, where: Where) -> None:
+        filled = {key: value.replace("{root}", root) for key, value in parameters.items()}
+        world.must(world.call(where, method, op, f"{root}/{name}".rstrip("/"), user, **filled))
+
+    return act
+
+
+CHANGES = (
+    Change("a missing file is created", directories("d"), write("d/f"), ("d/f", "d", "d/other")),
+    Change(
+        "a file is created below missing directories", nothing, write("d/e/f"), ("d", "d/e", "d/e/f", "d/x")
+    ),
+    Change("a file is overwritten", files("d/f"), write("d/f", overwrite="true"), ("d/f", "d")),
+    Change("a file grows by an append", files("d/f"), write("d/f", op="APPEND"), ("d/f", "d")),
+    Change(
+        "a file is cut to nothing", files("d/f"), call("POST", "TRUNCATE", "d/f", newlength="0"), ("d/f", "d")
+    ),
+    Change(
+        "a file is cut inside a block",
+        files("d/f"),
+        call("POST", "TRUNCATE", "d/f", newlength="10"),
+        ("d/f", "d"),
+    ),
+    Change(
+        "files are concatenated",
+        files("d/f", "d/g", "d/h"),
+        call("POST", "CONCAT", "d/f", sources="{root}/d/g,{root}/d/h"),
+        ("d/f", "d/g", "d/h", "d"),
+    ),
+    Change("a directory is made", directories("d"), call("PUT", "MKDIRS", "d/e"), ("d/e", "d", "d/e/f")),
+    Change(
+        "directories are made at once",
+        nothing,
+        call("PUT", "MKDIRS", "d/e/f"),
+        ("d", "d/e", "d/e/f", "d/e/g"),
+    ),
+    Change(
+        "a file is renamed",
+        files("d/f"),
+        call("PUT", "RENAME", "d/f", destination="{root}/d/g"),
+        ("d/f", "d/g", "d"),
+    ),
+    Change(
+        "a file is renamed into a directory",
+        lambda world, root, where: (files("d/f")(world, root, where), directories("e")(world, root, where))[
+            0
+        ],
+        call("PUT", "RENAME", "d/f", destination="{root}/e"),
+        ("d/f", "d", "e", "e/f"),
+    ),
+    Change(
+        "a file's directory is renamed",
+        files("d/e/f"),
+        call("PUT", "RENAME", "d/e", destination="{root}/d/z"),
+        ("d/e", "d/e/f", "d/z", "d/z/f", "d"),
+    ),
+    Change(
+        "an ancestor is renamed",
+        files("d/e/f"),
+        call("PUT", "RENAME", "d", destination="{root}/z"),
+        ("d", "d/e", "d/e/f", "z", "z/e", "z/e/f"),
+    ),
+    Change(
+        "a rename takes another file's place",
+        files("d/f", "d/g"),
+        call("PUT", "RENAME", "d/f", destination="{root}/d/g", renameoptions="OVERWRITE"),
+        ("d/f", "d/g", "d"),
+    ),
+    Change("a file is deleted", files("d/f", "d/g"), call("DELETE", "DELETE", "d/f"), ("d/f", "d/g", "d")),
+    Change(
+        "an ancestor is deleted",
+        files("d/e/f"),
+        call("DELETE", "DELETE", "d", recursive="true"),
+        ("d", "d/e", "d/e/f", "d/e/g"),
+    ),
+    Change(
+        "a file's mode is changed",
+        files("d/f"),
+        call("PUT", "SETPERMISSION", "d/f", permission="600"),
+        ("d/f", "d"),
+    ),
+    Change(
+        "an ancestor is locked",
+        files("d/e/f"),
+        call("PUT", "SETPERMISSION", "d", permission="700"),
+        ("d", "d/e", "d/e/f", "d/e/missing"),
+    ),
+    Change(
+        "an ancestor is opened",
+        lambda world, root, where: (
+            files("d/e/f")(world, root, where),
+            call("PUT", "SETPERMISSION", "d", permission="700")(world, root, Where.NAMENODE),
+        )[0],
+        call("PUT", "SETPERMISSION", "d", permission="755"),
+        ("d", "d/e", "d/e/f", "d/e/missing"),
+    ),
+    Change(
+        "an ancestor changes hands",
+        lambda world, root, where: (
+            files("d/e/f")(world, root, where),
+            call("PUT", "SETPERMISSION", "d", permission="700")(world, root, Where.NAMENODE),
+        )[0],
+        call("PUT", "SETOWNER", "d", None, owner="bob"),
+        ("d", "d/e", "d/e/f"),
+    ),
+    Change(
+        "an ACL shuts one user out of an ancestor",
+        files("d/e/f"),
+        call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---"),
+        ("d", "d/e", "d/e/f", "d/e/missing"),
+    ),
+    Change(
+        "an ACL is taken away",
+        lambda world, root, where: (
+            files("d/e/f")(world, root, where),
+            call("PUT", "MODIFYACLENTRIES", "d", aclspec="user:bob:---")(world, root, Where.NAMENODE),
+        )[0],
+        call("PUT", "REMOVEACL", "d"),
+        ("d", "d/e", "d/e/f"),
+    ),
+    Change(
+        "replication is changed",
+        files("d/f"),
+        call("PUT", "SETREPLICATION", "d/f", replication="3"),
+        ("d/f", "d"),
+    ),
+    Change(
+        "times are set",
+        files("d/f"),
+        call("PUT", "SETTIMES", "d/f", modificationtime="1700000000000"),
+        ("d/f", "d"),
+    ),
+    Change(
+        "a directory becomes erasure coded",
+        directories("d/e"),
+        call("PUT", "SETECPOLICY", "d", None, ecpolicy="XOR-2-1-1024k"),
+        ("d", "d/e"),
+    ),
+)
+"""What the facts name for GETFILESTATUS and WebHDFS can do; HDFS announces each of these by an event."""
+
+UNANNOUNCED = (
+    Change(
+        "a storage policy is set",
+        files("d/e/f"),
+        call("PUT", "SETSTORAGEPOLICY", "d", None, storagepolicy="COLD"),
+        ("d", "d/e", "d/e/f"),
+    ),
+    Change(
+        "a directory may have snapshots", directories("d"), call("PUT", "ALLOWSNAPSHOT", "d", None), ("d",)
+    ),
+)
+"""Changes without an event: seen at once through the proxy, after `max_entry_age_s` behind its back."""

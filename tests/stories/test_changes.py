@@ -1,0 +1,46 @@
+"""What is a hit before a change is right after it, whoever makes it and wherever."""
+
+import time
+
+import pytest
+
+from tests.stories.changes import CHANGES, UNANNOUNCED, Change
+from tests.world import USERS, Where, World
+
+
+def _by_name(value: object) -> str | None:
+    return value.name if isinstance(value, Change) else None
+
+
+def _hits_of(world: World, root: str, change: Change) -> list[tuple[str, str]]:
+    """Make hits of all that is watched and that its asker may see; return all that is watched."""
+    watched = [(f"{root}/{name}", user) for name in change.watched for user in USERS]
+    for path, user in watched:
+        if world.truth(path, user).status in {200, 404}:
+            world.make_hit(path, user)
+        assert not world.disagreement(path, user)
+    return watched
+
+
+@pytest.mark.parametrize("change", [*CHANGES, *UNANNOUNCED], ids=_by_name)
+def test_own_writes(world: World, hdfs_directory: str, change: Change) -> None:
+    """OwnWrites: once a write through the proxy is answered, the very next read sees it."""
+    change.before(world, hdfs_directory, Where.NAMENODE)
+    watched = _hits_of(world, hdfs_directory, change)
+    change.act(world, hdfs_directory, Where.PROXY)
+    wrong = {(path, user): found for path, user in watched if (found := world.disagreement(path, user))}
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=_by_name)
+def test_bounded(world: World, hdfs_directory: str, change: Change) -> None:
+    """Bounded: a change behind the proxy's back is seen soon, and what is kept comes from memory again."""
+    change.before(world, hdfs_directory, Where.NAMENODE)
+    watched = _hits_of(world, hdfs_directory, change)
+    change.act(world, hdfs_directory, Where.NAMENODE)
+    since = time.monotonic()
+    for path, user in watched:
+        world.await_agreement(path, user, since=since)
+    for path, user in watched:
+        if world.truth(path, user).status in {200, 404}:
+            world.make_hit(path, user)
