@@ -1,41 +1,22 @@
-"""The command line: `nncache proxy`, `nncache cluster`, `nncache explain`. (nncache/cli.py)"""
+"""The entry of the command line: see that the rooms are ours, run the command, tell errors. (nncache/cli.py)"""
 
 import sys
 from typing import NoReturn
 
-import click
-
 from nncache.errors import StartError
-from nncache.explain_command import explain
-from nncache.proxy_command import proxy
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="nncache")
-def nncache() -> None:
-    """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
-
-
-nncache.add_command(proxy)
-nncache.add_command(explain)
-
-
-@nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def cluster(arguments: tuple[str, ...]) -> None:
-    """Start a real HDFS on this machine for development; prints its addresses as JSON."""
-    from testbed.command import run_cluster  # noqa: PLC0415 - a proxy must start where no test bed is
-
-    sys.exit(run_cluster(list(arguments)))
+from nncache.rooms import check_rooms
 
 
 def main() -> NoReturn:
     """Run the command line; an error of the start is one line on standard error."""
     try:
+        check_rooms()
+        from nncache.commands import nncache  # noqa: PLC0415 - imports the rooms, which must be ours
+
         nncache(prog_name="nncache")
     except StartError as error:
         line = str(error).replace("\n", "\\n")
-        click.echo(f"nncache: {line}", err=True)
+        sys.stderr.write(f"nncache: {line}\n")
         sys.exit(error.exit_code)
     sys.exit(0)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from nncache.options import given, with_settings
-from nncache.rooms import check_rooms
 from nncache.settings import KEYS, load_settings
 
 
@@ -14,7 +13,6 @@ from nncache.settings import KEYS, load_settings
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
-    check_rooms()
     settings = load_settings(config, given(flags))
     from nncache.wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 

@@ -12,7 +12,7 @@ import nncache
 from nncache.errors import ForeignRoomError
 
 ROOMS = ("hadoop", "cache", "invalidation", "proxy")
-"""What `nncache proxy` imports. Not `testbed` and `demo`: a proxy runs without them."""
+"""What every command imports. Not `testbed` and `demo`: a proxy runs without them."""
 
 
 def check_rooms(rooms: tuple[str, ...] = ROOMS, home: Path | None = None) -> None:

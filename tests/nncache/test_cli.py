@@ -1,4 +1,4 @@
-"""The command line as a user types it: one line on standard error for whatever ends a start."""
+"""Whatever ends a start is one line on standard error."""
 
 import socket
 import subprocess
@@ -19,26 +19,6 @@ def nncache(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_help_names_the_commands() -> None:
-    """Whoever types the bare name sees what there is."""
-    result = nncache("--help")
-    assert result.returncode == 0
-    for command in ("proxy", "cluster", "explain"):
-        assert f"\n  {command} " in result.stdout
-
-
-def test_the_version_is_the_distributions() -> None:
-    """One place for the version: pyproject.toml."""
-    assert nncache("--version").stdout.startswith("nncache, version 0.")
-
-
-def test_cluster_hands_its_options_to_the_test_bed() -> None:
-    """Its own help, with its own options."""
-    result = nncache("cluster", "--help")
-    assert result.returncode == 0
-    assert "--with-zookeeper" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "line", "code"),
     [
@@ -57,6 +37,17 @@ def test_what_ends_a_start_is_one_line(arguments: list[str], line: str, code: in
     assert (result.stdout, result.returncode) == ("", code)
 
 
+def test_a_foreign_room_is_one_line(tmp_path: Path) -> None:
+    """Told before anything of the foreign package is imported."""
+    (tmp_path / "proxy.py").write_text("raise ImportError('imported')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from nncache.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.stderr.startswith(f"nncache: the import name proxy leads to {tmp_path / 'proxy.py'}, ")
+    assert (result.stderr.count("\n"), result.returncode) == (1, 1)
+
+
 def test_a_port_in_use_is_one_line() -> None:
     """Named with its setting, before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -66,14 +57,3 @@ def test_a_port_in_use_is_one_line() -> None:
     assert line.startswith(f"nncache: listen: {address}: ")
     assert line.lower().endswith("address already in use")
     assert result.returncode == 1
-
-
-def test_the_proxy_command_does_not_need_the_test_bed(tmp_path: Path) -> None:
-    """A proxy starts where no test bed is installed."""
-    (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import nncache.wiring, nncache.cli\n"
-        "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
