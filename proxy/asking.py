@@ -23,7 +23,14 @@ from proxy.messages import NO_TERM, RequestHead
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
 _FORBIDDEN: Final = 403  # what StandbyException and RetriableException come with
-_PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4)  # between rounds over the NameNodes; the last one is repeated
+_PAUSES_S: Final = (
+    0.0,
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+)  # before each next round over the NameNodes; the last one repeats
+_LOOK_AGAIN_S: Final = 1.0  # a NameNode is asked every so often even if the pool sees none active
 _MAX_CUTS: Final = 3  # a read that ends its connection each time is not asked for ever
 
 
@@ -225,16 +232,20 @@ class Asking:
         return answer
 
     async def _wait_for_active(self, call: Call, deadline: float, failure: UpstreamError | None) -> None:
+        call.rounds += 1
+        if call.rounds == 1:
+            return  # a kept connection that had been closed, or a NameNode that was not the active one any more
         left_s = deadline - self._clock()
         if left_s <= 0:
             raise failure or NoActiveNameNodeError("every NameNode says that it is not the active one")
-        pause_s = min(_PAUSES_S[min(call.rounds, len(_PAUSES_S) - 1)], left_s)
-        call.rounds += 1
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(min(_PAUSES_S[min(call.rounds, len(_PAUSES_S)) - 1], left_s))
         try:
-            await self._pool.wait_active(left_s - pause_s)
+            await self._pool.wait_active(min(_LOOK_AGAIN_S, left_s))
         except NoActiveKnownError as exc:
-            raise NoActiveNameNodeError(str(exc)) from exc
+            if self._clock() >= deadline:
+                if failure is None or isinstance(failure, NotSentError):
+                    raise NoActiveNameNodeError(str(exc)) from exc
+                raise failure from exc
 
     def _term_of(self, namenode: NameNode) -> int:
         active = self._pool.active

@@ -1,0 +1,304 @@
+"""Raw HTTP on real sockets: a client that sends bytes, a NameNode that records and answers bytes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+from hadoop.election_view import Active, NameNode
+from hadoop.errors import NoActiveNameNodeError
+from nncache.clock import boottime
+from proxy.fastpath import FastPath
+from proxy.headers import request_headers
+from proxy.limits import LimitSettings
+from proxy.messages import Headers, RequestHead, SettledReply
+from proxy.server import Handler, Server
+from proxy.upstream import Upstream
+
+HEAD_END = b"\r\n\r\n"
+DEADLINE_S = 10.0  # of anything that a test waits for
+GET = b"GET /webhdfs/v1/f?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
+CREATE = b"PUT /webhdfs/v1/f?op=CREATE HTTP/1.1\r\nHost: nn\r\n"  # its head goes on
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+STANDBY = (
+    b'{"RemoteException":{"exception":"StandbyException","javaClassName":"org.apache.hadoop.ipc.StandbyException",'
+    b'"message":"Operation category READ is not supported in state standby"}}'
+)
+STANDBY_REPLY = (
+    b"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+    % (len(STANDBY), STANDBY)
+)
+
+
+@dataclass(frozen=True)
+class RawReply:
+    """A reply as it came."""
+
+    line: bytes
+    fields: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+    @property
+    def status(self) -> int:
+        """The status code."""
+        return int(self.line.split()[1])
+
+    def all(self, name: bytes) -> list[bytes]:
+        """Return the values of every field of that name."""
+        return [value for key, value in self.fields if key.lower() == name.lower()]
+
+
+class RawClient:
+    """One connection, on which a test sends what it likes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    @asynccontextmanager
+    async def connected(cls, port: int, local: str | None = None) -> AsyncIterator[Self]:
+        """Connect, from the address `local` if one is given."""
+        address = None if local is None else (local, 0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=address, limit=2**22)
+        try:
+            yield cls(reader, writer)
+        finally:
+            writer.close()
+
+    def send(self, data: bytes) -> None:
+        """Send."""
+        self.writer.write(data)
+
+    async def interim(self) -> bytes:
+        """Receive a head without a body."""
+        async with asyncio.timeout(DEADLINE_S):
+            return await self.reader.readuntil(HEAD_END)
+
+    async def reply(self, method: str = "GET") -> RawReply:
+        """Receive one reply."""
+        async with asyncio.timeout(DEADLINE_S):
+            head = await self.reader.readuntil(HEAD_END)
+            line, *rest = head.removesuffix(HEAD_END).split(b"\r\n")
+            fields = tuple((name, value) for name, _, value in (field.partition(b": ") for field in rest))
+            bare = RawReply(line, fields, b"")
+            return RawReply(line, fields, await self._body_of(bare, method))
+
+    async def _body_of(self, reply: RawReply, method: str) -> bytes:
+        if method == "HEAD" or reply.status in {204, 304}:
+            return b""
+        if reply.all(b"Transfer-Encoding"):
+            return await self._chunks()
+        lengths = reply.all(b"Content-Length")
+        return await (self.reader.readexactly(int(lengths[0])) if lengths else self.reader.read())
+
+    async def _chunks(self) -> bytes:
+        parts = []
+        while size := int(await self.reader.readline(), 16):
+            parts.append(await self.reader.readexactly(size))
+            await self.reader.readexactly(2)
+        await self.reader.readexactly(2)
+        return b"".join(parts)
+
+    async def rest(self) -> bytes:
+        """Receive until the other side closes."""
+        async with asyncio.timeout(DEADLINE_S):
+            try:
+                return await self.reader.read()
+            except ConnectionError:
+                return b""
+
+
+@dataclass
+class Heard:
+    """One call as it reached the NameNode, and the means to answer it."""
+
+    head: bytes
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    connection: int  # the first is 1
+
+    async def say(self, data: bytes) -> None:
+        """Send raw bytes."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    def cut(self) -> None:
+        """End the connection."""
+        self.writer.transport.abort()
+
+
+Act = Callable[[Heard], Awaitable[None]]
+"""What the NameNode does about one call."""
+
+
+def says(*parts: bytes) -> Act:
+    """Answer with these bytes."""
+
+    async def act(heard: Heard) -> None:
+        for part in parts:
+            await heard.say(part)
+
+    return act
+
+
+async def cuts(heard: Heard) -> None:
+    """End the connection without a word."""
+    heard.cut()
+
+
+async def is_silent(heard: Heard) -> None:
+    """Say nothing until the other side leaves."""
+    await heard.reader.read()
+
+
+class RawNameNode:
+    """Answers its n-th call by its n-th act; the last act is repeated."""
+
+    def __init__(self, *acts: Act) -> None:
+        self.acts = acts or (says(OK),)
+        self.heard: list[Heard] = []
+        self.connections = 0
+        self._server: asyncio.Server | None = None
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**20)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        await self._server.wait_closed()
+
+    @property
+    def namenode(self) -> NameNode:
+        """Its address."""
+        assert self._server is not None
+        port = self._server.sockets[0].getsockname()[1]
+        return NameNode(f"127.0.0.1:{port}", "127.0.0.1:1")
+
+    @property
+    def heads(self) -> list[bytes]:
+        """The heads of all calls so far."""
+        return [heard.head for heard in self.heard]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        number = self.connections
+        self._writers.append(writer)
+        try:
+            while not writer.transport.is_closing():
+                head = await reader.readuntil(HEAD_END)
+                act = self.acts[min(len(self.heard), len(self.acts) - 1)]
+                heard = Heard(head, reader, writer, number)
+                self.heard.append(heard)
+                await act(heard)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@dataclass
+class FakePool:
+    """A pool that believes what the test says."""
+
+    namenodes: tuple[NameNode, ...]
+    active: Active | None = None
+    suspected: list[NameNode] = field(default_factory=list)
+    on_suspect: Callable[[NameNode], None] = lambda _: None
+
+    def make_active(self, namenode: NameNode, term: int = 1) -> None:
+        """Say who is active."""
+        self.active = Active(namenode=namenode, started_ms=1, transition_ms=1, term=term)
+
+    def order(self) -> tuple[NameNode, ...]:
+        """Return the active one first."""
+        active = None if self.active is None else self.active.namenode
+        return tuple(sorted(self.namenodes, key=lambda namenode: namenode != active))
+
+    def suspect(self, namenode: NameNode, why: str) -> None:
+        """Take note."""
+        self.suspected.append(namenode)
+        self.on_suspect(namenode)
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Return the active one, if there is one by then."""
+        if self.active is None:
+            await asyncio.sleep(timeout_s)
+        if self.active is None:
+            raise NoActiveNameNodeError("none is active")
+        return self.active
+
+
+@dataclass
+class Proxy:
+    """A server that forwards everything, and what it was told of the replies."""
+
+    upstream: Upstream
+    pool: FakePool
+    limits: LimitSettings
+    settled: list[SettledReply | None] = field(default_factory=list)
+    extra: Headers = ()
+    before_settled: Callable[[], Awaitable[object]] | None = None
+    port: int = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Forward one request."""
+        fields = request_headers(request.raw_headers, request.remote or "")
+        head = RequestHead(request.method, request.raw_path, fields)
+        return await self.upstream.stream(request, head, self._settle, lambda _: self.extra)
+
+    async def _settle(self, reply: SettledReply | None) -> None:
+        if self.before_settled is not None:
+            await self.before_settled()
+        self.settled.append(reply)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for the other tasks to bring something about."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():  # noqa: ASYNC110 - what is waited for is a fact of the code under test
+            await asyncio.sleep(0.005)
+
+
+def limits_of_tests(**changes: float) -> LimitSettings:
+    """Return limits that no test waits for long."""
+    return LimitSettings(**{"failover_wait_s": 2.0, "drain_timeout_s": 5.0, **changes})  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def proxy_to(*namenodes: NameNode, limits: LimitSettings | None = None) -> AsyncIterator[Proxy]:
+    """Run a proxy in front of these NameNodes; the first one is active."""
+    limits = limits or limits_of_tests()
+    pool = FakePool(namenodes)
+    pool.make_active(namenodes[0])
+    async with Upstream(pool, limits, boottime) as upstream:
+        proxy = Proxy(upstream, pool, limits)
+        async with serving(proxy.handle, limits=limits) as server:
+            proxy.port = server.port
+            yield proxy
+
+
+@asynccontextmanager
+async def serving(
+    handler: Handler, *, limits: LimitSettings | None = None, fast_path: FastPath | None = None
+) -> AsyncIterator[Server]:
+    """Run a server with that handler."""
+    limits = limits or limits_of_tests()
+    fast_path = fast_path or FastPath(lambda _hit, _now: True, boottime, max_bytes=2**20)
+    server = Server(handler, fast_path, limits)
+    await server.start("127.0.0.1", 0)
+    try:
+        yield server
+    finally:
+        await server.stop()
