@@ -51,7 +51,8 @@ class WebHdfs:
     """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
 
     Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
-    something else that is not the result, and `aiohttp.ClientError` or `TimeoutError` when there is no answer.
+    another error, `MalformedReplyError` when it is no such result, and `aiohttp.ClientError` or `TimeoutError`
+    when there is none.
     """
 
     def __init__(self, base_url: str, user: str, *, doas: str | None = None, timeout_s: float = 30.0) -> None:
@@ -204,7 +205,7 @@ class WebHdfs:
 
 async def _result(reply: aiohttp.ClientResponse) -> bytes:
     body = await reply.read()
-    if reply.ok:
+    if reply.status < HTTPStatus.MULTIPLE_CHOICES:
         return body
     call = f"{reply.method} {reply.url}"
     remote = parse_remote_exception(body)

@@ -1,0 +1,20 @@
+"""How a connection says who calls."""
+
+import pytest
+
+from hadoop.rpc.handshake import Handshake, SimpleHandshake
+from hadoop.rpc.messages import CONTEXT_CALL_ID
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+from tests.hadoop.rpc.fake_server import messages
+
+
+def test_simple_says_the_name_and_waits_for_nothing() -> None:
+    """One frame, the context, and calls may follow in the same packet."""
+    handshake: Handshake = SimpleHandshake(bytes(16), "alice", "some.Protocol")
+    assert handshake.auth_protocol == 0
+    assert handshake.is_complete()
+    header, context = messages(handshake.begin()[4:])
+    assert pb.RpcRequestHeader.FromString(header).call_id == CONTEXT_CALL_ID
+    assert pb.IpcConnectionContext.FromString(context).user_info.effective_user == "alice"
+    with pytest.raises(AssertionError):
+        handshake.receive(b"")

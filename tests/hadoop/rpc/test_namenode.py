@@ -1,0 +1,169 @@
+"""One NameNode over RPC: the same rules for the fake and for the real one."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from hadoop.errors import MalformedReplyError, RemoteCallError
+from hadoop.events import Unlink
+from hadoop.ha_state import HaState
+from hadoop.remote_exception import Verdict
+from hadoop.rpc.namenode import NameNodeRpc
+from hadoop.rpc.proto import ha_service_pb2 as ha
+from hadoop.webhdfs import WebHdfs
+from testbed import Cluster
+from tests.hadoop.rpc.fake_namenode import FakeNameNode
+from tests.hadoop.rpc.fake_server import Failure, Result, fake_server
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A NameNode with one closed file, and a way to delete it."""
+
+    address: str
+    superuser: str
+    file: str
+    fake: FakeNameNode | None
+    http: str = ""
+
+    async def unlink(self) -> None:
+        """Delete the file."""
+        if self.fake is not None:
+            self.fake.unlink(self.file)
+            del self.fake.closed[self.file]
+            return
+        async with WebHdfs(f"http://{self.http}", self.superuser) as hdfs:
+            await hdfs.delete(self.file)
+
+    @asynccontextmanager
+    async def asked_as(self, user: str) -> AsyncIterator[NameNodeRpc]:
+        """Ask it as this user."""
+        rpc = NameNodeRpc(self.address, user)
+        try:
+            yield rpc
+        finally:
+            await rpc.close()
+
+
+@pytest.fixture(params=["fake", "real"])
+async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    """The fake, then the real one."""
+    if request.param == "fake":
+        fake = FakeNameNode("hdfs", closed={"/f": True})
+        async with fake_server(fake.answer) as server:
+            yield Subject(server.address, "hdfs", "/f", fake)
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    directory: str = request.getfixturevalue("hdfs_directory")
+    http = cluster.namenodes[0].http
+    async with WebHdfs(f"http://{http}", cluster.superuser) as hdfs:
+        await hdfs.create(f"{directory}/f", b"x")
+    yield Subject(cluster.namenodes[0].rpc, cluster.superuser, f"{directory}/f", None, http)
+
+
+async def test_what_exists(subject: Subject) -> None:
+    """Asked without a trace: no access time moves."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        assert await rpc.exists("/")
+        assert await rpc.exists(subject.file)
+        assert not await rpc.exists("/nowhere/at/all")
+
+
+async def test_a_closed_file_is_closed(subject: Subject) -> None:
+    """And what is no file is an error with a verdict."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        assert await rpc.is_file_closed(subject.file)
+        for path in ("/", "/nowhere"):
+            with pytest.raises(RemoteCallError) as caught:
+                await rpc.is_file_closed(path)
+            assert caught.value.verdict is Verdict.FILE_NOT_FOUND
+
+
+async def test_a_change_is_on_the_next_page(subject: Subject) -> None:
+    """Acknowledged to anybody, it is in the first poll that is sent afterwards."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        last = await rpc.get_current_edit_log_txid()
+        await subject.unlink()
+        page = await rpc.get_edits(last + 1)
+        assert page.first_txid == last + 1
+        assert page.last_txid <= page.sync_txid
+        events = [event for batch in page.batches for event in batch.events]
+        assert [event.path for event in events if isinstance(event, Unlink)] == [subject.file]
+
+
+async def test_nothing_new_is_an_empty_page(subject: Subject) -> None:
+    """Asked for the future, the NameNode says -1 and how far it is."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        page = await rpc.get_edits(await rpc.get_current_edit_log_txid() + 1_000_000)
+        assert (page.first_txid, page.last_txid, page.batches) == (-1, -1, ())
+        assert page.sync_txid > 0
+
+
+async def test_a_roll_begins_a_new_segment(subject: Subject) -> None:
+    """It takes transactions of its own, which have no events."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        last = await rpc.get_current_edit_log_txid()
+        began = await rpc.roll_edits()
+        assert began > last
+        assert (await rpc.get_edits(last + 1)).batches == ()
+
+
+async def test_without_ha_it_is_the_active_one(subject: Subject) -> None:
+    """The NameNode refuses to speak of a state then."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        assert await rpc.get_service_status() is HaState.ACTIVE
+
+
+async def test_edits_are_for_superusers_and_the_error_says_what_to_do(subject: Subject) -> None:
+    """The commonest mistake when the service is set up."""
+    async with subject.asked_as("alice") as rpc:
+        for call in (rpc.get_edits(1), rpc.get_current_edit_log_txid(), rpc.roll_edits()):
+            with pytest.raises(RemoteCallError, match=r"as alice: .*--user") as caught:
+                await call
+            assert caught.value.verdict is Verdict.ACCESS_CONTROL
+        assert await rpc.exists("/")
+
+
+async def test_a_connection_is_counted_when_it_is_made(subject: Subject) -> None:
+    """0 before the first call, then the same as long as nothing is lost."""
+    async with subject.asked_as(subject.superuser) as rpc:
+        assert rpc.connection_id == 0
+        await rpc.exists("/")
+        await rpc.exists("/")
+        assert rpc.connection_id == 1
+
+
+async def test_a_standby_says_so() -> None:
+    """With every call that needs the active one."""
+    fake = FakeNameNode("hdfs", is_standby=True)
+    async with fake_server(fake.answer) as server:
+        rpc = NameNodeRpc(server.address, "hdfs")
+        for call in (rpc.get_edits(1), rpc.exists("/"), rpc.is_file_closed("/f")):
+            with pytest.raises(RemoteCallError) as caught:
+                await call
+            assert caught.value.verdict is Verdict.STANDBY
+        await rpc.close()
+
+
+@pytest.mark.parametrize("state", HaState)
+async def test_the_state_of_a_namenode_with_ha(state: HaState) -> None:
+    """As getServiceStatus gives it."""
+    async with fake_server(lambda _: Result(ha.GetServiceStatusResponse(state=state.value))) as server:
+        rpc = NameNodeRpc(server.address, "hdfs")
+        assert await rpc.get_service_status() is state
+        await rpc.close()
+
+
+async def test_any_other_failure_is_no_state() -> None:
+    """A NameNode that fails to answer is not active for that; neither is one in a state nobody knows."""
+    failure = Failure("org.apache.hadoop.ha.ServiceFailedException", "something else")
+    async with fake_server(lambda _: failure) as server:
+        rpc = NameNodeRpc(server.address, "hdfs")
+        with pytest.raises(RemoteCallError):
+            await rpc.get_service_status()
+        server.answer = lambda _: Result(ha.GetServiceStatusResponse(state=9))
+        with pytest.raises(MalformedReplyError):
+            await rpc.get_service_status()
+        await rpc.close()

@@ -1,0 +1,152 @@
+"""The small WebHDFS client, against a real NameNode and DataNode."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
+from hadoop.filestatus import FileType
+from hadoop.remote_exception import Verdict
+from hadoop.rpc.namenode import NameNodeRpc
+from hadoop.webhdfs import WebHdfs
+from testbed import Cluster
+
+ODD_NAME = "ä b+c%41&?#;,=x"
+
+
+@pytest.fixture
+async def hdfs(cluster: Cluster) -> AsyncIterator[WebHdfs]:
+    """HDFS as the superuser."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}/", cluster.superuser) as client:
+        yield client
+
+
+async def test_files(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """Written, read, grown, cut, put together, moved and deleted; names are what they are."""
+    path = f"{hdfs_directory}/{ODD_NAME}"
+    await hdfs.create(path, b"one", permission="600")
+    assert await hdfs.read(path) == b"one"
+    await hdfs.append(path, b"two")
+    assert await hdfs.read(path) == b"onetwo"
+    status = await hdfs.status(path)
+    assert (status.type, status.length, status.permission) == (FileType.FILE, 6, "600")
+    await hdfs.truncate(path, 3)
+    await hdfs.create(f"{hdfs_directory}/empty")
+    assert (await hdfs.status(f"{hdfs_directory}/empty")).length == 0
+    assert await hdfs.rename(f"{hdfs_directory}/empty", f"{hdfs_directory}/moved")
+    assert not await hdfs.exists(f"{hdfs_directory}/empty")
+    assert await hdfs.delete(f"{hdfs_directory}/moved")
+    assert not await hdfs.delete(f"{hdfs_directory}/moved")
+
+
+async def test_an_existing_file_is_replaced_only_on_demand(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """As with the `-f` of `hdfs dfs -put`."""
+    path = f"{hdfs_directory}/f"
+    await hdfs.create(path, b"one")
+    with pytest.raises(RemoteExceptionError, match="FileAlreadyExistsException"):
+        await hdfs.create(path, b"two")
+    await hdfs.create(path, b"three", overwrite=True)
+    assert await hdfs.read(path) == b"three"
+
+
+async def test_concat(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """The sources end in the target."""
+    for name in ("a", "b", "c"):
+        await hdfs.create(f"{hdfs_directory}/{name}", name.encode())
+    await hdfs.concat(f"{hdfs_directory}/a", (f"{hdfs_directory}/b", f"{hdfs_directory}/c"))
+    assert await hdfs.read(f"{hdfs_directory}/a") == b"abc"
+    assert [status.path_suffix for status in await hdfs.list(hdfs_directory)] == ["a"]
+
+
+async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """Made with those above, listed, and their metadata set."""
+    path = f"{hdfs_directory}/x/y"
+    assert await hdfs.mkdirs(path, "750")
+    assert [status.path_suffix for status in await hdfs.list(f"{hdfs_directory}/x")] == ["y"]
+    assert await hdfs.list(path) == ()
+    await hdfs.set_owner(path, "alice", "users")
+    await hdfs.set_permission(path, "1700")
+    await hdfs.set_times(path, modification_ms=1234)
+    await hdfs.modify_acl(path, "user:bob:r-x")
+    status = await hdfs.status(path)
+    assert (status.owner, status.group, status.permission, status.modification_time) == (
+        "alice",
+        "users",
+        "1750",
+        1234,
+    )
+    assert status.acl_bit
+    assert "user:bob:r-x" in await hdfs.acl(path)
+    await hdfs.remove_acl(path)
+    assert await hdfs.acl(path) == ()
+    await hdfs.set_owner(path, group="supergroup")
+    assert (await hdfs.status(path)).owner == "alice"
+    assert not await hdfs.set_replication(path, 2)
+
+
+async def test_everyone_is_someone(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """A user sees what that user may see; who may act for others does so."""
+    path = f"{hdfs_directory}/private"
+    await hdfs.mkdirs(path, "700")
+    base = f"http://{cluster.namenodes[0].http}"
+    async with WebHdfs(base, "bob") as bob:
+        with pytest.raises(RemoteExceptionError, match="403 AccessControlException") as caught:
+            await bob.exists(f"{path}/x")
+        assert caught.value.status == 403
+        assert caught.value.verdict is Verdict.ACCESS_CONTROL
+        assert caught.value.remote.java_class_name == "org.apache.hadoop.security.AccessControlException"
+    async with WebHdfs(base, "bob", doas="alice") as impostor:
+        with pytest.raises(RemoteExceptionError, match="not allowed to impersonate alice"):
+            await impostor.status("/")
+
+
+async def test_a_missing_path_is_an_error_with_a_verdict(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """Of every reading call."""
+    calls: tuple[Callable[[str], Awaitable[object]], ...] = (hdfs.status, hdfs.list, hdfs.read, hdfs.acl)
+    for call in calls:
+        with pytest.raises(RemoteExceptionError, match="404 FileNotFoundException") as caught:
+            await call(f"{hdfs_directory}/none")
+        assert caught.value.verdict is Verdict.FILE_NOT_FOUND
+
+
+async def test_a_file_is_open_while_its_data_comes(
+    cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str
+) -> None:
+    """An async iterable of data keeps it open: how tests get an open file."""
+    path = f"{hdfs_directory}/open"
+    rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+    may_end = asyncio.Event()
+
+    async def data() -> AsyncIterator[bytes]:
+        yield b"x"
+        await may_end.wait()
+
+    async with asyncio.TaskGroup() as tasks, asyncio.timeout(20):
+        writing = tasks.create_task(hdfs.create(path, data()))
+        while not await rpc.exists(path):  # noqa: ASYNC110 - a NameNode has no event for it that this client sees
+            await asyncio.sleep(0.01)
+        assert not await rpc.is_file_closed(path)
+        may_end.set()
+        await writing
+        assert await rpc.is_file_closed(path)
+    await rpc.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, "{}"), (200, ""), (404, "<html>"), (302, ""), (500, "{}")]
+)
+async def test_an_answer_of_another_kind_is_an_error(status: int, body: str) -> None:
+    """A login page is not a status, and a redirect without a place leads nowhere."""
+    app = web.Application()
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=status, text=body)
+
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as server, WebHdfs(str(server.make_url("/")), "bob") as hdfs:
+        for call in (hdfs.status("/"), hdfs.list("/"), hdfs.mkdirs("/a"), hdfs.read("/a")):
+            with pytest.raises((WebHdfsError, MalformedReplyError)):
+                await call
