@@ -12,7 +12,6 @@ from testbed import guard
 from testbed.errors import StartError
 
 ASK_EVERY_S = 0.05  # a question costs a server about a millisecond
-_TERM_GRACE_S = 10.0
 _LAST_LINES = 12
 _LAST_BYTES = 16_384
 
@@ -184,10 +183,10 @@ class ServerProcess:
         self.signal(signal.SIGTERM)
         self.resume()
 
-    def stop(self) -> None:
-        """Ask it to end, wait, and kill it when it doesn't."""
+    def stop(self, grace_s: float = 10.0) -> None:
+        """Ask it to end, wait so long, and kill it when it hasn't."""
         self.terminate()
-        if not self.wait(_TERM_GRACE_S):
+        if not self.wait(grace_s):
             self.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -201,14 +200,15 @@ class ServerProcess:
         return True
 
     def last_words(self) -> str:
-        """Return the last lines of the log, and where it is."""
+        """Return the last lines of the log that say something: no stack frames, no banners."""
         try:
             with self.log.open("rb") as log:
                 log.seek(max(0, self.log.stat().st_size - _LAST_BYTES))
                 lines = log.read().decode(errors="replace").splitlines()
         except FileNotFoundError:
             lines = []
-        return f"the end of {self.log}:\n" + "\n".join(lines[-_LAST_LINES:])
+        telling = [line for line in lines if not line.startswith(("\tat ", "/***", "***", "SHUTDOWN_MSG"))]
+        return "its log ends:\n" + "\n".join(telling[-_LAST_LINES:])
 
 
 def await_all(processes: Collection[ServerProcess]) -> None:

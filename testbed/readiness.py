@@ -11,18 +11,13 @@ _TIMEOUT_S = 2.0
 
 def jmx(address: str, bean: str) -> dict[str, Any] | None:
     """Return a bean of the server whose HTTP address this is, or None when it doesn't give it (yet)."""
-    host, _, port = address.rpartition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
-    try:
-        connection.request("GET", f"/jmx?qry={quote(bean)}")
-        response = connection.getresponse()
-        if response.status != http.client.OK:
-            return None
-        beans = json.loads(response.read())["beans"]
-    except (OSError, http.client.HTTPException, ValueError, KeyError):
+    status, body = _get(address, f"/jmx?qry={quote(bean)}")
+    if status != http.client.OK:
         return None
-    finally:
-        connection.close()
+    try:
+        beans = json.loads(body)["beans"]
+    except (ValueError, KeyError):
+        return None
     return beans[0] if beans else None
 
 
@@ -33,8 +28,14 @@ def namenode_state(http_address: str) -> str | None:
 
 
 def namenode_is_up(http_address: str, rpc_address: str) -> bool:
-    """Tell whether a NameNode, active or not, takes calls on both its ports."""
-    return namenode_state(http_address) in {"active", "standby", "observer"} and accepts(rpc_address)
+    """Tell whether a NameNode, active or not, takes calls on both its ports.
+
+    Its HTTP state is no answer: it says "active" some 100 ms before calls are taken, which until then get a
+    RetriableException, "NameNode still not started" (NameNodeRpcServer.checkNNStartup).
+    """
+    status, body = _get(http_address, "/webhdfs/v1/?op=GETFILESTATUS")
+    answered = status == http.client.OK or (status == http.client.FORBIDDEN and b"StandbyException" in body)
+    return answered and accepts(rpc_address)
 
 
 def is_writable(http_address: str) -> bool:
@@ -71,3 +72,17 @@ def zookeeper_is_up(address: str) -> bool:
     except OSError:
         return False
     return b"Mode: " in answer
+
+
+def _get(address: str, target: str) -> tuple[int, bytes]:
+    """Return the status and the body of the answer; status 0 when there is none."""
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", target)
+        response = connection.getresponse()
+        return response.status, response.read()
+    except (OSError, http.client.HTTPException):
+        return 0, b""
+    finally:
+        connection.close()

@@ -62,7 +62,7 @@ class Relay:
         self._is_listening = threading.Event()
         self._error: OSError | None = None  # why listening failed
         # From here on the relay's own thread alone.
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop  # that of the thread, once it runs
         self._mode = _Mode.PASS
         self._delay_s = 0.0
         self._accepted = 0
@@ -141,10 +141,12 @@ class Relay:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_CALL_TIMEOUT_S)
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        # Not whatever the process prefers: uvloop would be one more thing under test.
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
         try:
             await self._listen()
         except OSError as error:

@@ -35,6 +35,6 @@ def webhdfs(
 
 def make_directory(cluster: Cluster, path: str, permission: str = "777") -> None:
     """Make a directory as the superuser, with exactly this mode."""
-    for op, parameters in (("MKDIRS", {}), ("SETPERMISSION", {"permission": permission})):
-        status, body = webhdfs(cluster, "PUT", path, op, **parameters)
+    for op in ("MKDIRS", "SETPERMISSION"):
+        status, body = webhdfs(cluster, "PUT", path, op, permission=permission)
         assert status == http.client.OK, (op, path, status, body)

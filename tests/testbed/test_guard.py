@@ -1,0 +1,68 @@
+"""A program under a guard ends with whoever started it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from testbed import guard
+from tests.testbed.leftovers import eventually, running
+
+STAY = "import sys, time; print('up', flush=True); time.sleep(600)"
+
+
+def spawn(code: str, lifeline: int, directory: Path) -> subprocess.Popen[bytes]:
+    """Run a Python program under a guard that removes `directory`."""
+    lock = directory.parent / "lock"
+    command = [guard.__file__, str(lifeline), str(lock), str(directory), sys.executable, "-c", code]
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", *command], stdout=subprocess.PIPE, pass_fds=(lifeline,)
+    )
+
+
+def test_the_program_is_the_process_that_was_started(tmp_path: Path) -> None:
+    """Its pid and its exit status need no detour."""
+    read, write = os.pipe()
+    with spawn("import os, sys; print(os.getpid()); sys.exit(7)", read, tmp_path / "d") as process:
+        out, _ = process.communicate(timeout=10)
+    os.close(read)
+    os.close(write)
+    assert (int(out), process.returncode) == (process.pid, 7)
+
+
+def test_a_watcher_goes_when_its_program_has_gone(tmp_path: Path) -> None:
+    """Otherwise each restart would leave one behind."""
+    (tmp_path / "d").mkdir()
+    read, write = os.pipe()
+    with spawn("pass", read, tmp_path / "d") as process:
+        process.communicate(timeout=10)
+    assert eventually(lambda: not running(str(tmp_path)))
+    assert (tmp_path / "d").exists()  # the starter lives: what is left is its own to remove
+    os.close(read)
+    os.close(write)
+
+
+def test_the_loss_of_the_starter_kills_all_and_the_last_cleans_up(tmp_path: Path) -> None:
+    """The lifeline ends with the starter, however it went."""
+    (tmp_path / "d" / "sub").mkdir(parents=True)
+    read, write = os.pipe()
+    with spawn(STAY, read, tmp_path / "d") as one, spawn(STAY, read, tmp_path / "d") as two:
+        for process in (one, two):
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+        os.close(write)
+        assert (one.wait(10), two.wait(10)) == (-9, -9)
+    os.close(read)
+    assert eventually(lambda: not (tmp_path / "d").exists())
+    assert eventually(lambda: not running(str(tmp_path)))
+
+
+def test_the_program_does_not_hold_the_lifeline(tmp_path: Path) -> None:
+    """A server must not inherit what is none of its business."""
+    read, write = os.pipe()
+    code = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd'))[:4])"
+    with spawn(code, read, tmp_path / "d") as process:
+        out, _ = process.communicate(timeout=10)
+    os.close(read)
+    os.close(write)
+    assert out.split() == b"[0, 1, 2, 3]".split()  # the fourth is the directory being listed

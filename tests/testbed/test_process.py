@@ -1,0 +1,169 @@
+"""Servers as processes, here small Python programs."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import StartError
+from testbed.process import Lifeline, ServerProcess, await_all
+
+SERVE = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
+DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVE}"
+FAIL = "import sys; print('first'); sys.exit('no such luck')"
+
+
+@pytest.fixture
+def lifeline(tmp_path: Path) -> Iterator[Lifeline]:
+    """A lifeline that is closed in the end."""
+    line = Lifeline(tmp_path / "lock", None)
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def make(tmp_path: Path, lifeline: Lifeline) -> Iterator[Callable[..., ServerProcess]]:
+    """Make servers; each is up when its program has made the file `up`."""
+    made: list[ServerProcess] = []
+
+    def build(code: str, *, name: str = "it", timeout_s: float = 20.0) -> ServerProcess:
+        up = tmp_path / f"{name}.up"
+        process = ServerProcess(
+            name,
+            (sys.executable, "-c", code, str(up)),
+            log=tmp_path / f"{name}.log",
+            environ=os.environ,
+            lifeline=lifeline,
+            is_up=up.exists,
+            timeout_s=timeout_s,
+        )
+        made.append(process)
+        return process
+
+    yield build
+    for process in made:
+        process.kill()
+
+
+def state_of(pid: int | None) -> str:
+    """Return the kernel's letter for what the process does: S sleeping, T stopped."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+
+
+def until(question: Callable[[], bool]) -> None:
+    """Ask until it is so; the test's own timeout ends it otherwise."""
+    while not question():
+        time.sleep(0.005)
+
+
+def test_a_start_ends_when_the_server_is_up(make: Callable[..., ServerProcess]) -> None:
+    """And says how long that took."""
+    server = make(SERVE)
+    server.start()
+    assert server.pid is not None
+    assert 0 < server.start_s < 20
+
+
+def test_a_death_at_start_shows_the_end_of_the_log(make: Callable[..., ServerProcess]) -> None:
+    """What the server said last is what the person at the terminal needs."""
+    with pytest.raises(StartError, match=r"(?s)it ended with 1 while.*first\nno such luck"):
+        make(FAIL).start()
+
+
+def test_silence_ends_with_the_time_given(make: Callable[..., ServerProcess]) -> None:
+    """A server that never comes up is not awaited for ever."""
+    with pytest.raises(StartError, match="it is not up after 0 s"):
+        make("import time; time.sleep(600)", timeout_s=0.2).start()
+
+
+def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None:
+    """One that dies is told at once, not after the others' time is over."""
+    slow, failing = make("import time; time.sleep(600)", name="slow"), make(FAIL, name="failing")
+    for server in (slow, failing):
+        server.launch()
+    began = time.monotonic()
+    with pytest.raises(StartError, match="failing ended"):
+        await_all([slow, failing])
+    assert time.monotonic() - began < 15
+
+
+def test_who_was_never_started_is_not_awaited(make: Callable[..., ServerProcess]) -> None:
+    """It would never be up."""
+    with pytest.raises(StartError, match="it was never started"):
+        make(SERVE).await_up()
+
+
+def test_a_killed_one_is_gone_and_can_be_started_again(make: Callable[..., ServerProcess]) -> None:
+    """A restart is another process with the same command and log."""
+    server = make(SERVE)
+    server.start()
+    pids = [server.pid]
+    server.kill()
+    pids.append(server.pid)
+    server.start()
+    pids.append(server.pid)
+    server.restart()
+    pids.append(server.pid)
+    assert pids[1] is None
+    assert len(set(pids)) == 4
+
+
+def test_launching_twice_starts_once(make: Callable[..., ServerProcess]) -> None:
+    """Invariant S1."""
+    server = make(SERVE)
+    server.start()
+    first = server.pid
+    server.launch()
+    assert server.pid == first
+
+
+def test_a_paused_one_stands_still_and_goes_on(make: Callable[..., ServerProcess]) -> None:
+    """SIGSTOP and SIGCONT reach the server itself."""
+    server = make(SERVE)
+    server.start()
+    server.pause()
+    until(lambda: state_of(server.pid) == "T")
+    server.resume()
+    until(lambda: state_of(server.pid) == "S")
+
+
+def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None:
+    """A stopped process hears SIGTERM only when it goes on."""
+    server = make(SERVE)
+    server.start()
+    server.pause()
+    server.stop()
+    assert server.pid is None
+
+
+def test_a_deaf_one_is_killed(make: Callable[..., ServerProcess]) -> None:
+    """SIGTERM first, SIGKILL after the grace."""
+    server = make(DEAF)
+    server.start()
+    server.stop(grace_s=0.2)
+    assert server.wait(0)
+
+
+def test_a_signal_to_one_that_has_gone_is_no_error(make: Callable[..., ServerProcess]) -> None:
+    """Its pid may be another's by now: nothing is sent."""
+    server = make(SERVE)
+    server.signal(signal.SIGTERM)
+    server.stop()
+    server.start()
+    server.kill()
+    server.signal(signal.SIGTERM)
+    assert server.pid is None
+
+
+def test_stack_frames_and_banners_are_not_last_words(
+    tmp_path: Path, make: Callable[..., ServerProcess]
+) -> None:
+    """A NameNode's last twelve lines would be nothing else."""
+    (tmp_path / "it.log").write_text(
+        "the reason\n" + "\tat org.apache.X\n" * 50 + "/****\nSHUTDOWN_MSG: x\n", "ascii"
+    )
+    assert make(SERVE).last_words() == "its log ends:\nthe reason"
