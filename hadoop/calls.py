@@ -131,7 +131,7 @@ def _loose_path(spelled: str) -> str | None:
     if not spelled.startswith(PREFIX):
         return None
     try:
-        decoded = decode_loosely(_bytes(spelled[len(PREFIX) :]))
+        decoded = decode_loosely(spelled[len(PREFIX) :])
     except InvalidPathError:
         return None
     return None if has_dot_segments(decoded) else decoded
@@ -154,13 +154,4 @@ def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
 
 
 def _form_decode(text: str) -> str:
-    return percent_decode(_bytes(text.replace("+", " ")))
-
-
-def _bytes(text: str) -> bytes:
-    """Undo the server's decoding of the request line; a lone surrogate stays one, and is refused as not UTF-8."""
-    return text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
-
-
-def _is_escaped(text: str) -> bool:
-    return all(not "\ud800" <= char <= "\udfff" or "\udc80" <= char <= "\udcff" for char in text)
+    return percent_decode(text.replace("+", " "))

@@ -36,7 +36,16 @@ from hadoop.events import (
 )
 from hadoop.filestatus import FileType
 from hadoop.operations import Effect, operation
-from hadoop.paths import InvalidPathError, ancestors, canonical, has_dot_segments, is_reserved, name, parent
+from hadoop.paths import (
+    ROOT,
+    InvalidPathError,
+    ancestors,
+    canonical,
+    has_dot_segments,
+    is_reserved,
+    name,
+    parent,
+)
 
 __all__ = [
     "AccessChanged",
@@ -214,9 +223,10 @@ def _changes_of_rename(call: Call, source: str) -> Iterator[Change]:
         if destination is None:
             yield EverythingUnknown(f"RENAME to {value!r}")
         else:
-            yield from _moved(source, destination)
-            # An existing directory takes the source in, under its own name.
-            yield Appeared(_join(destination, name(source)))
+            # An existing directory, such as the root, takes the source in, under its own name.
+            inside = f"{destination.rstrip(ROOT)}/{name(source)}"
+            yield from _moved(source, inside if destination == ROOT else destination)
+            yield Appeared(inside)
 
 
 def _changes_of_concat(call: Call, target: str) -> Iterator[Change]:
@@ -245,7 +255,7 @@ def _changes_of_unknown_write(call: Call, path: str) -> Iterator[Change]:
 
 
 def _own_statuses(changes: tuple[Change, ...]) -> Iterator[Change]:
-    """Give what a refused write may still have changed: by rights nothing, at times a missing ancestor or a time."""
+    """Give what a refused write may have changed all the same: by rights nothing, at times an ancestor."""
     for change in changes:
         match change:
             case EverythingUnknown():
@@ -271,8 +281,8 @@ def _is_harmless_xattr(call: Call) -> bool:
 def _argument_path(value: str) -> str | None:
     """Read a parameter that names a path; None where the NameNode may read another path than the one spelled.
 
-    `DestinationParam` takes it through `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first name
-    after a leading "//" for a host.
+    `DestinationParam` takes it through `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first
+    name after a leading "//" for a host.
     """
     if value.startswith("//") or has_dot_segments(value):
         return None
@@ -285,11 +295,7 @@ def _argument_path(value: str) -> str | None:
 def _real(path: str) -> str | None:
     """Give the path that events name; None for the aliases of which that is not known."""
     if path == _RAW:
-        return "/"
+        return ROOT
     if path.startswith(_RAW + "/"):
         path = path[len(_RAW) :]
     return None if is_reserved(path) else path
-
-
-def _join(directory: str, child: str) -> str:
-    return f"{directory.rstrip('/')}/{child}"

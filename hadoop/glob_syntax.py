@@ -241,6 +241,8 @@ def _expand(sequence: _Sequence) -> Iterator[_Sequence]:
 def _components(reader: _Reader, sequence: _Sequence) -> tuple[Component, ...]:
     if not sequence or not isinstance(sequence[0][0], _Slash):
         reader.fail(sequence[0][1] if sequence else 0, "a glob begins with a /")
+    if len(sequence) > 1 and isinstance(sequence[1][0], _Slash):
+        reader.fail(sequence[1][1], "Hadoop takes the name after a leading // for a host")
     components: list[list[Token]] = []
     starts: list[int] = []
     for item, position in sequence:

@@ -209,5 +209,5 @@ def _after(node: _Node, token: Token) -> _Node:
                 for alternative in alternatives:
                     _follow(node, alternative).jumps.append(behind)
             return behind
-        case AnyChar() | OneOf():
+        case _:
             return node.tests.setdefault(token, _Node())

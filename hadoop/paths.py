@@ -17,9 +17,9 @@ SNAPSHOT: Final = ".snapshot"
 
 _SLASHES = re.compile("/{2,}")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
-# What both releases take unencoded in a path, beside non-ASCII UTF-8. "[", "\\", "^", "`", "{", "|" and their like are
-# a 400 to 3.4.1 and a character to 3.5.0, "?" and "#" end a path: none of these is read here.
-_RAW = re.compile(rb"[A-Za-z0-9\x80-\xff/%._~!$&'()*+,;=:@\"<-]*")
+# What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
+# a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").
+_RAW = re.compile(rb"[A-Za-z0-9/%._~!$&'()*+,=:@-]*")
 
 
 class InvalidPathError(HadoopError):
@@ -92,37 +92,38 @@ def decode_target_path(raw: str | bytes) -> str:
     Raises:
         InvalidPathError: the spelling is refused by some release, or read differently by two.
     """
-    spelled = raw if isinstance(raw, bytes) else _as_bytes(raw)
+    spelled = _as_bytes(raw)
     if not _RAW.fullmatch(spelled):
         raise InvalidPathError(f"a character that must be percent-encoded in {raw!r}")
     return decode_loosely(spelled)
 
 
-def decode_loosely(spelled: bytes) -> str:
-    """Read a path as `decode_target_path` does, but take any unencoded character for itself, as 3.5.0 does.
+def decode_loosely(raw: str | bytes) -> str:
+    """Read a path as `decode_target_path` does, but take any unencoded character for itself.
 
     Raises:
         InvalidPathError: relative, a bad escape, a NUL, or not UTF-8.
     """
-    decoded = percent_decode(spelled) or ROOT
-    # The first slash ends the servlet's own prefix, so it must have been sent as one.
+    spelled = _as_bytes(raw)
+    # The first slash ends the service's own prefix: 3.5.0 reads `/webhdfs/v1%2Fw` as the path `/2Fw`.
     if spelled and not spelled.startswith(b"/"):
-        raise InvalidPathError(f"not below the service's own path: {spelled!r}")
+        raise InvalidPathError(f"not below the service's own path: {raw!r}")
+    decoded = percent_decode(spelled) or ROOT
     if "\0" in decoded:
-        raise InvalidPathError(f"NUL in {spelled!r}")
+        raise InvalidPathError(f"NUL in {raw!r}")
     return decoded
 
 
-def percent_decode(spelled: bytes) -> str:
+def percent_decode(raw: str | bytes) -> str:
     """Decode percent escapes and UTF-8, strictly.
 
     Raises:
         InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
     """
     try:
-        return _ESCAPE.sub(_escaped_byte, spelled).decode()
+        return _ESCAPE.sub(_escaped_byte, _as_bytes(raw)).decode()
     except UnicodeDecodeError as exc:
-        raise InvalidPathError(f"not UTF-8: {spelled!r}") from exc
+        raise InvalidPathError(f"not UTF-8: {raw!r}") from exc
 
 
 def _escaped_byte(escape: re.Match[bytes]) -> bytes:
@@ -132,8 +133,9 @@ def _escaped_byte(escape: re.Match[bytes]) -> bytes:
     return bytes((int(digits, 16),))
 
 
-def _as_bytes(raw: str) -> bytes:
+def _as_bytes(raw: str | bytes) -> bytes:
+    """Undo a server's decoding of the request line, which keeps undecodable bytes as surrogate escapes."""
     try:
-        return raw.encode("utf-8", "surrogateescape")
+        return raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
         raise InvalidPathError(f"not UTF-8: {raw!r}") from exc

@@ -1,0 +1,83 @@
+"""What changes mean, spelled out: for tables, and to compare one set of changes with another."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from hadoop.changes import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.paths import ancestors, parent
+
+
+def shown(changes: Iterable[Change]) -> str:
+    """Write changes as tables do."""
+
+    def one(change: Change) -> str:
+        match change:
+            case Moved(source, destination):
+                return f"moved {source} {destination}"
+            case EverythingUnknown():
+                return "everything"
+            case _:
+                return f"{type(change).__name__} {change.path}".lower()
+
+    return ", ".join(one(change) for change in changes) or "-"
+
+
+@dataclass(frozen=True)
+class Stale:
+    """What is no longer known: statuses of their own, and of all below; or everything."""
+
+    own: frozenset[str]
+    below: frozenset[str]
+    everything: bool = False
+
+    def __str__(self) -> str:
+        return f"{' '.join(sorted(self.own)) or '-'} | {' '.join(sorted(self.below)) or '-'}"
+
+    def covers(self, other: "Stale") -> bool:
+        """Tell whether whoever forgets this forgets the other as well."""
+
+        def is_below(path: str) -> bool:
+            return any(above in self.below for above in ancestors(path))
+
+        return self.everything or (
+            not other.everything
+            and all(path in self.own or is_below(path) for path in other.own)
+            and all(path in self.below or is_below(path) for path in other.below)
+        )
+
+
+def stale(changes: Iterable[Change]) -> Stale:
+    """Spell out what the docstrings of the changes say."""
+    own: set[str | None] = set()
+    below: set[str] = set()
+    everything = False
+    for change in changes:
+        match change:
+            case Appeared(path) | Vanished(path):
+                own |= {path, parent(path)}
+                below.add(path)
+            case Moved(source, destination):
+                own |= {source, parent(source), destination, parent(destination)}
+                below |= {source, destination}
+            case Touched(path) | Opened(path) | Closed(path):
+                own.add(path)
+            case AccessChanged(path) | SubtreeUnknown(path):
+                own.add(path)
+                below.add(path)
+            case EverythingUnknown():
+                everything = True
+            case _:
+                assert_never(change)
+    return Stale(frozenset(path for path in own if path), frozenset(below), everything)

@@ -1,0 +1,250 @@
+"""Reading request targets: strictly for the cache, pessimistically for forgetting."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.calls import Call, PlainRead, read_call, read_plain
+from hadoop.filestatus import render_missing
+from hadoop.operations import OPERATIONS, operation
+from hadoop.paths import canonical, decode_target_path, is_cacheable
+
+V1 = "/webhdfs/v1"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/w/f?op=GETFILESTATUS", ("/w/f", "/w/f", None, None, None)),
+        ("/w/f?op=getFileStatus&user.name=alice", ("/w/f", "/w/f", "alice", None, None)),
+        ("?op=GETFILESTATUS", ("/", "/", None, None, None)),
+        ("/?user.name=a-b_c.d$&op=GETFILESTATUS", ("/", "/", "a-b_c.d$", None, None)),
+        ("//w//f/?op=GETFILESTATUS&doas=bob", ("/w/f", "//w//f/", None, "bob", None)),
+        ("/w%2Ff%20g?op=GETFILESTATUS&delegation=AbC_-09", ("/w/f g", "/w/f g", None, None, "AbC_-09")),
+        (
+            "/w?delegation=t&doas=b&user.name=hdfs/h@R.COM&op=GETFILESTATUS",
+            ("/w", "/w", "hdfs/h@R.COM", "b", "t"),
+        ),
+    ],
+)
+def test_a_plain_read_is_read(
+    target: str, expected: tuple[str, str, str | None, str | None, str | None]
+) -> None:
+    """The four names, in any order; the path as the key and as a 404 quotes it."""
+    path, as_requested, user_name, doas, delegation = expected
+    assert read_plain(V1 + target) == PlainRead(
+        path=path, as_requested=as_requested, user_name=user_name, doas=doas, delegation=delegation
+    )
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        # another operation, or none
+        V1 + "/w", V1 + "/w?", V1 + "/w?op=", V1 + "/w?user.name=a", V1 + "/w?op=LISTSTATUS",
+        V1 + "/w?op=GETFILESTATU\u017f",
+        # names that releases read differently, or that nobody should send
+        V1 + "/w?OP=GETFILESTATUS", V1 + "/w?op=GETFILESTATUS&USER.NAME=a", V1 + "/w?op=GETFILESTATUS&user%2Ename=a",
+        V1 + "/w?op=GETFILESTATUS&doAs=a", V1 + "/w?op=GETFILESTATUS&x=1",
+        V1 + "/w?op=GETFILESTATUS&", V1 + "/w?&op=GETFILESTATUS",
+        V1 + "/w?op=GETFILESTATUS&op=GETFILESTATUS", V1 + "/w?op=GETFILESTATUS&user.name=a&user.name=a",
+        # values
+        V1 + "/w?op=GETFILESTATU%53", V1 + "/w?op=GETFILESTATUS&user.name=", V1 + "/w?op=GETFILESTATUS&user.name",
+        V1 + "/w?op=GETFILESTATUS&user.name=a%20b", V1 + "/w?op=GETFILESTATUS&user.name=a+b",
+        V1 + "/w?op=GETFILESTATUS&user.name=a=b", V1 + "/w?op=GETFILESTATUS;user.name=a",
+        V1 + "/w?op=GETFILESTATUS&user.name=a\n",
+        V1 + "/w?op=GETFILESTATUS&user.name=é", V1 + "/w?op=GETFILESTATUS#x", V1 + "/w?op=GETFILESTATUS?",
+        # paths
+        V1 + "w?op=GETFILESTATUS", V1 + "%2Fw?op=GETFILESTATUS", V1 + "/%zz?op=GETFILESTATUS",
+        V1 + "/w#?op=GETFILESTATUS",
+        V1 + "/w/../f?op=GETFILESTATUS",
+        V1 + "/w/%2e/f?op=GETFILESTATUS", V1 + "/.reserved/raw/w?op=GETFILESTATUS",
+        V1 + "/w/.snapshot/s?op=GETFILESTATUS", V1 + "/w;x?op=GETFILESTATUS", V1 + "/[?op=GETFILESTATUS",
+        # prefixes
+        "http://h:1" + V1 + "/w?op=GETFILESTATUS", "/WEBHDFS/V1/w?op=GETFILESTATUS",
+        "/webhdfs//v1/w?op=GETFILESTATUS",
+        "//webhdfs/v1/w?op=GETFILESTATUS", "/webhdfs/v2/w?op=GETFILESTATUS", "/%77ebhdfs/v1/w?op=GETFILESTATUS",
+        "", "*",
+    ],
+)  # fmt: skip
+def test_anything_else_is_not_plain(target: str) -> None:
+    """Such a request is forwarded and leaves no trace in the cache."""
+    assert read_plain(target) is None
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), min_size=1, max_size=8)
+
+
+@given(st.lists(NAMES, max_size=4), st.data())
+def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.DataObject) -> None:
+    """Needless escapes and slashes change the quoted path at most, never the key."""
+    path = canonical("/" + "/".join(names))
+    spelled = "".join(
+        quote(char, safe="") if data.draw(st.booleans()) or char not in "abcXYZ019-._~" else char
+        for char in path.replace("/", data.draw(st.sampled_from(["/", "//"])))
+    )
+    plain = read_plain(f"{V1}/{spelled}?op=GETFILESTATUS")
+    if not is_cacheable(path):
+        assert plain is None
+        return
+    assert plain is not None
+    assert plain.path == path == canonical(plain.as_requested)
+    assert plain.as_requested == decode_target_path("/" + spelled)
+    assert render_missing(plain.as_requested)
+
+
+def call_of(line: str) -> Call:
+    """Read "METHOD target"; a target may hold blanks."""
+    method, _, target = line.partition(" ")
+    return read_call(method, target)
+
+
+@pytest.mark.parametrize(
+    ("line", "op", "path"),
+    [
+        (f"PUT {V1}/w/d?op=MKDIRS", "MKDIRS", "/w/d"),
+        (f"put {V1}//w//d/?OP=mkdirs", "MKDIRS", "/w/d"),
+        (f"PUT {V1}/w%2Fd?%6fp=%4dKDIRS", "MKDIRS", "/w/d"),
+        (f"PUT {V1}/w?&&op=MKDIRS&", "MKDIRS", "/w"),
+        (f"PUT {V1}/w?op=MKDIRS&op=mkdirs", "MKDIRS", "/w"),
+        (f"PUT {V1}/[x]|é;y?op=MKDIRS", "MKDIRS", "/[x]|é;y"),
+        (f"PUT {V1}?op=MKDIRS", "MKDIRS", "/"),
+        (f"PUT http://h:1{V1}/w?op=MKDIRS", "MKDIRS", "/w"),
+        (f"PUT HTTPS://u@[::1]:1{V1}/w?op=MKDIRS", "MKDIRS", "/w"),
+        (f"PUT {V1}/.reserved/raw/w?op=MKDIRS", "MKDIRS", "/.reserved/raw/w"),
+        (f"DELETE {V1}/w/.snapshot?op=DELETE", "DELETE", "/w/.snapshot"),
+        (f"HEAD {V1}/w?op=OPEN", "OPEN", "/w"),
+        # what may be one operation or the other is neither
+        (f"PUT {V1}/w?op=MKDIRS&op=DELETE", None, "/w"),
+        (f"PUT {V1}/w?op=MKDIRS&OP=CREATE", None, "/w"),
+        (f"PUT {V1}/w?op=&op=MKDIRS", None, "/w"),
+        (f"PUT {V1}/w?op=MKDIRS&x=%zz", None, "/w"),
+        (f"PUT {V1}/w?op=MKDIRS&%ff=1", None, "/w"),
+        (f"PUT {V1}/w?op==MKDIRS", None, "/w"),
+        (f"PUT {V1}/w?op=+MKDIRS", None, "/w"),
+        (f"PUT {V1}/w?a=b;op=MKDIRS", None, "/w"),
+        (f"PUT {V1}/w?op=DELETE", None, "/w"),
+        (f"PUT {V1}/w", None, "/w"),
+        (f"PATCH {V1}/w?op=MKDIRS", None, "/w"),
+        # paths that some reader takes for another
+        (f"PUT {V1}/w/../x?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1}/%2e?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1}/%ff?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1}/%u0041?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1}/\ud800?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1}%2Fw?op=MKDIRS", "MKDIRS", None),
+        (f"PUT {V1};a=b/w?op=MKDIRS", "MKDIRS", None),
+        ("PUT /%77ebhdfs/v1/w?op=MKDIRS", "MKDIRS", None),
+        ("PUT /x/../webhdfs/v1/w?op=MKDIRS", "MKDIRS", None),
+        ("PUT //webhdfs/v1/w?op=MKDIRS", "MKDIRS", None),
+        ("PUT http://h:1?op=MKDIRS", "MKDIRS", None),
+        ("CONNECT h:1", None, None),
+        ("OPTIONS *", None, None),
+        (f"PUT {V1}/w#x?op=MKDIRS", None, None),
+        (f"PUT {V1}/w?op=MKDIRS#x", None, None),
+    ],
+)
+def test_what_a_call_asks_for(line: str, op: str | None, path: str | None) -> None:
+    """As the more tolerant of both releases reads it; None where that is not certain."""
+    call = call_of(line)
+    assert (call.op.name if call.op else None, call.path) == (op, path)
+    assert (call.as_requested is None) == (path is None)
+    assert call.method == call.method.upper()
+
+
+def test_arguments_are_decoded_and_all_kept() -> None:
+    """Names without their letter case, since 3.4.1 has none; values in order, with "+" for a blank."""
+    call = call_of(f"PUT {V1}/w?op=RENAME&Destination=%2Fa+b&destination=/c%2Bd&empty&=x")
+    assert call.arguments == {"op": ("RENAME",), "destination": ("/a b", "/c+d"), "empty": ("",)}
+    assert call.is_certain
+
+
+@pytest.mark.parametrize("query", ["x=%zz", "x=%", "%=x", "x=%ff", "x=\ud800"])
+def test_an_unreadable_parameter_leaves_the_query_uncertain(query: str) -> None:
+    """What can be read is kept, and it is said that there was more."""
+    call = read_call("PUT", f"{V1}/w?op=MKDIRS&{query}")
+    assert not call.is_certain
+    assert call.arguments["op"] == ("MKDIRS",)
+
+
+def test_a_fragment_makes_everything_uncertain() -> None:
+    """A NameNode cuts there, what stands before may cut elsewhere."""
+    call = read_call("PUT", f"{V1}/w?op=MKDIRS#")
+    assert (call.is_certain, call.arguments) == (False, {})
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("GET", True),
+        ("HEAD", True),
+        ("OPTIONS", True),
+        ("trace", True),
+        ("PUT", False),
+        ("FOO", False),
+        ("", False),
+    ],
+)
+def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) -> None:
+    """RFC 9110 section 9.2.1; an unknown method may write."""
+    assert read_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
+
+
+TARGETISH = st.text("/webhdfsv1?&=#%2Fop.;:+MKDIRS@\ud800\udcff\0é ", max_size=40) | st.text()
+
+
+@given(st.text(max_size=8), TARGETISH, st.sampled_from(["", V1, V1 + "/", "http://h" + V1]))
+def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
+    """`read_call` is total, and what it is certain of is canonical."""
+    call = read_call(method, prefix + tail)
+    if call.path is not None:
+        assert call.path == canonical(call.path)
+        assert call.as_requested is not None
+        assert canonical(call.as_requested) == call.path
+
+
+@given(TARGETISH, st.sampled_from(["?op=GETFILESTATUS", "", "?op=GETFILESTATUS&user.name=a"]))
+def test_any_target_is_plain_or_not_and_both_readers_agree(tail: str, query: str) -> None:
+    """What the strict reader takes, the loose one takes for the same."""
+    target = f"{V1}/{tail}{query}"
+    plain = read_plain(target)
+    if plain is not None:
+        call = read_call("GET", target)
+        assert call.op is operation("GET", "GETFILESTATUS")
+        assert (call.path, call.as_requested, call.is_certain) == (plain.path, plain.as_requested, True)
+        assert is_cacheable(plain.path)
+
+
+@given(
+    st.sampled_from(OPERATIONS),
+    st.lists(NAMES, max_size=3),
+    st.dictionaries(NAMES, NAMES, max_size=3),
+    st.data(),
+)
+def test_a_call_is_read_however_it_is_spelled(
+    row: object, names: list[str], arguments: dict[str, str], data: st.DataObject
+) -> None:
+    """Escapes, letter case and doubled slashes that a NameNode accepts do not hide what is asked for."""
+    op = next(each for each in OPERATIONS if each is row)
+
+    def spell(text: str) -> str:
+        return "".join(
+            quote(char, safe="") if data.draw(st.booleans()) else quote(char, safe="/!'") for char in text
+        )
+
+    path = canonical("/" + "/".join(names))
+    arguments = {key: value for key, value in arguments.items() if key.lower() != "op"}
+    query = "&".join(
+        [
+            f"{spell('op')}={spell(op.name.swapcase())}",
+            *(f"{spell(key)}={spell(value)}" for key, value in arguments.items()),
+        ]
+    )
+    call = read_call(op.method.lower(), f"{V1}/{spell(path[1:])}?{query}")
+    assert call.op is op
+    assert call.path == (None if {".", ".."} & set(path.split("/")) else path)
+    assert call.is_certain
+    for key, value in arguments.items():
+        assert value in call.arguments[key.lower()]

@@ -1,0 +1,177 @@
+"""Reading globs: what they are made of, and which are refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.errors import HadoopError
+from hadoop.glob_syntax import (
+    MAX_EXPANSIONS,
+    AnyChar,
+    AnyString,
+    Component,
+    EitherOf,
+    GlobError,
+    Literal,
+    OneOf,
+    Token,
+    parse_glob,
+)
+
+
+def shown(token: Token) -> str:
+    """Write a token so that a table can hold it."""
+    match token:
+        case Literal(char):
+            return char
+        case AnyChar():
+            return "<any>"
+        case AnyString():
+            return "<many>"
+        case OneOf(ranges, negated):
+            return f"<{'not ' * negated}{' '.join(low if low == high else low + '..' + high for low, high in ranges)}>"
+        case EitherOf(alternatives):
+            return f"<{' or '.join(named(each) for each in alternatives)}>"
+
+
+def named(component: Component) -> str:
+    """Write a component."""
+    return "".join(shown(token) for token in component)
+
+
+def flat(glob: str) -> list[str]:
+    """Write what a glob stands for."""
+    return ["/" + "/".join(named(component) for component in components) for components in parse_glob(glob)]
+
+
+@pytest.mark.parametrize(
+    ("glob", "expected"),
+    [
+        ("/", ["/"]),
+        ("/a//b/", ["/a/b"]),
+        ("/*.a?", ["/<many>.a<any>"]),
+        ("/[abc]x", ["/<a b c>x"]),
+        ("/[a-c0-9_]", ["/<a..c 0..9 _>"]),
+        ("/[^a-c]", ["/<not a..c>"]),
+        ("/[!a]!", ["/<not a>!"]),
+        ("/[a^!]", ["/<a ^ !>"]),
+        ("/[-a]", ["/<- a>"]),
+        ("/[a-]", ["/<a ->"]),
+        ("/[--a]", ["/<-..a>"]),
+        ("/[+--]", ["/<+..->"]),
+        ("/[\\]\\-\\[]", ["/<] - [>"]),
+        ("/[a,b]", ["/<a , b>"]),
+        ("/[a&&b]", ["/<a & & b>"]),
+        ("/a\\*\\?\\[\\{\\,\\}\\\\", ["/a*?[{,}\\"]),
+        ("/a,b}c]", ["/a,b}c]"]),
+        ("/{a,b*}c", ["/<a or b<many>>c"]),
+        ("/{a,{b,}}", ["/<a or <b or >>"]),
+        ("/{}a", ["/<>a"]),
+        ("/{[a\\,],b}", ["/<<a ,> or b>"]),
+        # An alternative with a "/" is one of several globs; others stay as they are.
+        ("/p{a/b,c/d}s", ["/pa/bs", "/pc/ds"]),
+        ("/{a/b,c/d,{e,f}}", ["/a/b", "/c/d", "/<e or f>"]),
+        ("/{a/b,c}{e,f}", ["/a/b<e or f>", "/c<e or f>"]),
+        ("/{a,b}/{b,{c/d,e/f}}", ["/<a or b>/b", "/<a or b>/c/d", "/<a or b>/e/f"]),
+        ("/x{/,/y/}", ["/x", "/x/y"]),
+        ("{/a,/b/c}", ["/a", "/b/c"]),
+        ("/{a/b,c}/\\*", ["/a/b/*", "/c/*"]),
+        ("/..a/...", ["/..a/..."]),
+    ],
+)
+def test_a_glob_is_taken_apart(glob: str, expected: list[str]) -> None:
+    """Into flat globs, each of components, each of tokens."""
+    assert flat(glob) == expected
+
+
+@pytest.mark.parametrize(
+    ("glob", "position", "reason"),
+    [
+        ("", 0, "a glob begins with a /"),
+        ("a/b", 0, "a glob begins with a /"),
+        ("{a,b/c}", 1, "a glob begins with a /"),
+        ("//a", 1, "Hadoop takes the name after a leading // for a host"),
+        ("/{/a,b}", 2, "Hadoop takes the name after a leading // for a host"),
+        ("/a/..", 3, "a glob names its path without . and .. (Hadoop would resolve them)"),
+        ("/./a", 1, "a glob names its path without . and .. (Hadoop would resolve them)"),
+        ("/a\0", 2, "no name holds a NUL"),
+        ("/a\\", 2, "nothing follows the backslash"),
+        ("/a\\/b", 2, 'a "/" always separates; it cannot be escaped'),
+        ("/\\d", 1, "'d' needs no backslash, and Hadoop may read one as a class of characters"),
+        ("/\\é", 1, "'é' needs no backslash, and Hadoop may read one as a class of characters"),
+        ("/{a,b", 1, "no } closes this {"),
+        ("/{a,{b}", 1, "no } closes this {"),
+        ("/[a", 1, "no ] closes this ["),
+        ("/[a-", 1, "no ] closes this ["),
+        ("/[a/b]", 1, "no ] closes this ["),
+        ("/[", 1, "no ] closes this ["),
+        ("/[]", 1, "an empty set; a ] in a set is written \\]"),
+        ("/[^]", 1, "an empty set; a ] in a set is written \\]"),
+        ("/[]a]", 1, "an empty set; a ] in a set is written \\]"),
+        ("/[c-a]", 1, "the range c-a is empty"),
+        ("/[a-c-e]", 5, "a - that is no range stands first or last in its set"),
+        ("/[*]", 2, "a * in a set is written \\*: Hadoop reads it as a dot or a star"),
+        ("/[a?]", 3, "a ? in a set is written \\?: Hadoop reads it as a dot"),
+        ("/[{]", 2, "a { in a set is written \\{: Hadoop reads it as the start of alternatives"),
+        ("/[}]", 2, "a } in a set is written \\}: Hadoop reads it as the end of alternatives"),
+        ("/[[:alpha:]]", 2, "a [ in a set is written \\[: Hadoop refuses it"),
+        ("/{[a,b],c}", 4, "a comma in a set within {...} is written \\,: Hadoop ends the alternative there"),
+        (
+            "/\\*/{a/b,c}", 1,
+            'Hadoop loses a backslash before the end of {...} with a "/" in it: give each alternative as a glob',
+        ),
+        (
+            "/{a/b,\\*}", 6,
+            'Hadoop loses a backslash before the end of {...} with a "/" in it: give each alternative as a glob',
+        ),
+    ],
+)  # fmt: skip
+def test_a_glob_is_refused_with_place_and_reason(glob: str, position: int, reason: str) -> None:
+    """Also where Hadoop would take it for something that its author can hardly mean."""
+    with pytest.raises(GlobError) as refused:
+        parse_glob(glob)
+    assert (refused.value.glob, refused.value.position, refused.value.reason) == (glob, position, reason)
+    assert str(refused.value) == f"{glob}: at position {position}: {reason}"
+    assert isinstance(refused.value, HadoopError)
+    assert isinstance(refused.value, ValueError)
+
+
+def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
+    """Braces with a "/" multiply; the work ends at the bound, not behind it."""
+    ten = "{" + ",".join(f"{digit}/x" for digit in range(10)) + "}"
+    assert len(parse_glob("/" + ten * 3)) == MAX_EXPANSIONS
+    with pytest.raises(GlobError, match=f"stands for more than {MAX_EXPANSIONS} globs"):
+        parse_glob("/" + ten * 30)
+
+
+@pytest.mark.parametrize(
+    ("glob", "inside", "outside"),
+    [("/[a-cx]", "abcx", "dw-"), ("/[^a-c]", "d\n-", "abc"), ("/[-.]", "-.", "a,"), ("/[é-ü]", "éêü", "eè")],
+)
+def test_a_set_knows_its_characters(glob: str, inside: str, outside: str) -> None:
+    """By code point, both ends of a range included."""
+    ((token,),) = parse_glob(glob)[0]
+    assert isinstance(token, OneOf)
+    assert all(token.accepts(char) for char in inside)
+    assert not any(token.accepts(char) for char in outside)
+
+
+@given(st.text("/ab*?[]{},^!-\\.0é", max_size=30).map(lambda text: "/" + text) | st.text(max_size=20))
+def test_any_text_is_a_glob_or_a_glob_error(text: str) -> None:
+    """No other exception leaves the parser, and the position is one of the text's, or its end."""
+    position = 0
+    try:
+        parse_glob(text)
+    except GlobError as refused:
+        position = refused.position
+    assert 0 <= position <= len(text)
+
+
+@given(st.text("abc/*?[]{},^!-\\. é", max_size=20))
+def test_any_path_can_be_named_by_a_glob(text: str) -> None:
+    """With a backslash before what has a meaning, a glob is taken literally."""
+    path = "/" + "".join("\\" + char if char in "*?[]{},^!-\\" else char for char in text)
+    names = [part for part in text.split("/") if part]
+    if {".", ".."} & set(names) or text.startswith("/"):
+        return
+    assert flat(path) == ["/" + "/".join(names)]

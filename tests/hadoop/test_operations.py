@@ -1,0 +1,65 @@
+"""The table of operations, against the enums of Hadoop's own classes."""
+
+import pytest
+
+from hadoop.operations import OPERATIONS, Effect, Operation, operation
+
+# GetOpParam$Op, PutOpParam$Op, PostOpParam$Op and DeleteOpParam$Op of 3.4.1 and of 3.5.0, without NULL: the same.
+ENUMS = {
+    "GET": """CHECKACCESS GETACLSTATUS GETALLSTORAGEPOLICY GETCONTENTSUMMARY GETDELEGATIONTOKEN GETECCODECS
+        GETECPOLICIES GETECPOLICY GETFILEBLOCKLOCATIONS GETFILECHECKSUM GETFILELINKSTATUS GETFILESTATUS
+        GETHOMEDIRECTORY GETLINKTARGET GETQUOTAUSAGE GETSERVERDEFAULTS GETSNAPSHOTDIFF GETSNAPSHOTDIFFLISTING
+        GETSNAPSHOTLIST GETSNAPSHOTTABLEDIRECTORYLIST GETSTATUS GETSTORAGEPOLICY GETTRASHROOT GETTRASHROOTS GETXATTRS
+        GET_BLOCK_LOCATIONS LISTSTATUS LISTSTATUS_BATCH LISTXATTRS OPEN""",
+    "PUT": """ALLOWSNAPSHOT CANCELDELEGATIONTOKEN CREATE CREATESNAPSHOT CREATESYMLINK DISABLEECPOLICY DISALLOWSNAPSHOT
+        ENABLEECPOLICY MKDIRS MODIFYACLENTRIES REMOVEACL REMOVEACLENTRIES REMOVEDEFAULTACL REMOVEXATTR RENAME
+        RENAMESNAPSHOT RENEWDELEGATIONTOKEN SATISFYSTORAGEPOLICY SETACL SETECPOLICY SETOWNER SETPERMISSION SETQUOTA
+        SETQUOTABYSTORAGETYPE SETREPLICATION SETSTORAGEPOLICY SETTIMES SETXATTR""",
+    "POST": "APPEND CONCAT TRUNCATE UNSETECPOLICY UNSETSTORAGEPOLICY",
+    "DELETE": "DELETE DELETESNAPSHOT",
+}
+
+
+@pytest.mark.parametrize("method", ENUMS)
+def test_the_table_has_every_operation_of_hadoop_once(method: str) -> None:
+    """Neither more nor less than Hadoop's own enums, each under its own method."""
+    rows = [row.name for row in OPERATIONS if row.method == method]
+    assert sorted(rows) == sorted(ENUMS[method].split())
+
+
+def test_the_table_has_no_other_method() -> None:
+    """WebHDFS has four methods."""
+    assert {row.method for row in OPERATIONS} == set(ENUMS)
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=lambda row: row.name)
+def test_an_operation_is_found_in_any_letter_case(row: Operation) -> None:
+    """As `Enum.valueOf(toUpperCase(...))` finds it, and under no other method."""
+    for spelling in (row.name, row.name.lower(), row.name.title()):
+        assert operation(row.method, spelling) is row
+    for method in {"GET", "PUT", "POST", "DELETE", "PATCH"} - {row.method}:
+        assert operation(method, row.name) is None
+
+
+def test_letters_that_java_upper_cases_into_ascii_count() -> None:
+    """Both releases took a dotless i and a long s for what they become in upper case: two directories were made."""
+    assert operation("PUT", "mkd\u0131rs") is operation("PUT", "MKDIRS")
+    assert operation("PUT", "MKDIR\u017f") is operation("PUT", "MKDIRS")
+
+
+def test_head_is_a_get() -> None:
+    """A NameNode runs the GET and leaves the body away, access times included."""
+    assert operation("HEAD", "OPEN") is operation("GET", "OPEN")
+
+
+@pytest.mark.parametrize("value", ["", "NULL", "BOGUS", "MKDIRS ", " MKDIRS", "MKDIRS;x", "=MKDIRS"])
+def test_other_values_are_unknown(value: str) -> None:
+    """A NameNode refuses these, blanks included; here they are unknown, hence assumed to be anything."""
+    assert operation("PUT", value) is None
+
+
+def test_only_the_operations_with_a_second_step_have_one() -> None:
+    """CREATE and APPEND are carried out at a DataNode, past the proxy; three operations make missing ancestors."""
+    assert {row.name for row in OPERATIONS if row.two_step} == {"CREATE", "APPEND"}
+    assert {row.name for row in OPERATIONS if row.makes_ancestors} == {"CREATE", "MKDIRS", "CREATESYMLINK"}
+    assert {row.effect for row in OPERATIONS if row.method == "GET"} == {Effect.NOTHING, Effect.TOUCHES}

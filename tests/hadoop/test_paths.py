@@ -1,0 +1,203 @@
+"""Canonical paths and their spellings in request targets."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.paths import (
+    InvalidPathError,
+    ancestors,
+    canonical,
+    decode_loosely,
+    decode_target_path,
+    has_dot_segments,
+    is_cacheable,
+    is_reserved,
+    name,
+    parent,
+    percent_decode,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+ABSOLUTE = st.lists(TEXT, max_size=6).map(lambda names: "/" + "/".join(names))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", "/"),
+        ("//", "/"),
+        ("/w/f", "/w/f"),
+        ("//w///f//", "/w/f"),
+        ("/w/.", "/w/."),
+        ("/w/../f", "/w/../f"),
+        ("/ /\n", "/ /\n"),
+    ],
+)
+def test_a_path_has_one_canonical_spelling(path: str, expected: str) -> None:
+    """Slashes collapse, a trailing one goes; nothing else changes, dots included."""
+    assert canonical(path) == expected
+
+
+@pytest.mark.parametrize("path", ["", "w", "w/f", "../w", "/w\0"])
+def test_what_is_no_path_is_refused(path: str) -> None:
+    """Relative, empty and with a NUL: no NameNode has such a path."""
+    with pytest.raises(InvalidPathError):
+        canonical(path)
+
+
+@given(ABSOLUTE)
+def test_canonical_is_what_a_naive_twin_says(path: str) -> None:
+    """The names that are not empty, joined by single slashes; and doing it twice changes nothing."""
+    expected = "/" + "/".join(part for part in path.split("/") if part)
+    assert canonical(path) == expected
+    assert canonical(expected) == expected
+
+
+@given(ABSOLUTE.map(canonical))
+def test_a_path_is_its_parent_and_its_name(path: str) -> None:
+    """`parent` and `name` take a path apart; `ancestors` is `parent` again and again."""
+    above = parent(path)
+    if above is None:
+        assert (path, name(path), ancestors(path)) == ("/", "", ())
+        return
+    assert canonical(f"{above}/{name(path)}") == path
+    assert "/" not in name(path)
+    assert ancestors(path) == (above, *ancestors(above))
+    assert ancestors(path)[-1] == "/"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", True),
+        ("/w/f", True),
+        ("/w/.hidden", True),
+        ("/w/...", True),
+        ("/.reservedx", True),
+        ("/w/.reserved", True),
+        ("/w/.snapshots/f", True),
+        ("/w/.", False),
+        ("/../w", False),
+        ("/.reserved", False),
+        ("/.reserved/raw/w", False),
+        ("/.reserved/.inodes/16386", False),
+        ("/.snapshot", False),
+        ("/w/.snapshot", False),
+        ("/w/.snapshot/s1/f", False),
+    ],
+)
+def test_only_paths_whose_changes_events_name_are_cacheable(path: str, expected: bool) -> None:
+    """Aliases, snapshots and dot segments have no events of their own."""
+    assert is_cacheable(path) is expected
+
+
+@given(ABSOLUTE.map(canonical))
+def test_is_cacheable_is_what_a_naive_twin_says(path: str) -> None:
+    """The rule, spelled out over the names of the path."""
+    names = path.split("/")[1:]
+    expected = not {".", "..", ".snapshot"} & set(names) and names[0] != ".reserved"
+    assert is_cacheable(path) is expected
+
+
+def test_dot_segments_and_aliases_are_told_from_their_likes() -> None:
+    """`..` as a whole name counts, as a part of one does not; `/.reserved` only at the top."""
+    assert has_dot_segments("/a/../b")
+    assert has_dot_segments("/.")
+    assert not has_dot_segments("/a/..b/c.")
+    assert is_reserved("/.reserved")
+    assert is_reserved("/.reserved/raw")
+    assert not is_reserved("/a/.reserved")
+
+
+# What real NameNodes of 3.4.1 and 3.5.0 quoted in their 404 for this spelling, both the same.
+SPELLINGS = [
+    ("", "/"),
+    ("/", "/"),
+    ("//w//none//", "//w//none//"),
+    ("/w/x!$&'()*+,=:@-._~y", "/w/x!$&'()*+,=:@-._~y"),
+    ("/w/a+b", "/w/a+b"),
+    ("/w/a%2Bb", "/w/a+b"),
+    ("/w/a%20b", "/w/a b"),
+    ("/w%2Fq", "/w/q"),
+    ("/w/%2F%2Fq", "/w///q"),
+    ("/w/n%2F", "/w/n/"),
+    ("/w/%2525", "/w/%25"),
+    ("/w/x%3By", "/w/x;y"),
+    ("/w/%5B", "/w/["),
+    ("/w/%3F%23", "/w/?#"),
+    ("/w/%22x%5C", '/w/"x\\'),
+    ("/w/%c3%A9", "/w/é"),
+    ("/w/%F0%9F%98%80", "/w/😀"),
+    ("/w/%0Ax%1F%7F", "/w/\nx\x1f\x7f"),
+    ("/w/%2e%2E/x", "/w/../x"),
+]
+
+
+@pytest.mark.parametrize(("raw", "expected"), SPELLINGS)
+def test_a_target_is_decoded_as_both_releases_do(raw: str, expected: str) -> None:
+    """One round of percent escapes; "+" stays, "%2F" separates, slashes stay as they came."""
+    assert decode_target_path(raw) == expected
+    assert decode_target_path(raw.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "w", "%2Fw", ";a=b/w",  # 3.5.0 takes the second for the path "/2Fw"
+        "/w/%", "/w/%2", "/w/%zz", "/w/%u0041", "/w/%00", "/w/%ff", "/w/%C0%80", "/w/%ED%A0%80",
+        "/w/[", "/w/]", "/w/\\", "/w/^", "/w/`", "/w/{", "/w/|", "/w/}", "/w/<", '/w/"', "/w/ ",
+        "/w/..;/x", "/w/;", "/w?x", "/w#x", "/w/é",
+    ],
+)  # fmt: skip
+def test_a_spelling_that_some_release_refuses_or_reads_otherwise_is_refused(raw: str) -> None:
+    """Such a request is forwarded: only what all read in the same way may be answered here."""
+    with pytest.raises(InvalidPathError):
+        decode_target_path(raw)
+
+
+@pytest.mark.parametrize("code", [0xDCFF, 0xD800])
+def test_bytes_that_are_no_utf8_are_refused(code: int) -> None:
+    """A server keeps such a byte as a surrogate escape; another surrogate never was a byte."""
+    with pytest.raises(InvalidPathError):
+        decode_target_path("/w/" + chr(code))
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [("/w/[x]|é", "/w/[x]|é"), ("/w/a;b", "/w/a;b"), ("/w/\udcc3\udca9", "/w/é"), ("", "/"), (b"/%41", "/A")],
+)
+def test_the_loose_reading_takes_unencoded_characters_for_themselves(raw: str | bytes, expected: str) -> None:
+    """As the most tolerant release does, since a write that one release refuses another carries out."""
+    assert decode_loosely(raw) == expected
+
+
+@given(st.binary(max_size=20))
+def test_every_utf8_text_can_be_spelled(data: bytes) -> None:
+    """Percent-encoding every byte is read back, unless it is a NUL or not UTF-8."""
+    spelled = "/" + "".join(f"%{byte:02x}" for byte in data)
+    try:
+        expected = data.decode()
+    except UnicodeDecodeError:
+        expected = "\0"
+    if "\0" in expected:
+        with pytest.raises(InvalidPathError):
+            decode_target_path(spelled)
+    else:
+        assert decode_target_path(spelled) == "/" + expected
+
+
+@given(st.text() | st.binary())
+def test_any_input_is_a_text_or_an_invalid_path(raw: str | bytes) -> None:
+    """No other exception leaves the decoders, and the strict one never disagrees with the loose one."""
+    for decode in (decode_target_path, decode_loosely, percent_decode):
+        with suppress(InvalidPathError):
+            decode(raw)
+    try:
+        strict = decode_target_path(raw)
+    except InvalidPathError:
+        return
+    assert strict == decode_loosely(raw)
+    assert canonical(strict).startswith("/")

@@ -1,0 +1,90 @@
+"""RemoteExceptions and what they mean."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.remote_exception import RemoteException, Verdict, parse_remote_exception, verdict_of
+
+STANDBY = (
+    b'{"RemoteException":{"exception":"StandbyException","javaClassName":"org.apache.hadoop.ipc.StandbyException",'
+    b'"message":"Operation category READ is not supported in state standby. Visit https://s.apache.org/sbnn-error"}}'
+)
+PRETTY = b"""{
+  "RemoteException" : {
+    "message" : "User: bob is not allowed to impersonate alice",
+    "exception" : "AuthorizationException",
+    "javaClassName" : "org.apache.hadoop.security.authorize.AuthorizationException"
+  }
+}"""
+
+
+def test_both_layouts_are_read() -> None:
+    """The NameNode's own layout is compact, its authentication filter's pretty-printed and in another order."""
+    standby = parse_remote_exception(STANDBY)
+    assert standby is not None
+    assert standby.exception == "StandbyException"
+    assert standby.message.startswith("Operation category READ")
+    assert standby.verdict is Verdict.STANDBY
+    assert parse_remote_exception(PRETTY) == RemoteException(
+        "AuthorizationException",
+        "org.apache.hadoop.security.authorize.AuthorizationException",
+        "User: bob is not allowed to impersonate alice",
+    )
+
+
+def test_an_exception_may_have_no_message_and_no_package() -> None:
+    """Java's null is "" here; without a full class name the short one decides."""
+    remote = parse_remote_exception(b'{"RemoteException":{"exception":"SafeModeException","message":null}}')
+    assert remote == RemoteException("SafeModeException", "", "")
+    assert remote.verdict is Verdict.SAFE_MODE
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"<html>", b'{"FileStatus":{}}', b'{"RemoteException":1}', b"\xff"]
+)
+def test_another_body_is_none(body: bytes) -> None:
+    """HTML of the servlet container and ordinary replies are no RemoteException."""
+    assert parse_remote_exception(body) is None
+
+
+@given(st.binary())
+def test_any_bytes_are_read_without_an_exception(body: bytes) -> None:
+    """The parser is total."""
+    assert parse_remote_exception(body) is None
+
+
+@given(st.text(), st.text(), st.text())
+def test_what_was_sent_is_what_is_read(exception: str, java_class_name: str, message: str) -> None:
+    """A round trip through JSON keeps the three fields."""
+    fields = {"exception": exception, "javaClassName": java_class_name, "message": message}
+    body = json.dumps({"RemoteException": fields}, ensure_ascii=True)
+    if any("\ud800" <= char <= "\udfff" for text in fields.values() for char in text):
+        return
+    assert parse_remote_exception(body.encode()) == RemoteException(exception, java_class_name, message)
+
+
+@pytest.mark.parametrize(
+    ("class_name", "verdict"),
+    [
+        ("org.apache.hadoop.ipc.StandbyException", Verdict.STANDBY),
+        ("org.apache.hadoop.ipc.ObserverRetryOnActiveException", Verdict.STANDBY),
+        ("org.apache.hadoop.ipc.RetriableException", Verdict.RETRIABLE),
+        ("org.apache.hadoop.hdfs.server.namenode.SafeModeException", Verdict.SAFE_MODE),
+        ("java.io.FileNotFoundException", Verdict.FILE_NOT_FOUND),
+        ("org.apache.hadoop.security.AccessControlException", Verdict.ACCESS_CONTROL),
+        ("org.apache.hadoop.security.authorize.AuthorizationException", Verdict.ACCESS_CONTROL),
+        ("org.apache.hadoop.hdfs.protocol.UnresolvedPathException", Verdict.OTHER),
+        ("java.lang.IllegalArgumentException", Verdict.OTHER),
+        ("org.apache.hadoop.x.Outer$StandbyException", Verdict.STANDBY),
+        ("MyStandbyException", Verdict.OTHER),
+        ("StandbyException.", Verdict.OTHER),
+        ("", Verdict.OTHER),
+    ],
+)
+def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
+    """With a package or without; a name that only ends alike is another one."""
+    assert verdict_of(class_name) is verdict
+    assert verdict_of(class_name.rpartition(".")[2] or class_name) is verdict
