@@ -79,7 +79,7 @@ class ClientConnection(web.RequestHandler):
             access_log=None,  # type: ignore[arg-type] # None switches it off (RequestHandler.__init__)
             max_line_size=max_line_bytes(limits),
             max_field_size=max_field_bytes(limits),
-            max_headers=limits.max_header_fields + 1,
+            max_headers=limits.max_head_bytes,  # `vet` counts them; the parser's word would be 400
             lingering_time=min(10.0, limits.body_timeout_s),
             auto_decompress=False,
         )

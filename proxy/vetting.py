@@ -20,7 +20,7 @@ from proxy.errors import (
 )
 from proxy.limits import LimitSettings
 
-_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
 
 _LAST_ASCII: Final = 0x7F

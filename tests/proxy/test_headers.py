@@ -1,0 +1,95 @@
+"""Which fields travel on: RFC 9110, section 7.6.1, and what the NameNode makes of an address."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.headers import (
+    cache_status,
+    encode_fields,
+    end_to_end,
+    replayed_headers,
+    reply_headers,
+    request_headers,
+)
+
+
+def test_fields_of_the_hop_stay_behind() -> None:
+    """The known ones, and those that Connection names, in any case."""
+    fields = (
+        (b"A", b"1"),
+        (b"CONNECTION", b"X-Hop , close"),
+        (b"Connection", b"x-other"),
+        (b"x-hop", b"1"),
+        (b"X-OTHER", b"1"),
+        (b"Keep-Alive", b"5"),
+        (b"TE", b"trailers"),
+        (b"Transfer-Encoding", b"chunked"),
+        (b"Upgrade", b"h2c"),
+        (b"Proxy-Authorization", b"Basic x"),
+        (b"a", b"2"),
+    )
+    assert end_to_end(fields) == ((b"A", b"1"), (b"a", b"2"))
+
+
+def test_a_length_can_not_be_named_away() -> None:
+    """Without its length a body would be read as the next request."""
+    fields = ((b"Connection", b"content-length, host"), (b"Content-Length", b"4"), (b"Host", b"nn"))
+    assert end_to_end(fields) == fields[1:]
+
+
+def test_the_address_of_the_client_is_the_one_that_we_see() -> None:
+    """The NameNode believes the first element, so what the client says of itself is dropped."""
+    fields = (
+        (b"x-forwarded-for", b"10.0.0.1"),
+        (b"X-Forwarded-For", b"10.0.0.2, 10.0.0.3"),
+        (b"Host", b"nn"),
+    )
+    assert request_headers(fields, "192.0.2.7") == ((b"Host", b"nn"), (b"X-Forwarded-For", b"192.0.2.7"))
+    nominated = ((b"Connection", b"x-forwarded-for"),)
+    assert request_headers(nominated, "::1") == ((b"X-Forwarded-For", b"::1"),)
+
+
+def test_a_cached_reply_repeats_no_secret_and_no_date() -> None:
+    """And no framing, no age of another cache."""
+    fields = (
+        (b"Date", b"x"),
+        (b"Cache-Control", b"no-cache"),
+        (b"Expires", b"x"),
+        (b"Set-Cookie", b"hadoop.auth=secret"),
+        (b"Content-Type", b"application/json"),
+        (b"Content-Length", b"4"),
+        (b"Transfer-Encoding", b"chunked"),
+        (b"Age", b"3"),
+    )
+    assert replayed_headers(fields) == (
+        (b"Cache-Control", b"no-cache"),
+        (b"Content-Type", b"application/json"),
+    )
+    assert (b"Set-Cookie", b"hadoop.auth=secret") in reply_headers(fields)
+    assert (b"Content-Length", b"4") not in reply_headers(fields)
+
+
+def test_cache_status_as_in_rfc_9211() -> None:
+    """Its own examples, with our name."""
+    assert cache_status(hit=True) == (b"Cache-Status", b"nncache; hit")
+    assert cache_status(fwd="miss", stored=True)[1] == b"nncache; fwd=miss; stored"
+    assert cache_status(fwd="bypass", detail="gate-closed")[1] == b"nncache; fwd=bypass; detail=gate-closed"
+    assert cache_status(fwd="miss", collapsed=True)[1] == b"nncache; fwd=miss; collapsed"
+
+
+NAMES = st.sampled_from([b"A", b"Connection", b"Host", b"Content-Length", b"TE", b"X-Hop", b"x-hop"])
+VALUES = st.sampled_from([b"1", b"x-hop", b"close, A", b"", b"host"])
+
+
+@given(st.lists(st.tuples(NAMES, VALUES)))
+def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]) -> None:
+    """What is left is a subsequence, and nothing more goes the second time."""
+    kept = end_to_end(fields)
+    rest = iter(fields)
+    assert all(field in rest for field in kept)
+    assert end_to_end(kept) == kept
+
+
+def test_fields_are_written_as_they_are() -> None:
+    """Name, colon, space, value: odd bytes included."""
+    assert encode_fields(((b"a", b"\xff"), (b"B", b""))) == b"a: \xff\r\nB: \r\n"
