@@ -17,5 +17,9 @@ class ChannelUnavailableError(InvalidationError):
     """The stream can't be opened now; asking again later may help."""
 
 
+class UnconfirmedReplyError(ChannelUnavailableError):
+    """An answer came over a connection of which it is not known who is at its other end; it was thrown away."""
+
+
 class NotPermittedError(ChannelUnavailableError):
     """The NameNode refuses its edits to this user; only an administrator can help."""

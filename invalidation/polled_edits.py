@@ -1,7 +1,7 @@
-"""Read the edits of the active NameNode, page by page, each believed before it is used. (invalidation/polled_edits.py)
+"""Read the edits of the active NameNode, page by page, paced and without end. (invalidation/polled_edits.py)
 
-The shell over `edits_cursor`, `incarnation` and `pacing`. The direct channel reads through it from the present end
-on, a publisher from its checkpoint.
+The shell over `edits_cursor` and `pacing`, on a `ConfirmedNameNode`. The direct channel reads through it from the
+present end on, a publisher from its checkpoint.
 """
 
 import asyncio
@@ -9,9 +9,7 @@ import logging
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from hadoop.election_view import NameNode
 from hadoop.errors import (
     HadoopError,
     NoActiveNameNodeError,
@@ -21,20 +19,22 @@ from hadoop.errors import (
 )
 from hadoop.remote_exception import Verdict
 from invalidation.backoff import Backoff
+from invalidation.confirmed_namenode import ConfirmedNameNode
 from invalidation.edits_cursor import EditsCursor, Gap
 from invalidation.edits_source import EditsRead
-from invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
-from invalidation.incarnation import Incarnation
-from invalidation.namenodes import EditsRpc, NameNodes
+from invalidation.errors import (
+    ChannelUnavailableError,
+    MissingEventsError,
+    NotPermittedError,
+    UnconfirmedReplyError,
+)
+from invalidation.namenodes import NameNodes
 from invalidation.pacing import PROBE_SPACING_S, PollPacer, RollPolicy
 from invalidation.settings import InvalidationSettings
 from invalidation.stats import ChannelStats, PollCounters
 
-CONFIRM_TIMEOUT_S = 5.0
-"""How long an active NameNode, or a probe that confirms it, is waited for."""
-
-CONFIRM_STEP_S = 0.005
-"""How often it is looked whether the pool's probe is back."""
+ACTIVE_TIMEOUT_S = 5.0
+"""How long an active NameNode is waited for when a life begins."""
 
 UNREADABLE_S = 10.0
 """How long edits may stay unreadable at one position before it is given up: they may be lost for good."""
@@ -45,20 +45,11 @@ _PASSING = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Life:
-    """What belongs to one life of the source."""
-
-    namenode: NameNode
-    rpc: EditsRpc
-    incarnation: Incarnation
-
-
 class PolledEdits:
     """Polls the active NameNode; paced, and within the budget over all lives. One user at a time.
 
     Invariants:
-        P1  A page reaches the cursor only if `Incarnation.may_believe` its connection.
+        P1  Only pages of the confirmed incarnation reach the cursor.
         P2  From a page's arrival to the return of what it brought there is no await: a cancelled `read` has
             either returned the page or not taken it, and then it is asked for again.
         P3  A life ends (MissingEventsError) as soon as the pool knows another term.
@@ -79,7 +70,7 @@ class PolledEdits:
         self._roll_interval_s = settings.roll_interval_s
         self._backoff = Backoff()
         self._unreadable_since: float | None = None  # first of the errors in a row that no reconnect explains
-        self._life: _Life | None = None
+        self._namenode: ConfirmedNameNode | None = None
         self._cursor = EditsCursor(0)  # of this life
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
         self._has_peers = len(namenodes.namenodes) > 1
@@ -90,7 +81,7 @@ class PolledEdits:
     @property
     def term(self) -> int:
         """The term of the active NameNode whose edits are read; 0 outside a life."""
-        return 0 if self._life is None else self._life.incarnation.term
+        return 0 if self._namenode is None else self._namenode.term
 
     async def start(self, after_txid: int | None) -> None:
         """Begin a life after this (durable) transaction, or at the present end, and read once.
@@ -105,33 +96,29 @@ class PolledEdits:
         """
         self.stop()
         try:
-            active = await self._namenodes.wait_active(CONFIRM_TIMEOUT_S)
+            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
         except NoActiveNameNodeError as exc:
             raise ChannelUnavailableError(str(exc)) from exc
-        life = _Life(
-            active.namenode,
-            self._namenodes.rpc(active.namenode),
-            Incarnation(active.term, has_peers=self._has_peers),
-        )
+        namenode = ConfirmedNameNode(self._namenodes, active, self._clock)
         try:
-            await self._confirm(life)
+            await namenode.confirm()
             if after_txid is None:
-                self._cursor = EditsCursor(await self._present_end(life))
+                self._cursor = EditsCursor(await namenode.present_end())
             else:
                 self._cursor = EditsCursor(after_txid, synced_txid=after_txid)
             await self._pause()
-            self._first = await self._poll(life)
+            self._first = await self._poll(namenode)
         except HadoopError as exc:
             self._counts.polls_failed += 1
-            self._suspect(life, exc)
+            namenode.suspect(str(exc))
             raise _unavailable(exc) from exc
         self._rolls.other_log()
         self._recovered()
-        self._life = life
+        self._namenode = namenode
 
     def stop(self) -> None:
         """End the life; without one do nothing."""
-        self._life = None
+        self._namenode = None
         self._first = None
 
     async def read(self) -> EditsRead:
@@ -143,22 +130,22 @@ class PolledEdits:
             MissingEventsError: continuity is lost.
             NotPermittedError: the right to read edits was taken away.
         """
-        life = self._life
-        if life is None:
+        namenode = self._namenode
+        if namenode is None:
             raise ChannelUnavailableError("the source was not started")
         if self._first is not None:
             first, self._first = self._first, None
             return first
         while True:
             try:
-                if not life.incarnation.is_confirmed(life.rpc.connection_id):
-                    await self._confirm(life)
+                if not namenode.is_confirmed:
+                    await namenode.confirm()
                     self._counts.reconnects += 1
-                await self._roll_if_due(life)
+                await self._roll_if_due(namenode)
                 await self._pause()
-                read = await self._poll(life)
+                read = await self._poll(namenode)
             except (HadoopError, ChannelUnavailableError) as exc:
-                await self._recover(life, exc)
+                await self._recover(namenode, exc)
                 continue
             self._recovered()
             return read
@@ -168,9 +155,9 @@ class PolledEdits:
         now = self._clock()
         self._pacer.wake(now)
         self._woken.set()
-        if self._life is not None and self._has_peers and now - self._probed_at >= PROBE_SPACING_S:
+        if self._namenode is not None and self._has_peers and now - self._probed_at >= PROBE_SPACING_S:
             self._probed_at = now
-            self._namenodes.suspect(self._life.namenode, "coverage is waited for")
+            self._namenode.suspect("coverage is waited for")
 
     def stats(self) -> ChannelStats:
         """Return the figures over all lives."""
@@ -178,76 +165,20 @@ class PolledEdits:
             charged_s=self._pacer.charged_s, budget_s=self._pacer.budget.left_s(self._clock())
         )
 
-    async def _confirm(self, life: _Life) -> None:
-        """See to it that a connection is there, and only then ask who is active."""
-        await (
-            life.rpc.get_current_edit_log_txid()
-        )  # a standby refuses it, and so is refused who may not read edits
-        connection_id = life.rpc.connection_id
-        since = self._clock()
-        self._namenodes.suspect(life.namenode, "new RPC connection: is it still the same?")
-        try:
-            async with asyncio.timeout(CONFIRM_TIMEOUT_S):
-                while not self._is_confirmed_since(life, since):  # noqa: ASYNC110 - the pool has no such event
-                    await asyncio.sleep(CONFIRM_STEP_S)
-        except TimeoutError as exc:
-            raise ChannelUnavailableError(
-                f"{life.namenode.http} was not confirmed as the active NameNode in {CONFIRM_TIMEOUT_S:g} s"
-            ) from exc
-        life.incarnation.confirmed(connection_id)
-
-    def _is_confirmed_since(self, life: _Life, since: float) -> bool:
-        self._check_term(life)
-        confirmed_as_of = self._namenodes.confirmed_as_of
-        return self._namenodes.active is not None and confirmed_as_of is not None and confirmed_as_of >= since
-
-    def _check_term(self, life: _Life) -> None:
-        active = self._namenodes.active
-        if active is not None and life.incarnation.is_replaced(active.term):
-            raise MissingEventsError(
-                f"the active NameNode is another one or was restarted: {active.namenode.http}, "
-                f"term {active.term} after {life.incarnation.term}"
-            )
-
-    async def _present_end(self, life: _Life) -> int:
-        sent_on = life.rpc.connection_id
-        txid = await life.rpc.get_current_edit_log_txid()
-        self._check_believed(life, sent_on)
-        if txid < 0:  # becoming active: its log is not open yet (NameNodeRpcServer.getCurrentEditLogTxid)
-            raise ChannelUnavailableError(f"{life.namenode.rpc} is only becoming active")
-        return txid
-
-    async def _poll(self, life: _Life) -> EditsRead:
+    async def _poll(self, namenode: ConfirmedNameNode) -> EditsRead:
         """Poll once. From the reply on there is no await (P2)."""
-        self._check_term(life)
-        sent_on = life.rpc.connection_id
-        sent_at = self._clock()
-        page = await life.rpc.get_edits(self._cursor.next_txid)
-        replied_at = self._clock()
-        self._check_term(life)
-        self._check_believed(life, sent_on)
-        progress = self._cursor.receive(page, sent_at)
+        reply = await namenode.poll(self._cursor.next_txid)
+        progress = self._cursor.receive(reply.page, reply.sent_at)
         if isinstance(progress, Gap):
             raise MissingEventsError(progress.reason)
-        self._pacer.polled(sent_at, replied_at, advanced=progress.advanced, is_behind=progress.is_behind)
-        if progress.advanced:
-            self._rolls.polled(replied_at - sent_at)
-        self._counts.polled(replied_at - sent_at, found=progress.advanced)
-        active = self._namenodes.active
-        return EditsRead(
-            progress.batches,
-            progress.through_txid,
-            life.incarnation.covered_as_of(
-                progress.covered_at,
-                None if active is None else active.term,
-                self._namenodes.confirmed_as_of,
-            ),
+        took_s = reply.replied_at - reply.sent_at
+        self._pacer.polled(
+            reply.sent_at, reply.replied_at, advanced=progress.advanced, is_behind=progress.is_behind
         )
-
-    def _check_believed(self, life: _Life, sent_on: int) -> None:
-        if not life.incarnation.may_believe(sent_on, life.rpc.connection_id):
-            self._counts.polls_distrusted += 1
-            raise ChannelUnavailableError(f"{life.namenode.rpc}: the connection changed under a call")
+        if progress.advanced:
+            self._rolls.polled(took_s)
+        self._counts.polled(took_s, found=progress.advanced)
+        return EditsRead(progress.batches, progress.through_txid, namenode.covered_as_of(progress.covered_at))
 
     async def _pause(self) -> None:
         """Wait until the next poll is due."""
@@ -259,7 +190,7 @@ class PolledEdits:
             except TimeoutError:
                 return
 
-    async def _roll_if_due(self, life: _Life) -> None:
+    async def _roll_if_due(self, namenode: ConfirmedNameNode) -> None:
         """Close a long segment. A failure is no reason to stop reading."""
         sent_at = self._clock()
         is_pressed = self._pacer.is_pressed(sent_at)
@@ -267,7 +198,7 @@ class PolledEdits:
             return
         self._rolls.asked(sent_at)
         try:
-            began_txid = await life.rpc.roll_edits()
+            began_txid = await namenode.roll_edits()
         except RemoteCallError as exc:
             self._counts.rolls_failed += 1
             if exc.verdict is Verdict.ACCESS_CONTROL:
@@ -284,16 +215,17 @@ class PolledEdits:
         self._pacer.charge(self._clock() - sent_at, self._clock())
         self._rolls.rolled(began_txid)
 
-    async def _recover(self, life: _Life, exc: Exception) -> None:
+    async def _recover(self, namenode: ConfirmedNameNode, exc: Exception) -> None:
         """Wait before the next try; end the life where trying again can't help."""
         now = self._clock()
         self._counts.polls_failed += 1
-        self._suspect(life, exc)
+        self._counts.polls_distrusted += isinstance(exc, UnconfirmedReplyError)
+        namenode.suspect(str(exc))
         match exc:
             case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
                 raise _unavailable(exc) from exc
             case RpcUnavailableError() | ChannelUnavailableError():
-                life.incarnation.lost()  # so that the new connection is confirmed before a poll is spent on it
+                namenode.lost()  # so that the new connection is confirmed before a poll is spent on it
             case RemoteCallError(verdict=verdict) if verdict in _PASSING:
                 pass
             case _:
@@ -305,16 +237,13 @@ class PolledEdits:
         if self._backoff.failures == 2:  # noqa: PLR2004 - one lost connection is no news
             _log.warning("edits can't be read, trying again: %s", exc)
         await asyncio.sleep(delay_s)
-        self._check_term(life)
+        namenode.check_term()
 
     def _recovered(self) -> None:
         if self._backoff.failures > 1:
             _log.info("edits can be read again after %d failures", self._backoff.failures)
         self._backoff.succeeded()
         self._unreadable_since = None
-
-    def _suspect(self, life: _Life, exc: Exception) -> None:
-        self._namenodes.suspect(life.namenode, str(exc))
 
 
 def _unavailable(exc: HadoopError) -> ChannelUnavailableError:
