@@ -1,0 +1,1 @@
+"""A short story told on a real cluster, whose every sentence is checked: `make demo`."""

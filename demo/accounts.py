@@ -1,0 +1,64 @@
+"""The same reads counted by three who do not know each other. (demo/accounts.py)"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from demo.figures import counted
+from demo.sightings import Record
+from demo.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The proxy's metrics: reads answered from memory, and with the reply to another's question."""
+
+    hits: int
+    joined: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """What clients, proxy and NameNode counted in one stretch of time."""
+
+    reads: int  # by the clients
+    hits_seen: int  # of these, such as said in Cache-Status that they came from memory
+    hits: int  # by the proxy
+    joined: int  # by the proxy: reads that shared another's call
+    calls: int  # by the NameNode: getFileInfo
+
+
+def accounts(
+    records: Iterable[Record], answered: tuple[Answered, Answered], calls: tuple[int, int]
+) -> Accounts:
+    """Return the accounts of a stretch, given each counter at its beginning and at its end."""
+    sightings = [sighting for record in records for sighting in record.sightings]
+    return Accounts(
+        reads=len(sightings),
+        hits_seen=sum(sighting.is_hit for sighting in sightings),
+        hits=answered[1].hits - answered[0].hits,
+        joined=answered[1].joined - answered[0].joined,
+        calls=calls[1] - calls[0],
+    )
+
+
+def balance(books: Accounts, *, creations: int) -> Step:
+    """Judge whether the three agree: each read was a hit, shared a call, or was one.
+
+    Before each of the `creations` through it the proxy may ask, with a getFileInfo of its own, whether what lies
+    above is there.
+    """
+    own = books.calls - (books.reads - books.hits - books.joined)
+    seen = (
+        f"{counted(books.reads, 'read')}: {counted(books.hits, 'hit')} by nncache's metrics "
+        f"({books.hits_seen:,} by Cache-Status), {counted(books.calls, 'call')} by the NameNode's"
+    )
+    if books.joined:
+        seen += f", {counted(books.joined, 'read')} shared one of these calls"
+    if own > 0:
+        seen += f", {own:,} of them nncache's own"
+    return Step(
+        title="Three counts agree",
+        expected=f"reads = hits + calls, but for at most {creations} of nncache's own",
+        seen=seen,
+        came_true=books.reads > 0 and books.hits == books.hits_seen and 0 <= own <= creations,
+    )

@@ -1,0 +1,99 @@
+"""A chapter of the story, and what several of them do: change something and look on. (demo/chapter.py)"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from demo.errors import NotInMemoryError
+from demo.figures import counted, spoken, spread
+from demo.pollers import Pollers
+from demo.sightings import Expected, Watched, all_answered, watched
+from demo.stage import MAX_STALENESS_S, Stage
+from demo.step import Step
+
+PATIENCE_S: Final = MAX_STALENESS_S + 1.0
+"""How long a change is waited for: past the bound, so that a broken promise is seen and not supposed."""
+
+_REMEMBER_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A title, what happens in it, and how it is played.
+
+    `play` returns its steps; an error that it raises is one that did not come true.
+    """
+
+    title: str
+    plot: str
+    play: Callable[[Stage], Awaitable[tuple[Step, ...]]]
+
+
+async def until_in_memory(pollers: Pollers, expected: Expected) -> None:
+    """Wait until every poller is answered like this, from memory.
+
+    Raises:
+        NotInMemoryError: that does not come.
+    """
+    if await pollers.until(lambda: all_answered(pollers.records, expected, from_memory=True), _REMEMBER_S):
+        return
+    said = "; ".join(
+        f"{record.question.user} gets {record.sightings[-1].view if record.sightings else 'nothing'}"
+        f" for {record.question.path}"
+        for record in pollers.records
+        if not all_answered((record,), expected, from_memory=True)
+    )
+    raise NotInMemoryError(f"not answered from memory as it should be after {_REMEMBER_S:.0f} s: {said}")
+
+
+async def watch(
+    stage: Stage,
+    write: Callable[[], Awaitable[object]],
+    *,
+    before: Expected,
+    after: Expected,
+    linger_s: float = 0.0,
+) -> Watched:
+    """Let pollers be answered from memory, write, and return what they see of it.
+
+    They go on until all see it or PATIENCE_S is over, and at least `linger_s` after the acknowledgement.
+
+    Raises:
+        NotInMemoryError: they are not answered from memory before.
+    """
+    async with stage.pollers(tuple(before)) as pollers:
+        await until_in_memory(pollers, before)
+        await write()
+        acknowledged_at = time.monotonic()
+        await pollers.until(lambda: all_answered(pollers.records, after, since=acknowledged_at), PATIENCE_S)
+        linger_until = acknowledged_at + linger_s
+        await pollers.until(
+            lambda: all(record.sightings[-1].started_at > linger_until for record in pollers.records),
+            linger_s + PATIENCE_S,
+        )
+    return watched(pollers.records, acknowledged_at, before=before, after=after)
+
+
+def seen_in_time(title: str, rounds: Sequence[Watched]) -> Step:
+    """Judge changes by the guarantee Bounded."""
+    delays = [delay for each in rounds for delay in each.delays_s]
+    blind = [line for each in rounds for line in each.blind]
+    oldest_s = max((each.oldest_s for each in rounds), default=0.0)
+    failed = sum(each.failed for each in rounds)
+    if blind:
+        seen = f"{', '.join(blind)}, {spoken(oldest_s)} after the acknowledgement"
+    elif oldest_s > MAX_STALENESS_S:
+        seen = f"an old answer {spoken(oldest_s)} after the acknowledgement"
+    elif delays:
+        seen = f"{spread(delays)} after the acknowledgement ({len(delays)} of {len(delays)} saw it)"
+    else:
+        seen = "nobody looked"
+    if failed:
+        seen += f"; {counted(failed, 'read')} failed"
+    return Step(
+        title=title,
+        expected=f"every reader within {MAX_STALENESS_S:g} s, no read fails",
+        seen=seen,
+        came_true=bool(delays) and not blind and not failed and oldest_s <= MAX_STALENESS_S,
+    )

@@ -1,0 +1,37 @@
+"""What the whole story cost the NameNode. (demo/chapters/counting.py)"""
+
+from dataclasses import dataclass
+
+from demo.accounts import Answered, accounts, balance
+from demo.chapter import Chapter
+from demo.stage import Stage
+from demo.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the counters showed before the story."""
+
+    answered: Answered
+    calls: int
+
+
+async def open_books(stage: Stage) -> Opening:
+    """Read the counters before anything is read."""
+    return Opening(await stage.answered_by_proxy(), await stage.counter.calls())
+
+
+def chapter(opening: Opening) -> Chapter:
+    """Return the chapter that closes what was opened then."""
+
+    async def play(stage: Stage) -> tuple[Step, ...]:
+        closing = await open_books(stage)
+        answered, calls = (opening.answered, closing.answered), (opening.calls, closing.calls)
+        return (balance(accounts(stage.records, answered, calls), creations=stage.creations),)
+
+    return Chapter(
+        "The books",
+        "Clients, proxy and NameNode each counted for themselves. A read was answered from memory, or it was a call "
+        "at the NameNode; before each creation through it, nncache may ask whether the directory is there.",
+        play,
+    )
