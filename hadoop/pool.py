@@ -58,7 +58,7 @@ class NameNodePool:
         self._view = ElectionView(self.namenodes)
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
-        self._changed = asyncio.Event()  # set, and replaced, whenever the view may have changed
+        self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
         self._probes = 0
         self._failed_probes = 0
         self._suspicions = 0
@@ -101,10 +101,14 @@ class NameNodePool:
         try:
             async with asyncio.timeout(timeout_s):
                 while (active := self._view.active) is None:
-                    await self._changed.wait()
+                    await self.wait_probed()
                 return active
         except TimeoutError as exc:
             raise NoActiveNameNodeError(self._describe()) from exc
+
+    async def wait_probed(self) -> None:
+        """Return when the next probe has ended, with or without an answer."""
+        await self._probed.wait()
 
     def rpc(self, namenode: NameNode) -> NameNodeRpc:
         """Return the connection to this NameNode as the service's own user; it is shared by all."""
@@ -173,8 +177,8 @@ class NameNodePool:
             self._view.answered(namenode, asked_at, answer)
         if was_active is not None and self._view.active is None:
             self._probe_all_now()
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._probed.set()
+        self._probed = asyncio.Event()
 
     async def _ask(self, session: aiohttp.ClientSession, namenode: NameNode) -> Answer:
         # The start first: a process that starts in between shows up in the status as another life.

@@ -1,7 +1,9 @@
 """What a NameNode says of itself over JMX."""
 
 import json
+import urllib.request
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +13,17 @@ from hypothesis import strategies as st
 from hadoop.election_view import Answer
 from hadoop.errors import MalformedReplyError
 from hadoop.ha_state import HaState
-from hadoop.jmx import Status, parse_last_txid, parse_started_ms, parse_status
+from hadoop.jmx import (
+    JOURNAL_QUERY,
+    STARTED_QUERY,
+    STATUS_QUERY,
+    Status,
+    parse_last_txid,
+    parse_started_ms,
+    parse_status,
+)
+from testbed import Cluster
+from tests.cluster import make_directory
 
 PARSERS: tuple[Callable[[bytes], Any], ...] = (parse_status, parse_started_ms, parse_last_txid)
 
@@ -78,3 +90,26 @@ def test_any_bytes_are_a_value_or_an_error(body: bytes) -> None:
     for parse in PARSERS:
         with pytest.raises(MalformedReplyError):
             parse(body)
+
+
+def ask(cluster: Cluster, query: str) -> bytes:
+    """Ask the real NameNode, as nobody."""
+    with urllib.request.urlopen(f"http://{cluster.namenodes[0].http}{query}", timeout=10) as response:
+        body: bytes = response.read()
+    return body
+
+
+def test_a_real_namenode_says_the_same_to_anybody(cluster: Cluster) -> None:
+    """Without any user name; without HA it is active since ever."""
+    assert parse_status(ask(cluster, STATUS_QUERY)) == Status(HaState.ACTIVE, 0)
+    started_ms = parse_started_ms(ask(cluster, STARTED_QUERY))
+    assert parse_started_ms(ask(cluster, STARTED_QUERY + "&user.name=alice")) == started_ms
+
+
+def test_the_last_transaction_of_a_real_namenode_is_current(cluster: Cluster, hdfs_directory: str) -> None:
+    """It moves with every change, at once: the freshness of answers is proven by it."""
+    seen = [parse_last_txid(ask(cluster, JOURNAL_QUERY))]
+    for number in range(5):
+        make_directory(cluster, f"{hdfs_directory}/{number}")
+        seen.append(parse_last_txid(ask(cluster, JOURNAL_QUERY)))
+    assert all(later > earlier for earlier, later in pairwise(seen))

@@ -7,9 +7,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hadoop.errors import NoActiveNameNodeError
+from hadoop.errors import NoActiveNameNodeError, RemoteCallError
 from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
+from hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
+from hadoop.remote_exception import Verdict
+from testbed import Cluster, ClusterSpec
+from tests.cluster import HADOOP
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
 
 
@@ -165,7 +168,7 @@ async def test_a_hung_standby_does_not_hold_up_the_rest() -> None:
 
 
 async def test_a_suspicion_is_looked_into_at_once() -> None:
-    """All are asked, long before it is their turn; a storm of suspicions costs no storm of probes."""
+    """All are asked, long before it is their turn."""
     async with (
         fake_jmx() as first,
         fake_jmx(FakeJmx(state="standby")) as second,
@@ -173,11 +176,21 @@ async def test_a_suspicion_is_looked_into_at_once() -> None:
     ):
         await pool.wait_active(5)
         second.state, first.state = "active", "standby"
-        for _ in range(1000):
-            pool.suspect(first.namenode, "StandbyException")
+        pool.suspect(first.namenode, "StandbyException")
         await until(second, lambda: pool.active is not None and pool.active.term == 2)
-        assert pool.stats().suspicions == 1000
-        assert pool.stats().probes < 20
+        assert pool.stats().suspicions == 1
+
+
+async def test_a_storm_of_suspicions_is_no_storm_of_probes() -> None:
+    """However often it is suspected, a NameNode is left in peace for a while after each probe."""
+    async with fake_jmx() as only, watched(only, interval_s=1000) as pool:
+        await pool.wait_active(5)
+        began_at, asked = time.monotonic(), only.asked
+        async with asyncio.timeout(5):
+            while only.asked < asked + 4:
+                pool.suspect(only.namenode, "again")
+                await asyncio.sleep(0)
+        assert time.monotonic() - began_at >= 3 * MIN_PROBE_PAUSE_S
 
 
 async def test_a_broken_off_probe_is_repeated_at_once() -> None:
@@ -209,3 +222,54 @@ async def test_there_is_one_rpc_client_for_each() -> None:
     async with fake_jmx() as first, fake_jmx() as second, watched(first, second) as pool:
         assert pool.rpc(first.namenode) is pool.rpc(first.namenode)
         assert pool.rpc(first.namenode) is not pool.rpc(second.namenode)
+
+
+async def test_a_real_pair_fails_over() -> None:
+    """Handed over, then killed: each time the other one is the active one, with a term of its own."""
+    spec = ClusterSpec(hadoop_version=HADOOP, ha=True, with_datanode=False)
+    cluster = await asyncio.to_thread(Cluster.start, spec)
+    try:
+        settings = NameNodeSettings(
+            namenode_http=tuple(namenode.http for namenode in cluster.namenodes),
+            namenode_rpc=tuple(namenode.rpc for namenode in cluster.namenodes),
+            user=cluster.superuser,
+        )
+        pool = NameNodePool(settings, time.monotonic)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(pool.run())
+            await _fail_over(cluster, pool)
+            running.cancel()
+        await pool.close()
+    finally:
+        await asyncio.to_thread(cluster.stop)
+
+
+async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
+    first, second = pool.namenodes
+    active = await pool.wait_active(10)
+    assert (active.namenode, active.term) == (first, 1)
+    last_txid = await pool.rpc(first).get_current_edit_log_txid()
+
+    await asyncio.to_thread(cluster.transition_to_standby, 0)
+    with pytest.raises(RemoteCallError) as caught:
+        await pool.rpc(first).get_edits(last_txid)  # on a connection from when it was active
+    assert caught.value.verdict is Verdict.STANDBY
+    await asyncio.to_thread(cluster.transition_to_active, 1)
+    pool.suspect(first, "StandbyException")
+    async with asyncio.timeout(10):
+        while (active_now := pool.active) is None or active_now.term == 1:
+            await pool.wait_probed()
+    assert active_now.namenode == second
+    assert active_now.transition_ms > active.transition_ms
+    assert await pool.rpc(second).get_current_edit_log_txid() > last_txid
+
+    cluster.namenodes[1].process.kill()
+    await asyncio.to_thread(cluster.transition_to_active, 0)
+    pool.suspect(second, "connection refused")
+    async with asyncio.timeout(10):
+        while (active_now := pool.active) is None or active_now.namenode == second:
+            await pool.wait_probed()
+    assert active_now.namenode == first
+    assert active_now.term > 2
+    assert active_now.started_ms == active.started_ms
+    assert active_now.transition_ms > active.transition_ms

@@ -1,6 +1,12 @@
 """The envelopes of calls and replies."""
 
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +21,12 @@ from hadoop.rpc.messages import (
     parse_reply,
 )
 from hadoop.rpc.proto import client_namenode_pb2 as client
+from hadoop.rpc.proto import ha_service_pb2 as ha
+from hadoop.rpc.proto import inotify_pb2 as inotify
 from hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import Failure, failure_frame, frame_of, messages
 
+ROOT = Path(__file__).resolve().parents[3]
 CLIENT_ID = bytes(range(16))
 
 
@@ -100,3 +109,23 @@ def test_an_exception_that_is_not_text_is_shown_as_well_as_can_be() -> None:
     reply = parse_reply(frame_of(b"\x08\x01\x10\x01\x22\x02a\xff", b"")[4:])
     assert isinstance(reply, Refused)
     assert reply.class_name == "a\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("module", [pb, inotify, client, ha], ids=lambda module: module.DESCRIPTOR.name)
+def test_the_generated_code_is_that_of_the_proto_files(module: Any, tmp_path: Path) -> None:
+    """Whoever changes a .proto runs `make proto`; compared as descriptors, whatever protoc wrote them."""
+    found = tmp_path / "found"
+    command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"--descriptor_set_out={found}"]
+    subprocess.run([*command, module.DESCRIPTOR.name], cwd=ROOT, check=True)
+    (described,) = FileDescriptorSet.FromString(found.read_bytes()).file
+    for message in described.message_type:
+        forget_json_names(message)
+    assert described == FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+
+
+def forget_json_names(message: DescriptorProto) -> None:
+    """Leave out what protoc writes into descriptor sets only."""
+    for field in message.field:
+        field.ClearField("json_name")
+    for inner in message.nested_type:
+        forget_json_names(inner)
