@@ -16,6 +16,7 @@ from urllib.parse import quote
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
 from testbed.daemon import Proxy
+from testbed.readiness import jmx
 
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
@@ -137,6 +138,15 @@ class World:
             assert time.monotonic() < deadline, f"{path} for {user} is never a hit: {reply}"
         assert not (wrong := differences(reply, self.truth(path, user))), wrong
         return reply
+
+    def settle(self) -> None:
+        """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
+        bean = jmx(self.cluster.namenodes[0].http, "Hadoop:service=NameNode,name=NameNodeInfo")
+        assert bean is not None
+        last = int(json.loads(bean["JournalTransactionInfo"])["LastAppliedOrWrittenTxId"])
+        self.proxy.process.await_that(
+            lambda: self.proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
+        )
 
     def await_agreement(self, path: str, user: str, *, since: float, was_hit: bool = False) -> Seen:
         """Ask until the proxy says what the NameNode says, and return how long that took.

@@ -1,0 +1,95 @@
+"""The NameNode's edits cannot be read, while clients read and files change."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from testbed import Cluster, Relay
+from tests.pollers import Pollers
+from tests.world import MAX_STALENESS_S, Where, World, proxied
+
+GLOBS = ("/t/*/*", "/t/*/*/*")
+RESUMED_WITHIN_S = 10.0  # generous: what is checked is that it happens by itself
+
+
+@pytest.fixture(scope="module")
+def relay(cluster: Cluster) -> Iterator[Relay]:
+    """A relay before the NameNode's RPC port."""
+    with Relay(cluster.namenodes[0].rpc) as relay:
+        yield relay
+
+
+@pytest.fixture(scope="module")
+def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
+    """A proxy that reads the edits through the relay."""
+    with proxied(cluster, *GLOBS, rpc=relay.address) as world:
+        yield world
+
+
+BREAKS: dict[str, Callable[[Relay], None]] = {
+    "the RPC port is cut off": Relay.cut,
+    "the RPC port is a black hole": Relay.black_hole,
+    "the RPC port hangs and answers late": Relay.hold,
+}
+
+
+@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
+def test_no_read_fails_and_none_is_older_than_the_bound(
+    world: World, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
+) -> None:
+    """FailToNameNode and Bounded: calls are forwarded while nothing is known, and caching resumes by itself."""
+    made, gone = f"{hdfs_directory}/d/made", f"{hdfs_directory}/d/gone"
+    world.mkdirs(f"{hdfs_directory}/d", "alice")
+    world.must(world.write(Where.NAMENODE, gone, b"x", "alice"))
+    asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
+    for path, user in asked:
+        world.make_hit(path, user)
+    with Pollers(world.proxy.address, asked) as pollers:
+        pollers.await_hits(after=time.monotonic(), timeout_s=5.0)
+        try:
+            broken(relay)
+            made_at = world.must(world.write(Where.NAMENODE, made, b"x", "alice")).ended_at
+            gone_at = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", gone, "alice")).ended_at
+            world.proxy.await_gate(is_open=False)
+            for path, user in asked:
+                world.await_agreement(path, user, since=gone_at)
+        finally:
+            relay.restore()
+        resumed_at = pollers.await_hits(after=time.monotonic(), timeout_s=RESUMED_WITHIN_S)
+    print(f"from memory again {resumed_at - gone_at:.2f} s after the last change")  # noqa: T201 - shown on failure
+    assert pollers.failed() == []
+    assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
+    assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
+    for path, user in asked:
+        assert world.make_hit(path, user).status == (200 if path == made else 404)
+
+
+def test_a_short_cut_costs_nothing(world: World, relay: Relay, hdfs_directory: str) -> None:
+    """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
+    paths = [f"{hdfs_directory}/{n}" for n in range(20)]
+    world.settle()
+    for path in paths:
+        world.make_hit(path, "alice")
+    flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+    relay.reset_connections()
+    world.proxy.await_gate()
+    assert {world.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
+    assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes
+
+
+def test_without_the_right_to_read_edits_all_is_forwarded_and_said(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """Inotify needs a superuser: without one the proxy only forwards, and its log says what to do."""
+    from testbed.daemon import Proxy  # noqa: PLC0415 - only here is no gate awaited
+
+    namenode = cluster.namenodes[0]
+    flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")
+    with Proxy(*flags, "--glob", "/t/*/*") as proxy:
+        world = World(cluster, proxy)
+        for _ in range(5):
+            assert world.disagreement(f"{hdfs_directory}/f", "alice") == []
+        proxy.process.await_that(lambda: "--user" in proxy.process.log.read_text(), "says nothing of --user")
+        assert not world.ask(f"{hdfs_directory}/f", "alice").is_hit
+        world.close()

@@ -1,0 +1,92 @@
+"""Clients that read all the while something breaks, and remember all they saw."""
+
+import http.client
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from testbed.asker import Asker, RawReply
+from tests.world import status_target
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A read that got no answer."""
+
+    error: str
+
+
+class Pollers:
+    """A few users who ask for one path each, over and over, while the `with` block lasts.
+
+    `period_s` is waited between two reads of one poller: the load is bounded.
+    """
+
+    def __init__(self, address: str, asked: list[tuple[str, str]], *, period_s: float = 0.005) -> None:
+        self._address = address
+        self._period_s = period_s
+        self._ending = threading.Event()
+        self.failures: list[Failure] = []
+        self.seen: dict[tuple[str, str], list[RawReply]] = {pair: [] for pair in asked}
+        self._threads = [threading.Thread(target=self._poll, args=pair, daemon=True) for pair in asked]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _poll(self, path: str, user: str) -> None:
+        with Asker(self._address) as asker:
+            while not self._ending.wait(self._period_s):
+                try:
+                    self.seen[path, user].append(asker.ask("GET", status_target(path, user)))
+                except (OSError, http.client.HTTPException) as error:
+                    self.failures.append(Failure(f"{path} for {user}: {error!r}"))
+
+    def await_hits(self, *, after: float, timeout_s: float) -> float:
+        """Wait until every poller has been answered from memory by a read that began after that time.
+
+        Returns the `time.monotonic()` at which the last of them was.
+
+        Raises:
+            AssertionError: it took too long.
+        """
+        waited = threading.Event()
+        for _ in range(int(timeout_s / 0.01)):
+            first = [
+                next((r.ended_at for r in reversed(seen) if r.is_hit and r.started_at > after), None)
+                for seen in self.seen.values()
+            ]
+            if all(at is not None for at in first):
+                return max(at for at in first if at is not None)
+            waited.wait(0.01)
+        raise AssertionError(f"not every poller was answered from memory again within {timeout_s} s")
+
+    def failed(self) -> list[str]:
+        """Say which reads failed: no answer, or an error of the proxy's or the NameNode's."""
+        errors = [
+            f"{pair}: {reply.status} {reply.body!r}"
+            for pair, seen in self.seen.items()
+            for reply in seen
+            if reply.status >= 500
+        ]
+        return [*(failure.error for failure in self.failures), *errors]
+
+    def older_than(self, bound_s: float, *, path: str, changed_at: float, old_status: int) -> list[float]:
+        """Return the ages, past the bound, at which a path's old status was still answered."""
+        ages = [
+            reply.started_at - changed_at
+            for (asked, _), seen in self.seen.items()
+            if asked == path
+            for reply in seen
+            if reply.status == old_status
+        ]
+        return [age for age in ages if age > bound_s]

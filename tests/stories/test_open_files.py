@@ -1,0 +1,81 @@
+"""OpenFileUncached: a file that is open for writing grows without events."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.stories.conftest import GLOBS
+from tests.world import Where, World, proxied
+
+
+@contextmanager
+def open_for_writing(world: World, path: str, where: Where, user: str) -> Iterator[socket.socket]:
+    """Hold a file open: the second step of a CREATE whose body has not ended."""
+    first = world.must(world.call(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true"))
+    location = json.loads(first.body)["Location"].removeprefix("http://")
+    address, _, target = location.partition("/")
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        head = f"PUT /{target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 2000\r\n\r\n"
+        connection.sendall(head.encode() + b"x" * 1000)
+        while world.truth(path, user).status == 404:
+            pass  # the DataNode is about to create it
+        yield connection
+
+
+def close(connection: socket.socket) -> None:
+    """Send the rest of the body, and wait for the reply that acknowledges the file."""
+    connection.sendall(b"y" * 1000)
+    said = b""
+    while b" 201 " not in said:  # an unasked "100 Continue" comes first
+        part = connection.recv(4096)
+        assert part, said
+        said += part
+
+
+def assert_never_a_hit(world: World, path: str, user: str) -> None:
+    """Ask a few times; each answer must be the NameNode's own."""
+    for _ in range(20):
+        reply = world.ask(path, user)
+        assert reply.status == 200
+        assert not reply.is_hit
+
+
+def test_an_open_file_is_never_answered_from_memory(world: World, hdfs_directory: str) -> None:
+    """Opened behind the proxy's back: forwarded until its CLOSE, kept after it."""
+    path = f"{hdfs_directory}/f"
+    world.make_hit(path, "alice")
+    with open_for_writing(world, path, Where.NAMENODE, "alice") as connection:
+        while world.ask(path, "alice").status == 404:
+            pass  # Bounded: the opening is about to be known; make_hit below says if it never is
+        assert_never_a_hit(world, path, "alice")
+        assert_never_a_hit(world, path, "bob")
+        close(connection)
+    assert b'"length":2000' in world.make_hit(path, "alice").body
+
+
+def test_a_file_that_was_open_before_the_proxy_started_is_not_kept(world: World, hdfs_directory: str) -> None:
+    """No event tells of the opening: the NameNode is asked whether the file is closed."""
+    path = f"{hdfs_directory}/f"
+    with (
+        open_for_writing(world, path, Where.NAMENODE, "alice") as connection,
+        proxied(world.cluster, *GLOBS) as later,
+    ):
+        assert_never_a_hit(later, path, "alice")
+        close(connection)
+        later.make_hit(path, "alice")
+
+
+def test_a_two_step_write_through_the_proxy_is_forwarded_from_redirect_to_close(
+    world: World, hdfs_directory: str
+) -> None:
+    """OwnWrites: the second step never passes the proxy, so nothing is kept until its end is known."""
+    path = f"{hdfs_directory}/f"
+    world.make_hit(path, "alice")
+    with open_for_writing(world, path, Where.PROXY, "alice") as connection:
+        assert_never_a_hit(world, path, "alice")
+        assert "two-step-write" in world.ask(path, "alice").header("Cache-Status")
+        close(connection)
+        assert world.disagreement(path, "alice") == []
+    assert b'"length":2000' in world.make_hit(path, "alice").body
