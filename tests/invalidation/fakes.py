@@ -202,6 +202,7 @@ class RecordingSink:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, object]] = []
+        self.changes: list[Change] = []  # what was applied
         self.faults: list[Exception] = []  # raised by the next calls of `apply`
         self.close_faults: list[Exception] = []
 
@@ -214,6 +215,7 @@ class RecordingSink:
         if self.faults:
             raise self.faults.pop(0)
         self.calls.append(("apply", txid))
+        self.changes.append(change)
 
     def cover(self, as_of: float, txid: int) -> None:
         """Write it down."""

@@ -1,57 +1,16 @@
-"""A pair of NameNodes and all that can happen to them, with a judge of what the cache is told."""
+"""A pair of NameNodes and all that can happen to them."""
 
 import asyncio
 import copy
 from collections.abc import Callable, Mapping
 
-from hadoop.changes import Change, Vanished
 from hadoop.ha_state import HaState
 from invalidation.consumer import Consumer
 from invalidation.direct import DirectInotifyEventInputStream
 from invalidation.settings import InvalidationSettings
 from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until
-
-
-class Judge:
-    """A cache that knows what was acknowledged when, and checks each coverage (Bounded).
-
-    The consumer survives exceptions of its cache, so what is wrong is written down.
-    """
-
-    def __init__(self) -> None:
-        self.acknowledged: list[tuple[float, str]] = []  # (time, path)
-        self.open_since: float | None = None
-        self.applied: set[str] = set()  # since then
-        self.covered_as_of = 0.0
-        self.wrongs: list[str] = []
-
-    def open_stream(self, term: int) -> None:
-        """Forget everything."""
-        self.open_since, self.applied = clock(), set()
-
-    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
-        """Take note of the path."""
-        assert isinstance(change, Vanished)
-        if self.open_since is None:
-            self.wrongs.append(f"{change.path} applied while closed")
-        if change.path in self.applied:
-            self.wrongs.append(f"{change.path} applied twice")
-        self.applied.add(change.path)
-
-    def cover(self, as_of: float, txid: int) -> None:
-        """Everything acknowledged since the stream is open, and before `as_of`, must have been applied."""
-        if self.open_since is None:
-            self.wrongs.append("covered while closed")
-            return
-        due = {path for at, path in self.acknowledged if self.open_since <= at < as_of}
-        if missing := due - self.applied:
-            self.wrongs.append(f"covered as of {as_of} without {sorted(missing)}")
-        self.covered_as_of = as_of
-
-    def close_stream(self, reason: str) -> None:
-        """Forget everything."""
-        self.open_since, self.applied = None, set()
 
 
 class World:
@@ -66,7 +25,7 @@ class World:
         first.unlink("/0")
         self.namenodes = (first, FakeNameNode("nn2", first.log, active=False))
         self.active = first  # the one that takes writes
-        self.judge = Judge()
+        self.judge = Judge(clock)
         self.pool = FakePool(clock, *self.namenodes)
         self._writes = 0
 
@@ -81,7 +40,7 @@ class World:
             self._writes += 1
             path = f"/{self._writes}"
             self.active.unlink(path)
-            self.judge.acknowledged.append((clock(), path))
+            self.judge.acknowledge(path)
 
     def fail_over(self) -> None:
         """Make the other one active in an orderly way."""

@@ -1,0 +1,82 @@
+"""A consumer on the direct channel of a real cluster, judged."""
+
+import asyncio
+import statistics
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.pool import NameNodePool
+from hadoop.webhdfs import WebHdfs
+from invalidation.consumer import Consumer
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.settings import InvalidationSettings
+from nncache.clock import boottime
+from testbed import Cluster
+from tests.invalidation.judge import Judge
+
+
+class Follower:
+    """What follows, and hands to change things."""
+
+    def __init__(
+        self, cluster: Cluster, *, rpc: tuple[str, ...] | None = None, user: str | None = None
+    ) -> None:
+        """Follow all NameNodes of the cluster, over these RPC addresses instead of their own when given."""
+        http = tuple(namenode.http for namenode in cluster.namenodes)
+        rpc = tuple(namenode.rpc for namenode in cluster.namenodes) if rpc is None else rpc
+        namenodes = NameNodeSettings(
+            namenode_http=http, namenode_rpc=rpc, user=user or cluster.superuser, rpc_timeout_s=2.0
+        )
+        self.pool = NameNodePool(namenodes, boottime)
+        self.judge = Judge(boottime)
+        self.stream = DirectInotifyEventInputStream(self.pool, InvalidationSettings(), boottime)
+        self.consumer = Consumer(self.judge, self.stream, boottime)
+        self._superuser = cluster.superuser
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Follower"]:
+        """Follow meanwhile; nothing that the judge was told may have been wrong."""
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(self.pool.run()), tasks.create_task(self.consumer.run())]
+            try:
+                yield self
+            finally:
+                for task in running:
+                    task.cancel()
+        await self.pool.close()
+        assert not self.judge.wrongs
+
+    async def until(self, true: Callable[[], bool], *, within_s: float = 30.0) -> None:
+        """Wait for it to become true."""
+        async with asyncio.timeout(within_s):
+            while not true():  # noqa: ASYNC110 - what is waited for has no events, and the deadline is near
+                await asyncio.sleep(0.005)
+
+    async def covered(self, *, within_s: float = 30.0) -> float:
+        """Wait until everything up to now is covered; return how long it took."""
+        now = boottime()
+        await self.until(
+            lambda: self.judge.open_since is not None and self.judge.covered_as_of >= now, within_s=within_s
+        )
+        return boottime() - now
+
+    async def make(self, *paths: str) -> None:
+        """Make these directories, straight at the active NameNode."""
+        active = await self.pool.wait_active(10.0)
+        async with WebHdfs(f"http://{active.namenode.http}", self._superuser) as hdfs:
+            for path in paths:
+                await hdfs.mkdirs(path)
+                self.judge.acknowledge(path)
+
+    def latencies_s(self) -> list[float]:
+        """Return, for each change, how long after its acknowledgement it was applied; sorted."""
+        applied_at = self.judge.applied_at
+        return sorted(max(0.0, applied_at[path] - at) for at, path in self.judge.acknowledged)
+
+
+def summary(latencies_s: list[float]) -> str:
+    """Say p50, p99 and the largest, in milliseconds."""
+    cuts = statistics.quantiles(latencies_s, n=100)
+    p50, p99, largest = (1000 * value for value in (cuts[49], cuts[98], latencies_s[-1]))
+    return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, max {largest:.1f} ms of {len(latencies_s)} changes"

@@ -1,0 +1,123 @@
+"""The direct channel over a real NameNode whose connections are cut, silenced and reset."""
+
+import asyncio
+import random
+import statistics
+from collections.abc import Callable
+
+import pytest
+
+from hadoop.changes import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
+from hadoop.webhdfs import WebHdfs
+from invalidation.consumer import Consumer
+from nncache.clock import boottime
+from testbed import Cluster, Relay
+from tests.faults.follower import Follower, summary
+from tests.invalidation.fakes import RecordingSink
+
+pytestmark = pytest.mark.timeout(300)  # the first of the session's tests waits for the cluster
+
+
+async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_directory: str) -> None:
+    """Each operation as the changes it means, in the order of the operations, then covered."""
+    follower, sink = Follower(cluster), RecordingSink()
+    follower.consumer = Consumer(sink, follower.stream, boottime)
+    async with follower.running():
+        await follower.until(lambda: bool(sink.of("cover")))
+        async with WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice:
+            await alice.create(f"{hdfs_directory}/f", b"1")
+            await alice.append(f"{hdfs_directory}/f", b"2")
+            await alice.set_permission(f"{hdfs_directory}/f", "600")
+            await alice.rename(f"{hdfs_directory}/f", f"{hdfs_directory}/g")
+            await alice.delete(f"{hdfs_directory}/g")
+        end = boottime()
+        await follower.until(lambda: follower.consumer.stats().covered_as_of >= end)
+    f, g = f"{hdfs_directory}/f", f"{hdfs_directory}/g"
+    assert sink.changes == [
+        Appeared(f),
+        Opened(f),
+        Closed(f),
+        Opened(f),
+        Closed(f),
+        AccessChanged(f),
+        Moved(f, g),
+        Vanished(g),
+    ]
+
+
+async def test_a_change_is_applied_within_milliseconds(
+    cluster: Cluster, hdfs_directory: str, record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    """Half of them within 50 ms of their acknowledgement (measured: p50 7 ms, p99 15 ms)."""
+    follower = Follower(cluster)
+    chance = random.Random(1)
+    async with follower.running():
+        await follower.covered()
+        for number in range(200):
+            await follower.make(f"{hdfs_directory}/{number}")
+            await asyncio.sleep(chance.uniform(0.0, 0.04))
+        await follower.covered()
+    latencies_s = follower.latencies_s()
+    record_testsuite_property("latency_of_a_change", summary(latencies_s))
+    assert statistics.median(latencies_s) < 0.05, summary(latencies_s)
+
+
+async def test_the_rpc_port_cut_off_loses_nothing(cluster: Cluster, hdfs_directory: str) -> None:
+    """FailToNameNode: nothing is covered meanwhile, nothing flushed; what was missed comes within a second or so."""
+    with Relay(cluster.namenodes[0].rpc) as relay:
+        follower = Follower(cluster, rpc=(relay.address,))
+        async with follower.running():
+            await follower.covered()
+            relay.cut()
+            cut_at = boottime()
+            await follower.make(f"{hdfs_directory}/a", f"{hdfs_directory}/b")
+            await asyncio.sleep(2.0)
+            assert follower.judge.covered_as_of <= cut_at
+            relay.restore()
+            assert await follower.covered() < 1.5
+        assert len(follower.judge.applied_at) == 2
+        assert (follower.judge.opened, follower.consumer.stats().streams_lost) == (1, 0)
+
+
+async def test_a_silent_rpc_port_covers_nothing(cluster: Cluster, hdfs_directory: str) -> None:
+    """Bytes that go nowhere, without a reset: the gate closes by time, and coverage comes back with the bytes."""
+    with Relay(cluster.namenodes[0].rpc) as relay:
+        follower = Follower(cluster, rpc=(relay.address,))
+        async with follower.running():
+            await follower.covered()
+            relay.black_hole()
+            silent_since = boottime()
+            await follower.make(f"{hdfs_directory}/a")
+            await asyncio.sleep(3.0)
+            assert follower.judge.covered_as_of <= silent_since
+            relay.restore()
+            assert await follower.covered() < 4.0
+        assert (len(follower.judge.applied_at), follower.judge.opened) == (1, 1)
+
+
+async def test_connections_reset_under_load_lose_nothing(cluster: Cluster, hdfs_directory: str) -> None:
+    """Again and again, between and under polls: each change once, in one life."""
+    with Relay(cluster.namenodes[0].rpc) as relay:
+        follower = Follower(cluster, rpc=(relay.address,))
+        async with follower.running():
+            await follower.covered()
+            for number in range(20):
+                await follower.make(f"{hdfs_directory}/{number}/a", f"{hdfs_directory}/{number}/b")
+                relay.reset_connections()
+            await follower.covered()
+        assert follower.judge.opened == 1
+        assert follower.consumer.stats().channel.reconnects > 0
+        assert all(path in follower.judge.applied_at for _, path in follower.judge.acknowledged)
+
+
+async def test_who_is_no_superuser_is_told_what_to_do(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line that names the way out; nothing is opened."""
+    follower = Follower(cluster, user="alice")
+    async with follower.running():
+        await follower.until(lambda: follower.consumer.stats().streams_failed == 1)
+        assert follower.judge.opened == 0
+    (said,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "superuser" in said.lower()
+    assert "--user" in said
