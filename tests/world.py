@@ -220,15 +220,9 @@ def proxied(cluster: Cluster, *globs: str, rpc: str | None = None, **flags: obje
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's. `flags` are further settings.
     """
-    namenode = cluster.namenodes[0]
-    arguments = [
-        "--namenode-http",
-        namenode.http,
-        "--namenode-rpc",
-        rpc or namenode.rpc,
-        "--channel",
-        "direct",
-    ]
+    http = ",".join(namenode.http for namenode in cluster.namenodes)
+    rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
+    arguments = ["--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"]
     for glob in globs:
         arguments += ["--glob", glob]
     for name, value in flags.items():
