@@ -48,17 +48,17 @@ def balance(books: Accounts, *, creations: int) -> Step:
     above is there.
     """
     own = books.calls - (books.reads - books.hits - books.joined)
+    shared = f" + {books.joined:,} shared" if books.joined else ""
+    sign = "-" if own >= 0 else "+"
     seen = (
-        f"{counted(books.reads, 'read')}: {counted(books.hits, 'hit')} by nncache's metrics "
-        f"({books.hits_seen:,} by Cache-Status), {counted(books.calls, 'call')} by the NameNode's"
+        f"{counted(books.reads, 'read')} = {counted(books.hits, 'hit')}{shared} + {counted(books.calls, 'call')} "
+        f"{sign} {abs(own):,}"
     )
-    if books.joined:
-        seen += f", {counted(books.joined, 'read')} shared one of these calls"
-    if own > 0:
-        seen += f", {own:,} of them nncache's own"
+    if books.hits != books.hits_seen:
+        seen += f"; by Cache-Status {counted(books.hits_seen, 'hit')}"
     return Step(
         title="Three counts agree",
-        expected=f"reads = hits + calls, but for at most {creations} of nncache's own",
+        expected=f"reads = hits + calls - at most {creations} of its own",
         seen=seen,
         came_true=books.reads > 0 and books.hits == books.hits_seen and 0 <= own <= creations,
     )

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from demo.errors import NotInMemoryError
 from demo.figures import counted, spoken, spread
 from demo.pollers import Pollers
-from demo.sightings import Expected, Watched, all_answered, watched
+from demo.sightings import Expected, Question, Watched, all_answered, watched
 from demo.stage import MAX_STALENESS_S, Stage
 from demo.step import Step
 
@@ -47,17 +47,25 @@ async def until_in_memory(pollers: Pollers, expected: Expected) -> None:
     raise NotInMemoryError(f"not answered from memory as it should be after {_REMEMBER_S:.0f} s: {said}")
 
 
+class Polled(Protocol):
+    """What has pollers; `Stage` does."""
+
+    def pollers(self, questions: Sequence[Question]) -> Pollers:
+        """Return pollers that ask these."""
+
+
 async def watch(
-    stage: Stage,
+    stage: Polled,
     write: Callable[[], Awaitable[object]],
     *,
     before: Expected,
     after: Expected,
     linger_s: float = 0.0,
+    patience_s: float = PATIENCE_S,
 ) -> Watched:
     """Let pollers be answered from memory, write, and return what they see of it.
 
-    They go on until all see it or PATIENCE_S is over, and at least `linger_s` after the acknowledgement.
+    They go on until all see it or `patience_s` is over, and at least `linger_s` after the acknowledgement.
 
     Raises:
         NotInMemoryError: they are not answered from memory before.
@@ -66,11 +74,11 @@ async def watch(
         await until_in_memory(pollers, before)
         await write()
         acknowledged_at = time.monotonic()
-        await pollers.until(lambda: all_answered(pollers.records, after, since=acknowledged_at), PATIENCE_S)
+        await pollers.until(lambda: all_answered(pollers.records, after, since=acknowledged_at), patience_s)
         linger_until = acknowledged_at + linger_s
         await pollers.until(
             lambda: all(record.sightings[-1].started_at > linger_until for record in pollers.records),
-            linger_s + PATIENCE_S,
+            linger_s + patience_s,
         )
     return watched(pollers.records, acknowledged_at, before=before, after=after)
 
@@ -82,18 +90,18 @@ def seen_in_time(title: str, rounds: Sequence[Watched]) -> Step:
     oldest_s = max((each.oldest_s for each in rounds), default=0.0)
     failed = sum(each.failed for each in rounds)
     if blind:
-        seen = f"{', '.join(blind)}, {spoken(oldest_s)} after the acknowledgement"
-    elif oldest_s > MAX_STALENESS_S:
-        seen = f"an old answer {spoken(oldest_s)} after the acknowledgement"
+        seen = f"after {spoken(oldest_s)}: {', '.join(blind)}"
     elif delays:
-        seen = f"{spread(delays)} after the acknowledgement ({len(delays)} of {len(delays)} saw it)"
+        seen = f"{len(delays)} of {len(delays)}, {spread(delays)}"
+        if oldest_s > max(delays):
+            seen += f", an old answer again after {spoken(oldest_s)}"
     else:
         seen = "nobody looked"
     if failed:
         seen += f"; {counted(failed, 'read')} failed"
     return Step(
         title=title,
-        expected=f"every reader within {MAX_STALENESS_S:g} s, no read fails",
+        expected=f"all within {MAX_STALENESS_S:g} s, no read fails",
         seen=seen,
         came_true=bool(delays) and not blind and not failed and oldest_s <= MAX_STALENESS_S,
     )

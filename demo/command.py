@@ -50,6 +50,9 @@ def _run(wishes: Wishes, terminal: Terminal) -> int:
     with set_stage(wishes, terminal.working) as stage:
         steps = asyncio.run(tell(stage, terminal))
         terminal.table(steps)
+        terminal.say(
+            "Times count from the writer's acknowledgement to the start of the first read that shows it.\n"
+        )
         terminal.verdict(steps, wishes.without.consequence)
         code = exit_code(steps)
         if code:

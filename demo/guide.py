@@ -2,13 +2,17 @@
 
 import sys
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 
 from demo.chapters.waiting import PATH
+from demo.counter import BEAN
 from demo.stage import OWNER, Stage
 from testbed.asker import Asker
 
-_OK = 200
+_UI: Final = "/dfshealth.html"  # Hadoop 3.5.0's jars come without it
+_COUNTERS: Final = f"/jmx?qry={BEAN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,43 +23,40 @@ class Hint:
     line: str
 
 
-def hints(*, proxy: str, admin: str, namenode: str, namenode_page: str, nncache: str) -> tuple[Hint, ...]:
-    """Return what to try, given the addresses ("host:port"), the NameNode's page and the command's own path."""
+def hints(*, proxy: str, admin: str, namenode: str, has_ui: bool, nncache: str) -> tuple[Hint, ...]:
+    """Return what to try, given the addresses ("host:port") and how to call nncache's command."""
     target = f"/webhdfs/v1{PATH}"
-    read = f"curl -i 'http://{proxy}{target}?op=GETFILESTATUS&user.name=bob'"
     return (
-        Hint("read through nncache; ask twice and look at Cache-Status", read),
         Hint(
-            "delete it behind nncache's back, then read again",
+            "Read through nncache; ask twice and look at Cache-Status:",
+            f"curl -i 'http://{proxy}{target}?op=GETFILESTATUS&user.name=bob'",
+        ),
+        Hint(
+            "Delete it behind nncache's back, then read again:",
             f"curl -X DELETE 'http://{namenode}{target}?op=DELETE&user.name={OWNER}'",
         ),
-        Hint("what nncache knows of it", f"{nncache} explain {PATH} --admin {admin}"),
-        Hint("nncache's pages: readiness, metrics, explain", f"http://{admin}/"),
-        Hint("the NameNode's own page", f"http://{namenode}{namenode_page}"),
+        Hint("What nncache knows of it, and why:", f"{nncache} explain {PATH} --admin {admin}"),
+        Hint("nncache's own pages, for a browser:", f"http://{admin}/"),
+        Hint("The NameNode's web UI:", f"http://{namenode}{_UI}")
+        if has_ui
+        else Hint("The NameNode's counters:", f"http://{namenode}{_COUNTERS}"),
     )
 
 
-def namenode_page(address: str) -> str:
-    """Return the NameNode's page for people, if its jars have one, else that of its counters."""
-    with Asker(address) as asker:
-        for page in ("/dfshealth.html",):
-            if asker.ask("GET", page).status == _OK:
-                return page
-    return "/jmx?qry=Hadoop:service=NameNode,name=NameNodeActivity"
-
-
-def nncache_command(directory: Path) -> str:
-    """Return how to call nncache from this directory: the command beside the Python that runs."""
-    command = Path(sys.executable).with_name("nncache")
+def nncache_command(python: Path, directory: Path) -> str:
+    """Return how to call nncache from this directory: it lies beside the Python that runs."""
+    command = python.with_name("nncache")
     return str(command.relative_to(directory) if command.is_relative_to(directory) else command)
 
 
 def guide(stage: Stage) -> tuple[Hint, ...]:
     """Return the hints for the running system."""
+    with Asker(stage.namenode_http) as asker:
+        has_ui = asker.ask("GET", _UI).status == HTTPStatus.OK
     return hints(
         proxy=stage.proxy.address,
         admin=stage.proxy.admin,
         namenode=stage.namenode_http,
-        namenode_page=namenode_page(stage.namenode_http),
-        nncache=nncache_command(Path.cwd()),
+        has_ui=has_ui,
+        nncache=nncache_command(Path(sys.executable), Path.cwd()),
     )

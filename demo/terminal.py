@@ -1,5 +1,6 @@
 """How the story looks: calm on a terminal, plain lines elsewhere. (demo/terminal.py)"""
 
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ class Terminal:
         self._console.width = width
         can_tick = (self._console.encoding or "").startswith("utf")
         self._yes, self._no = ("✓", "✗") if can_tick else ("ok", "NO")
+        self._spinner = "dots" if can_tick else "line"
 
     def opening(self) -> None:
         """Say what this is."""
@@ -40,7 +42,7 @@ class Terminal:
         """Show that this is under way and what it says; at the end, what it took."""
         began = time.monotonic()
         if self.is_terminal:
-            with self._console.status(Text(what)) as status:
+            with self._console.status(Text(what), spinner=self._spinner) as status:
                 yield lambda line: status.update(Text.assemble(what, ("  " + line, "dim")))
         else:
             self._console.print(what)
@@ -52,9 +54,11 @@ class Terminal:
         """Say what a chapter is about, and that it is being played."""
         self._console.print()
         self._console.print(Text(f"{number}. {chapter.title}", style="bold"))
-        self._console.print(Padding(Text(chapter.plot, style="dim"), (0, 0, 0, 3), expand=False))
+        # Not rich's own wrapping: it fills each line with spaces, which a file would keep.
+        for line in textwrap.wrap(chapter.plot, self._console.width - 3):
+            self._console.print(Text(f"   {line}", style="dim"))
         if self.is_terminal:
-            with self._console.status(Text("")):
+            with self._console.status(Text(""), spinner=self._spinner):
                 yield
         else:
             yield

@@ -31,7 +31,8 @@ def chapter(opening: Opening) -> Chapter:
 
     return Chapter(
         "The books",
-        "Clients, proxy and NameNode each counted for themselves. A read was answered from memory, or it was a call "
-        "at the NameNode; before each creation through it, nncache may ask whether the directory is there.",
+        "The clients counted their reads, nncache its hits, the NameNode its getFileInfo calls. A read was one of its "
+        "calls, or shared one, or it was a hit. nncache itself may ask before each creation whether the directory is "
+        "there.",
         play,
     )

@@ -38,7 +38,8 @@ async def play(stage: Stage) -> tuple[Step, ...]:
 CHAPTER: Final = Chapter(
     "The job finishes",
     "The job writes the file and closes it: to the NameNode and a DataNode, as any HDFS client would, "
-    f"not through nncache; {_ROUNDS} days, one after the other. When do the three see the whole file, counted from "
-    "the moment that the job has its acknowledgement? (While a file is open, nncache asks the NameNode each time.)",
+    f"not through nncache; {_ROUNDS} days, one after the other. When do the three see the whole file? "
+    "Each looks every 10 ms, and the time counts from the job's acknowledgement to the start of the first read that "
+    "shows it. (While a file is open, nncache asks the NameNode each time.)",
     play,
 )

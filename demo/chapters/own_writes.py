@@ -29,7 +29,7 @@ async def play(stage: Stage) -> tuple[Step, ...]:
                 is_there = number % 2 == 1
                 views = (MISSING, View(200, len(CONTENT)))
                 if not await _in_memory(stage, reader, views[is_there]):
-                    complaint = f"before write {number + 1}, {views[is_there]} is not answered from memory"
+                    complaint = f"then bob's {views[is_there]} is no longer answered from memory"
                     break
                 await (writer.delete(_PATH) if is_there else writer.create(_PATH, CONTENT))
                 stage.creations += not is_there
@@ -51,14 +51,14 @@ async def _in_memory(stage: Stage, reader: Reader, view: View) -> bool:
 def judge(pairs: list[tuple[View, Sighting]], complaint: str) -> Step:
     """Judge by the guarantee OwnWrites: pairs of what should be read after a write, and what was."""
     stale = [sighting for view, sighting in pairs if sighting.view != view]
-    seen = f"{len(pairs) - len(stale)} of {counted(len(pairs), 'write')} seen by the very next read"
+    seen = f"{len(pairs) - len(stale)} of {counted(len(pairs), 'write')}"
     if stale:
-        seen += f"; one of the others got {stale[0].view}"
+        seen += f"; another read got {stale[0].view}"
     if complaint:
         seen += f"; {complaint}"
     return Step(
-        title="The next read sees it",
-        expected=f"{2 * _ROUNDS} of {2 * _ROUNDS} writes, no waiting at all",
+        title="The very next read sees it",
+        expected=f"{2 * _ROUNDS} of {2 * _ROUNDS} writes",
         seen=seen,
         came_true=len(pairs) == 2 * _ROUNDS and not stale and not complaint,
     )
