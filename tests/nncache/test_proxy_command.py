@@ -1,10 +1,21 @@
 """`nncache proxy` takes every setting as an option, and the line of the README works."""
 
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
 from click.testing import CliRunner
 
 from nncache.options import given
 from nncache.proxy_command import proxy
 from nncache.settings import KEYS, load_settings
+from testbed import Cluster
 
 START = (
     "--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 --nameservice ns1 --namenode-http 127.0.0.1:9870 "
@@ -37,3 +48,71 @@ def test_help_is_complete() -> None:
     text = " ".join(CliRunner().invoke(proxy, ["--help"]).output.split())
     for key in KEYS.values():
         assert key.flag in text
+
+
+def free_address() -> str:
+    """Return an address that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def fetched(address: str, target: str, times: int = 1) -> list[tuple[int, str, str]]:
+    """Return status, `Cache-Status` and body of each answer on one connection; nothing when nobody is there."""
+    connection = http.client.HTTPConnection(address, timeout=5)
+    replies = []
+    try:
+        for _ in range(times):
+            connection.request("GET", target)
+            reply = connection.getresponse()
+            replies.append((reply.status, reply.headers.get("Cache-Status", ""), reply.read().decode()))
+    except OSError:
+        return []
+    finally:
+        connection.close()
+    return replies
+
+
+@pytest.mark.timeout(120)
+def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path) -> None:
+    """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened."""
+    listen, admin = free_address(), free_address()
+    namenode = cluster.namenodes[0]
+    line = START.replace("127.0.0.1:9871", listen).replace("127.0.0.1:9872", admin)
+    line = line.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
+    log = tmp_path / "log"
+    with log.open("w") as lines:
+        command = [sys.executable, "-m", "nncache.cli", "proxy", *line.split(), "--user", cluster.superuser]
+        running = subprocess.Popen(command, stderr=lines)
+    try:
+        while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
+            assert running.poll() is None, log.read_text()
+            time.sleep(0.05)  # asked again until the deadline of the test
+        path = "/user/start-line/workflow/1/_SUCCESS"
+        target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={cluster.superuser}"
+        first, *others = fetched(listen, target, times=4)
+        assert first[:2] == (404, "nncache; fwd=miss; stored")
+        assert [reply[:2] for reply in others] == [(404, "nncache; hit")] * 3
+        assert {reply[2] for reply in others} == {first[2]}
+        explained = subprocess.run(
+            [sys.executable, "-m", "nncache.cli", "explain", path, "--admin", admin, "--json"],
+            capture_output=True,
+            check=True,
+            timeout=30,
+        )
+        assert json.loads(explained.stdout)["answer"] == "hit"
+        ((_, _, metrics),) = fetched(admin, "/metrics")
+        assert "\nnncache_cache_gate_open 1.0\n" in metrics
+        while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
+            assert fetched(listen, target, times=100)[-1] == others[-1]
+            ((_, _, metrics),) = fetched(admin, "/metrics")
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(timeout=20) == 0
+    finally:
+        running.kill()
+        running.wait()
+    said = log.read_text()
+    assert f"serves WebHDFS on {listen} in front of nameservice ns1 ({namenode.http})" in said
+    assert f"NameNode {namenode.http} is active" in said
+    assert "the gate is open" in said
+    assert "SIGTERM" in said
+    assert " ERROR " not in said
