@@ -133,7 +133,7 @@ def opens_window(call: Call) -> bool:
 
     Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply.
     """
-    return not call.is_read and any(
+    return any(
         op is not None and op.two_step
         for op in (operation(call.method, value) for value in call.arguments.get("op", ()))
     )

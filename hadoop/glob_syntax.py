@@ -20,6 +20,9 @@ from hadoop.errors import HadoopError
 MAX_EXPANSIONS: Final = 1000
 """How many globs one may stand for, by braces with a "/"; each costs memory."""
 
+MAX_DEPTH: Final = 10
+"""How deep braces may stand within braces."""
+
 _MISREAD_IN_SETS: Final = {
     "*": "Hadoop reads it as a dot or a star",
     "?": "Hadoop reads it as a dot",
@@ -176,6 +179,8 @@ class _Reader:
         return char
 
     def _braces(self, start: int, depth: int) -> _Braces:
+        if depth == MAX_DEPTH:
+            self.fail(start, f"more than {MAX_DEPTH} braces within each other")
         alternatives = []
         while True:
             alternatives.append(self.sequence(depth + 1))
@@ -230,12 +235,17 @@ def _end_of_expansion(sequence: _Sequence) -> int:
 
 def _expand(sequence: _Sequence) -> Iterator[_Sequence]:
     """Replace braces that hold a "/" by their alternatives, the leftmost first."""
-    for at, (item, _) in enumerate(sequence):
-        if isinstance(item, _Braces) and item.holds_slash():
-            for alternative in item.alternatives:
-                yield from _expand(sequence[:at] + alternative + sequence[at + 1 :])
-            return
-    yield sequence
+    waiting = [sequence]
+    while waiting:
+        flat = waiting.pop()
+        for at, (item, _) in enumerate(flat):
+            if isinstance(item, _Braces) and item.holds_slash():
+                waiting += (
+                    flat[:at] + alternative + flat[at + 1 :] for alternative in reversed(item.alternatives)
+                )
+                break
+        else:
+            yield flat
 
 
 def _components(reader: _Reader, sequence: _Sequence) -> tuple[Component, ...]:

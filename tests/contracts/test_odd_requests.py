@@ -21,7 +21,7 @@ from tests.hadoop.test_paths import SPELLINGS
 
 DEADLINE_S = 30.0
 
-# "@" is the service's prefix, "$" a directory of this test's own; in this order, each finds what those before have left.
+# "@" is the service's prefix, "$" a directory of this test's own; in this order each finds what those before have left.
 REQUESTS = """
 PUT @$/d?op=MKDIRS
 PUT @$/d/s?op=MKDIRS

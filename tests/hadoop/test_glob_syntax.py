@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hadoop.errors import HadoopError
 from hadoop.glob_syntax import (
+    MAX_DEPTH,
     MAX_EXPANSIONS,
     AnyChar,
     AnyString,
@@ -142,6 +143,14 @@ def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
     assert len(parse_glob("/" + ten * 3)) == MAX_EXPANSIONS
     with pytest.raises(GlobError, match=f"stands for more than {MAX_EXPANSIONS} globs"):
         parse_glob("/" + ten * 30)
+
+
+def test_a_glob_may_be_long_and_is_refused_when_deep() -> None:
+    """Neither exhausts the interpreter's stack."""
+    assert len(parse_glob("/" + "{a/b}" * 1500)) == 1
+    assert len(parse_glob("/" + "{" * MAX_DEPTH + "}" * MAX_DEPTH)) == 1
+    with pytest.raises(GlobError, match=f"more than {MAX_DEPTH} braces within each other"):
+        parse_glob("/" + "{" * 5000)
 
 
 @pytest.mark.parametrize(
