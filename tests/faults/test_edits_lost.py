@@ -14,8 +14,11 @@ pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 
 PURGING = {
     "dfs.namenode.num.extra.edits.retained": "0",
+    "dfs.namenode.num.checkpoints.retained": "1",
+    "dfs.namenode.checkpoint.txns": "1",  # or an image so soon after the last is refused (ImageServlet)
     "dfs.namenode.secondary.http-address": "127.0.0.1:0",
 }
+"""One checkpoint by a secondary NameNode, and all that was before it is gone."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +64,6 @@ async def test_edits_purged_before_they_were_read_cost_everything(lone: Cluster)
             relay.cut()
             await follower.make("/purged/a")
             await asyncio.to_thread(checkpoint, lone)
-            await asyncio.to_thread(checkpoint, lone)
             relay.restore()
             await follower.until(lambda: follower.judge.opened == 2)
             await follower.covered()
@@ -103,5 +105,5 @@ async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> Non
         await follower.until(lambda: follower.judge.opened == 2)
         await follower.make("/pair/b")
         await follower.covered()
-    assert set(follower.judge.applied_at) == {"/pair", "/pair/a", "/pair/b"} - {"/pair"}
-    assert "nn2" in follower.judge.closed[0] or "another one" in follower.judge.closed[0]
+    assert {"/pair/a", "/pair/b"} <= set(follower.judge.applied_at)
+    assert "another one" in follower.judge.closed[0]
