@@ -175,5 +175,4 @@ class Wire(asyncio.Protocol):
 
 def _look_at_error(future: asyncio.Future[None]) -> None:
     """Mark the error of a future as seen: when nobody waits for it, it is no news."""
-    if not future.cancelled():
-        future.exception()
+    future.exception()

@@ -50,6 +50,15 @@ def test_what_was_encoded_comes_out(frames: list[list[bytes]], places: list[int]
     assert [messages(frame) for frame in found if isinstance(frame, bytes)] == frames
 
 
+@pytest.mark.parametrize("length", [0, 1, 127, 128, 129, 16_383, 16_384, 70_000])
+def test_a_message_of_any_length_comes_out(length: int) -> None:
+    """At each edge at which its length takes another byte."""
+    frame = encode_frame(bytes(length), b"next")[4:]
+    message, end = take_message(frame, 0)
+    assert message == bytes(length)
+    assert take_message(frame, end) == (b"next", len(frame))
+
+
 @given(st.binary(max_size=50), st.integers(0, 60))
 def test_any_frame_holds_a_message_or_an_error(frame: bytes, start: int) -> None:
     """A message lies within its frame, and the next one begins behind it."""
