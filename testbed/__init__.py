@@ -1,8 +1,10 @@
 """A real cluster for development, tests, the demo and benchmarks."""
 
-from testbed.cluster import Cluster, DataNode, JournalNode, NameNode, ShellResult, ZooKeeper
+from testbed.cluster import Cluster
 from testbed.errors import MissingToolError, PortError, ResolveError, StartError, TestbedError
+from testbed.members import DataNode, JournalNode, NameNode, ZooKeeper
 from testbed.relay import Relay
+from testbed.shell import ShellResult
 from testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
 
 __all__ = [

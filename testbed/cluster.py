@@ -1,13 +1,10 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,58 +14,11 @@ from testbed.configuration import Addresses, NameNodeAddress, write_configuratio
 from testbed.errors import StartError
 from testbed.jars import Progress, resolve, silent
 from testbed.jars import java as find_java
+from testbed.members import DataNode, JournalNode, NameNode, ZooKeeper
 from testbed.ports import PortLease
 from testbed.process import Lifeline, ServerProcess, await_all
+from testbed.shell import ShellResult, environment, run
 from testbed.spec import ClusterSpec
-
-_SHELL_TIMEOUT_S = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class NameNode:
-    """One NameNode: its id, addresses ("host:port") and process."""
-
-    id: str
-    http: str
-    rpc: str
-    process: ServerProcess
-
-    def state(self) -> str | None:
-        """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
-        return readiness.namenode_state(self.http)
-
-
-@dataclass(frozen=True, slots=True)
-class DataNode:
-    """The DataNode: its HTTP address and process."""
-
-    http: str
-    process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class JournalNode:
-    """The JournalNode of an HA pair."""
-
-    rpc: str
-    process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class ZooKeeper:
-    """A standalone ZooKeeper: its client address and process."""
-
-    address: str
-    process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    """What a command of Hadoop's own left behind."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
 
 
 class Cluster:
@@ -161,25 +111,26 @@ class Cluster:
         return self.run_main(java.DFS_ADMIN, *arguments)
 
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
-        """Run any main class of the jars to its end.
+        """Run any main class of the jars to its end; see `testbed.shell.run`."""
+        command = self._runtime.command(
+            main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
+        )
+        return run(command, environ=environment(user or self.superuser), stdin=stdin)
+
+    def believe_proxies(self) -> None:
+        """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
+
+        Done by `start()`; each later start of a NameNode needs it anew. Hadoop reads `hadoop.proxyservers`
+        and forgets it again when the filter of its web server starts
+        (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
+        until an administrator has it read once more.
 
         Raises:
-            subprocess.TimeoutExpired: it took more than two minutes; it has been killed.
+            StartError: the command failed.
         """
-        done = subprocess.run(
-            self._runtime.command(
-                main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
-            ),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env=self._environ(user or self.superuser),
-            timeout=_SHELL_TIMEOUT_S,
-            check=False,
-        )
-        return ShellResult(done.returncode, done.stdout, done.stderr)
+        result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
+        if result.exit_code != 0:
+            raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
 
     def transition_to_active(self, index: int) -> None:
         """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
@@ -237,6 +188,8 @@ class Cluster:
         if self.spec.ha:
             self.transition_to_active(0)
         self.await_writable()
+        if self.spec.proxy_servers:
+            self.believe_proxies()
         self.start_s["total"] = time.monotonic() - began
         self._progress(f"the cluster is ready after {self.start_s['total']:.1f} s")
 
@@ -323,16 +276,11 @@ class Cluster:
             name,
             command,
             log=self.logs / f"{name}.log",
-            environ=self._environ(self.superuser),
+            environ=environment(self.superuser),
             lifeline=self._lifeline,
             is_up=is_up,
             timeout_s=self.spec.start_timeout_s,
         )
-
-    def _environ(self, user: str) -> Mapping[str, str]:
-        # A Hadoop that is installed on this machine must not mix in.
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("HADOOP_", "HDFS_"))}
-        return kept | {"HADOOP_USER_NAME": user}
 
     def _make_directory(self) -> Path:
         if self.spec.directory is not None:

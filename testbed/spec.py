@@ -49,7 +49,9 @@ class ClusterSpec:
     # Configuration keys over the test bed's own, for servers and shells alike.
     overrides: Mapping[str, str] = field(default_factory=dict)
     superuser: str = field(default_factory=getpass.getuser)  # whom the servers say they run as
-    proxy_servers: tuple[str, ...] = ()  # addresses whose X-Forwarded-For the NameNode believes
+    proxy_servers: tuple[
+        str, ...
+    ] = ()  # addresses whose X-Forwarded-For is believed; see Cluster.believe_proxies
     audit_log: bool = False  # the NameNode writes logs/hdfs-audit.log
     namenode_jvm: tuple[str, ...] = QUICK_START_JVM
     server_jvm: tuple[str, ...] = _SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
