@@ -4,19 +4,20 @@ from hadoop.errors import (
     HadoopError,
     MalformedReplyError,
     RemoteCallError,
+    RemoteExceptionError,
     RpcAuthenticationError,
     RpcError,
     RpcUnavailableError,
+    WebHdfsError,
 )
 from hadoop.remote_exception import RemoteException, Verdict
 
 
 def test_the_tree_has_one_root() -> None:
     """A supervised loop catches the root, and with it whatever Hadoop may bring."""
-    for kind in (MalformedReplyError, RpcError):
-        assert issubclass(kind, HadoopError)
-    for kind in (RpcUnavailableError, RpcAuthenticationError, RemoteCallError):
-        assert issubclass(kind, RpcError)
+    assert all(issubclass(kind, HadoopError) for kind in (MalformedReplyError, RpcError, WebHdfsError))
+    assert all(issubclass(kind, RpcError) for kind in (RpcUnavailableError, RemoteCallError))
+    assert issubclass(RemoteExceptionError, WebHdfsError)
 
 
 def test_an_error_says_who_refused_whom_what_and_what_to_do() -> None:
@@ -27,6 +28,9 @@ def test_an_error_says_who_refused_whom_what_and_what_to_do() -> None:
     )
     assert str(error) == "getEditsFromTxid at h:1 as bob: StandbyException: not here (use --user)"
     assert error.verdict is Verdict.STANDBY
+    refused = RemoteExceptionError(403, remote, call="GETFILESTATUS /w")
+    assert str(refused) == "GETFILESTATUS /w: 403 StandbyException: not here"
+    assert (refused.status, refused.verdict) == (403, Verdict.STANDBY)
     assert "h:1" in str(RpcAuthenticationError("h:1", "no SIMPLE"))
 
 
