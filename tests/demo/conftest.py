@@ -1,0 +1,17 @@
+"""The story, told twice in a session: half a minute each."""
+
+import pytest
+
+from tests.demo.told import Told, tell
+
+
+@pytest.fixture(scope="session")
+def told() -> Told:
+    """The story as it is."""
+    return tell()
+
+
+@pytest.fixture(scope="session")
+def told_by_the_deaf() -> Told:
+    """The story with a proxy that hears of no change."""
+    return tell(DEMO_WITHOUT="invalidation")
