@@ -150,7 +150,7 @@ async def ask(port: int, target: str, *fields: str, method: str = "GET", body: s
             _, status, reason = line.split(" ", 2)
             pairs = [text.partition(": ") for text in rest]
             reply_fields = tuple((name, value) for name, _, value in pairs)
-            length = next(int(value) for name, value in reply_fields if name == "Content-Length")
+            (length,) = (int(value) for name, value in reply_fields if name == "Content-Length")
             length *= method != "HEAD"
             return WireReply(int(status), reason, reply_fields, await reader.readexactly(length))
     finally:

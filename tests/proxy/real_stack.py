@@ -24,6 +24,7 @@ from proxy.server import Server
 from proxy.settings import ProxySettings
 from proxy.upstream import Upstream
 from testbed import Cluster
+from testbed.asker import Asker, RawReply
 from tests.proxy.front_scene import WireReply, ask
 
 READY_S = 20.0  # until the stream is open and the first coverage has come
@@ -38,7 +39,7 @@ class RealStack:
     upstream: Upstream
     consumer: Consumer
     port: int
-    namenode_port: int
+    namenode: str  # its HTTP address
 
     async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
         """Ask the proxy."""
@@ -48,9 +49,13 @@ class RealStack:
         """Ask the proxy for a status."""
         return await self.ask(f"{path}?op=GETFILESTATUS&user.name={user}")
 
-    async def namenode_itself(self, target: str, method: str = "GET") -> WireReply:
+    async def namenode_itself(self, target: str, method: str = "GET") -> RawReply:
         """Ask behind the proxy's back."""
-        return await ask(self.namenode_port, f"/webhdfs/v1{target}", "Connection: close", method=method)
+        return await asyncio.to_thread(self._ask_namenode, method, f"/webhdfs/v1{target}")
+
+    def _ask_namenode(self, method: str, target: str) -> RawReply:
+        with Asker(self.namenode) as asker:
+            return asker.ask(method, target)
 
     async def hit(self, path: str, user: str) -> WireReply:
         """Ask until the answer comes from memory."""
@@ -77,6 +82,7 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
     limits = LimitSettings()
     fast_path = FastPath(cache.is_good, boottime, max_bytes=0)
     async with (
+        _closing(pool),
         asyncio.TaskGroup() as background,
         Upstream(pool, limits, boottime) as upstream,
         FrontEnd(
@@ -90,13 +96,19 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
             async with asyncio.timeout(READY_S):
                 while not await consumer.wait_covered(1.0):
                     pass
-            _, _, port = namenode.http.rpartition(":")
-            yield RealStack(cache, front_end, upstream, consumer, server.port, int(port))
+            yield RealStack(cache, front_end, upstream, consumer, server.port, namenode.http)
         finally:
             await server.stop()
             for task in tasks:
                 task.cancel()
-    await pool.close()
+
+
+@asynccontextmanager
+async def _closing(pool: NameNodePool) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await pool.close()
 
 
 async def put(location: str, data: bytes) -> None:

@@ -1,0 +1,1 @@
+"""What clients and operators talk to: the WebHDFS front end, forwarding, identity, limits, and the admin pages."""
