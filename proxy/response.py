@@ -62,7 +62,7 @@ class RawResponse(web.StreamResponse):
         self._whole = body
         self._length = len(body) if body is not None else length
         self._close_after = close
-        self._write_timeout_s = write_timeout_s
+        self.write_timeout_s = write_timeout_s
         self._framing = Framing.NONE
         self._head = b""  # not yet written
         self._client: web.BaseRequest | None = None
@@ -183,7 +183,7 @@ class RawResponse(web.StreamResponse):
         if not self._client.protocol.writing_paused:
             return
         try:
-            async with asyncio.timeout(self._write_timeout_s):
+            async with asyncio.timeout(self.write_timeout_s):
                 await self._out.drain()
         except TimeoutError:
             self.cut()

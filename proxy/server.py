@@ -12,6 +12,7 @@ from proxy.errors import ClientGoneError, ProxyError, StartError
 from proxy.fastpath import FastPath
 from proxy.limits import LimitSettings
 from proxy.replies import bug_reply, error_reply
+from proxy.response import RawResponse
 from proxy.vetting import vet
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -135,6 +136,8 @@ class Server:
             response = await self._answer(request)
         finally:
             self._in_progress -= 1
+        if isinstance(response, RawResponse):
+            response.write_timeout_s = self._limits.body_timeout_s
         connection = request.protocol
         if self._is_draining or (isinstance(connection, ClientConnection) and connection.is_half_closed):
             response.force_close()

@@ -23,6 +23,7 @@ from proxy.limits import LimitSettings
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
 
+_MAX_READ_BYTES: Final = 256 * 1024  # that an event loop hands over in one piece, asyncio and uvloop alike
 _LAST_ASCII: Final = 0x7F
 _LINE_EXTRA_BYTES: Final = 12  # of a request line beside method and target: two spaces, HTTP/1.1, CRLF
 _FIELD_EXTRA_BYTES: Final = 4  # ": " and CRLF
@@ -83,8 +84,11 @@ def ascii_request_line(data: bytes) -> bytes:
 
 
 def max_line_bytes(limits: LimitSettings) -> int:
-    """Return what aiohttp's parser may take for a request line."""
-    return limits.max_head_bytes
+    """Return what aiohttp's parser may take for a request line: more than fits in before our own count.
+
+    The parser's refusal closes at once, and the reset would take the reply along; ours lingers.
+    """
+    return limits.max_head_bytes + _MAX_READ_BYTES
 
 
 def max_field_bytes(limits: LimitSettings) -> int:
@@ -92,7 +96,7 @@ def max_field_bytes(limits: LimitSettings) -> int:
 
     The number is all that tells the two apart in its exception.
     """
-    return limits.max_head_bytes + 1
+    return max_line_bytes(limits) + 1
 
 
 def refusal_of(exc: BaseException, limits: LimitSettings) -> ClientError:

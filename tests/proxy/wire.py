@@ -1,6 +1,7 @@
 """Raw HTTP on real sockets: a client that sends bytes, a NameNode that records and answers bytes."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from proxy.server import Handler, Server
 from proxy.upstream import Upstream
 
 HEAD_END = b"\r\n\r\n"
-DEADLINE_S = 10.0  # of anything that a test waits for
+DEADLINE_S = 40.0  # of anything that a test waits for
 GET = b"GET /webhdfs/v1/f?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
 CREATE = b"PUT /webhdfs/v1/f?op=CREATE HTTP/1.1\r\nHost: nn\r\n"  # its head goes on
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -61,10 +62,17 @@ class RawClient:
 
     @classmethod
     @asynccontextmanager
-    async def connected(cls, port: int, local: str | None = None) -> AsyncIterator[Self]:
-        """Connect, from the address `local` if one is given."""
-        address = None if local is None else (local, 0)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=address, limit=2**22)
+    async def connected(
+        cls, port: int, local: str = "127.0.0.1", *, receive_buffer: int = 0
+    ) -> AsyncIterator[Self]:
+        """Connect from the address `local`, with a receive buffer of so many bytes (0: the system's choice)."""
+        sock = socket.socket()
+        sock.setblocking(False)
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.bind((local, 0))
+        await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+        reader, writer = await asyncio.open_connection(sock=sock, limit=2**22)
         try:
             yield cls(reader, writer)
         finally:
