@@ -74,7 +74,8 @@ class PolledEdits:
         self._cursor = EditsCursor(0)  # of this life
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
         self._has_peers = len(namenodes.namenodes) > 1
-        self._probed_at = -math.inf  # when `wake` last had the pool probe
+        self._wanted_at: float | None = None  # coverage as of then is waited for; None when nobody does
+        self._probed_at = -math.inf  # when the pool was last asked to probe for that
         self._woken = asyncio.Event()  # ends a wait for the next poll
         self._counts = PollCounters()
 
@@ -142,6 +143,7 @@ class PolledEdits:
                     await namenode.confirm()
                     self._counts.reconnects += 1
                 await self._roll_if_due(namenode)
+                self._hurry()
                 await self._pause()
                 read = await self._poll(namenode)
             except (HadoopError, ChannelUnavailableError) as exc:
@@ -151,13 +153,10 @@ class PolledEdits:
             return read
 
     def wake(self) -> None:
-        """Poll soon, within the budget; with several NameNodes also ask who is active."""
-        now = self._clock()
-        self._pacer.wake(now)
+        """Coverage as of now is waited for: poll soon, within the budget, until it is there."""
+        self._wanted_at = self._clock()
+        self._hurry()
         self._woken.set()
-        if self._namenode is not None and self._has_peers and now - self._probed_at >= PROBE_SPACING_S:
-            self._probed_at = now
-            self._namenode.suspect("coverage is waited for")
 
     def stats(self) -> ChannelStats:
         """Return the figures over all lives."""
@@ -178,7 +177,22 @@ class PolledEdits:
         if progress.advanced:
             self._rolls.polled(took_s)
         self._counts.polled(took_s, found=progress.advanced)
-        return EditsRead(progress.batches, progress.through_txid, namenode.covered_as_of(progress.covered_at))
+        covered_as_of = namenode.covered_as_of(progress.covered_at)
+        if covered_as_of is not None and self._wanted_at is not None and covered_as_of >= self._wanted_at:
+            self._wanted_at = None
+        return EditsRead(progress.batches, progress.through_txid, covered_as_of)
+
+    def _hurry(self) -> None:
+        """While coverage is waited for: poll soon and, with several NameNodes, have the pool ask who is active."""
+        if self._wanted_at is None or self._namenode is None:
+            return
+        now = self._clock()
+        self._pacer.wake(now)
+        confirmed_as_of = self._namenodes.confirmed_as_of
+        is_confirmed = confirmed_as_of is not None and confirmed_as_of >= self._wanted_at
+        if self._has_peers and not is_confirmed and now - self._probed_at >= PROBE_SPACING_S:
+            self._probed_at = now
+            self._namenode.suspect("coverage is waited for")
 
     async def _pause(self) -> None:
         """Wait until the next poll is due."""

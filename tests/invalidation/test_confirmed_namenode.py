@@ -132,10 +132,6 @@ def test_with_peers_coverage_needs_their_word() -> None:
         peer.state = HaState.ACTIVE
         on.pool.probe()
         assert (await on.source.read()).covered_as_of is None
-        await asyncio.sleep(0.1)
-        on.source.stop()
-        on.source.wake()
-        assert on.pool.suspicions.count("coverage is waited for") == 1
 
     play(story, peer)
 
@@ -153,5 +149,37 @@ def test_a_connection_that_changes_while_starting_is_not_believed() -> None:
         on.pool.suspect = suspect_and_arm  # type: ignore[method-assign,assignment]  # a fault at exactly this point
         with pytest.raises(ChannelUnavailableError, match="connection changed"):
             await on.source.start(None)
+
+    play(story)
+
+
+def test_a_wish_for_coverage_is_not_forgotten() -> None:
+    """One that comes right after a probe is met by the next probe, 50 ms later, and not by the pool's own second."""
+    peer = FakeNameNode("nn2", active=False)
+
+    async def story(on: Stage) -> None:
+        await on.source.start(None)
+        await on.source.read()
+        on.source.wake()
+        await on.source.read()
+        wanted_at = clock()
+        on.source.wake()
+        await on.read_until(lambda read: (read.covered_as_of or 0.0) >= wanted_at)
+        assert clock() - wanted_at < 0.1
+        suspicions = len(on.pool.suspicions)
+        for _ in range(20):
+            await on.source.read()
+        assert len(on.pool.suspicions) == suspicions, "nobody waits any more"
+
+    play(story, peer)
+    play(story, peer, poll_interval_s=5.0)
+
+
+def test_a_wish_outside_a_life_asks_nobody() -> None:
+    """There is nobody to ask."""
+
+    async def story(on: Stage) -> None:
+        on.source.wake()
+        assert on.pool.suspicions == []
 
     play(story)
