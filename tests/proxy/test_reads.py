@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from cache import MetadataCache, Reason
-from hadoop.changes import Touched
+from hadoop.changes import AccessChanged, Appeared, Touched
 from proxy.errors import UpstreamTimeoutError
 from proxy.flights import Flights
 from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
@@ -61,7 +61,7 @@ async def scene(join_wait_s: float = 5.0) -> AsyncIterator[Scene]:
     cache = make_cache(clock)
     clock.now += 1.0  # what is asked now is newer than what is covered
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
-        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=5.0)
+        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=60.0)
         reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
         yield Scene(clock, cache, namenode, signal, reads, clients)
 
@@ -227,6 +227,42 @@ async def test_nobody_joins_another_callers_question() -> None:
         assert isinstance(first, FromNameNode)
         assert isinstance(second, FromNameNode)
         assert second.reply.body == DENIED
+
+
+@pytest.mark.parametrize("change", [Touched(PATH), Appeared(PATH), AccessChanged("/w")])
+async def test_nobody_joins_a_question_that_a_change_has_overtaken(
+    change: Touched | Appeared | AccessChanged,
+) -> None:
+    """OwnWrites: who asks after the change was answered wants an answer that was given after it."""
+    async with scene() as s:
+        before = s.ask()
+        await turns()
+        s.cache.apply(change, s.clock())
+        after = s.ask()
+        await turns()
+        assert s.namenode.fetches.waiting == 2
+        s.namenode.fetches.answer(missing(PATH, s.clock()))
+        s.namenode.fetches.answer(reply(403, DENIED, s.clock()))
+        first, second = await asyncio.gather(before, after)
+        assert isinstance(first, FromNameNode)
+        assert isinstance(second, FromNameNode)
+        assert second.reply.status == 403
+
+
+async def test_nobody_joins_a_question_older_than_the_staleness_allowed() -> None:
+    """Bounded: the NameNode may have looked when the question came."""
+    async with scene() as s:
+        early = s.ask()
+        await turns()
+        s.clock.now += 3.5
+        s.cache.cover(s.clock(), 101)
+        late = s.ask()
+        await turns()
+        assert s.namenode.fetches.waiting == 2
+        for _ in range(2):
+            s.namenode.fetches.answer(missing(PATH, s.clock()))
+        assert isinstance(await early, FromNameNode)
+        assert isinstance(await late, FromNameNode)
 
 
 async def test_no_cache_neither_joins_nor_is_joined() -> None:
