@@ -12,8 +12,10 @@ import pytest
 from testbed.errors import StartError
 from testbed.process import Lifeline, ServerProcess, await_all
 
+PATIENCE_S = 20.0
 SERVE = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVE}"
+POLITE = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); {SERVE}"  # as a JVM
 FAIL = "import sys; print('first'); sys.exit('no such luck')"
 
 
@@ -133,11 +135,11 @@ def test_a_paused_one_stands_still_and_goes_on(make: Callable[..., ServerProcess
 
 def test_a_paused_one_can_be_stopped(make: Callable[..., ServerProcess]) -> None:
     """A stopped process hears SIGTERM only when it goes on."""
-    server = make(SERVE)
+    server = make(POLITE)
     server.start()
     server.pause()
-    server.stop()
-    assert server.pid is None
+    server.terminate()
+    assert server.wait(PATIENCE_S)
 
 
 def test_a_deaf_one_is_killed(make: Callable[..., ServerProcess]) -> None:

@@ -174,8 +174,9 @@ def test_a_delay_counts_each_way(relay: Relay) -> None:
 def test_nothing_overtakes_what_is_delayed(relay: Relay) -> None:
     """Bytes stay in order when the delay ends, and the end of the stream comes last."""
     with connect(relay) as connection:
-        relay.delay(0.1)
+        relay.delay(2 * A_MOMENT_S)
         connection.sendall(b"first,")
+        assert is_silent(connection)
         connection.sendall(b"second,")
         relay.delay(0.0)
         connection.sendall(b"third")
