@@ -14,12 +14,12 @@ from demo.step import Step
 _THERE: Final = View(200, 0)
 _CALM: Final = Question("bob", f"{WORKFLOW}/calm/_SUCCESS")  # nobody changes it
 _STORM: Final = f"{WORKFLOW}/storm/_SUCCESS"
-_WITHOUT: Final[Expected] = {
+WITHOUT: Final[Expected] = {
     _CALM: _THERE,
     Question("alice", _STORM): MISSING,
     Question("bob", _STORM): MISSING,
 }
-_WITH: Final[Expected] = dict.fromkeys(_WITHOUT, _THERE)
+WITH: Final[Expected] = dict.fromkeys(WITHOUT, _THERE)
 _RESUME_S: Final = 10.0
 
 
@@ -28,22 +28,22 @@ async def play(stage: Stage) -> tuple[Step, ...]:
     async with stage.at_namenode(OWNER) as owner:
         await owner.create(_CALM.path)
         await owner.create(_STORM)
-        async with stage.pollers(tuple(_WITHOUT)) as pollers:
-            await until_in_memory(pollers, _WITH)
+        async with stage.pollers(tuple(WITHOUT)) as pollers:
+            await until_in_memory(pollers, WITH)
             stage.relay.cut()
             cut_at = time.monotonic()
             try:
-                at_once = await _change(pollers, owner.delete(_STORM), _WITH, _WITHOUT)
-                later_on = await _change(pollers, owner.create(_STORM), _WITHOUT, _WITH)
+                at_once = await _change(pollers, owner.delete(_STORM), WITH, WITHOUT)
+                later_on = await _change(pollers, owner.create(_STORM), WITHOUT, WITH)
             finally:
                 restored_at = time.monotonic()
                 stage.relay.restore()
             resumed = await pollers.until(
-                lambda: all_answered(pollers.records, _WITH, since=restored_at, from_memory=True),
+                lambda: all_answered(pollers.records, WITH, since=restored_at, from_memory=True),
                 _RESUME_S,
             )
             resumed_at = time.monotonic()
-            again = await _change(pollers, owner.delete(_STORM), _WITH, _WITHOUT)
+            again = await _change(pollers, owner.delete(_STORM), WITH, WITHOUT)
     return (
         outage(between(pollers.records, cut_at, restored_at), cut_at),
         seen_in_time("A change right after the cut", (at_once,)),

@@ -1,0 +1,109 @@
+"""`make demo`, from nothing to its end."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from demo.command import BAD_WISH, INTERRUPTED, main
+from tests.demo.told import Told
+from tests.house.tree import ROOT
+
+STEPS_THAT_NEED_INVALIDATION = (
+    "The finished file is seen",
+    "Old name 404, new name 200",
+    "bob gets 403, alice 200",
+    "A change after that",
+)
+
+
+GUARDS_S = 10.0
+"""For the guards of the test bed, which end what a broken off start has left."""
+
+
+def test_the_story_comes_true(told: Told) -> None:
+    """Exit code 0, every step ticked, and nothing on standard error."""
+    assert told.code == 0, told.out + told.err
+    assert "✗" not in told.out
+    assert "12 steps came true" in told.out
+    assert told.err == ""
+
+
+def test_without_invalidation_it_fails_loudly(told_by_the_deaf: Told) -> None:
+    """The checks can fail: those steps that need it do, and the reader is told why."""
+    assert told_by_the_deaf.code == 1, told_by_the_deaf.out + told_by_the_deaf.err
+    assert "did not come true: The finished file is seen;" in told_by_the_deaf.out
+    assert "deaf on purpose (DEMO_WITHOUT=invalidation)" in told_by_the_deaf.out
+    for title in STEPS_THAT_NEED_INVALIDATION:
+        assert not told_by_the_deaf.came_true(title)
+
+
+def test_without_invalidation_the_rest_still_comes_true(told_by_the_deaf: Told) -> None:
+    """It fails for the reason that it gives, and not because nothing works."""
+    for title in ("A missing file, from memory", "Reads while it is cut", "Three counts agree"):
+        assert told_by_the_deaf.came_true(title)
+
+
+def test_an_unknown_wish_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """And nothing is started."""
+    stream = io.StringIO()
+    assert main({"DEMO_WITHOUT": "gravity"}, stream) == BAD_WISH
+    assert capsys.readouterr().err == "DEMO_WITHOUT=gravity: must be one of invalidation, or empty\n"
+    assert stream.getvalue() == ""
+
+
+def test_what_is_missing_on_the_machine_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the command that installs it: without Java nothing can be told."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main({}, io.StringIO()) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("The story could not be told: ")
+    assert "java" in line
+    assert "apt-get install " in line
+
+
+def processes_of(directory: Path) -> list[str]:
+    """Return the command lines that name this directory."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes()
+        except OSError:  # it has just ended
+            continue
+        if str(directory).encode() in words:
+            found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing_running(number: signal.Signals) -> None:
+    """Also amid the start, when servers are half up."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "demo"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    ) as demo:
+        assert demo.stdout is not None
+        line = next(line for line in demo.stdout if "starting a cluster in " in line)
+        directory = Path(line.rpartition(" ")[2].strip())
+        while not processes_of(directory):
+            assert demo.poll() is None
+        demo.send_signal(number)
+        rest = demo.stdout.read()
+        assert demo.wait(30) == INTERRUPTED
+    assert rest.splitlines()[-1] == "Interrupted; everything is stopped."
+    deadline = time.monotonic() + GUARDS_S
+    while processes_of(directory) or directory.exists():
+        assert time.monotonic() < deadline, processes_of(directory)
+        time.sleep(0.02)

@@ -1,0 +1,49 @@
+"""What the story is played on."""
+
+from cache.settings import CacheSettings
+from demo.chapters import cutting, waiting
+from demo.sightings import MISSING, Question, Sighting
+from demo.stage import GLOB, MAX_STALENESS_S, WORKFLOW, Stage
+from hadoop.globs import compile_glob
+from testbed import Cluster, Relay
+from testbed.daemon import Proxy
+
+
+def test_the_bound_is_the_one_that_operators_get() -> None:
+    """The story promises what an ordinary proxy promises."""
+    assert CacheSettings().max_staleness_s == MAX_STALENESS_S
+
+
+def test_the_story_happens_where_the_proxy_remembers() -> None:
+    """Elsewhere everything would be forwarded, and true."""
+    glob = compile_glob(GLOB)
+    for path in (waiting.PATH, f"{WORKFLOW}/draft/_SUCCESS", *(question.path for question in cutting.WITH)):
+        assert glob.matches(path)
+
+
+def test_clients_go_where_they_are_said_to_go(cluster: Cluster) -> None:
+    """Behind the proxy's back, or through it."""
+    namenode = cluster.namenodes[0]
+    proxy = Proxy()  # laid out, never started
+    try:
+        stage = Stage(cluster, Relay(namenode.rpc), proxy)
+        direct = stage.at_namenode("alice").url("GETFILESTATUS", "/f")
+        through = stage.through_proxy("alice").url("GETFILESTATUS", "/f")
+    finally:
+        proxy.stop()
+    assert direct.startswith(f"http://{namenode.http}/webhdfs/v1/f?")
+    assert through.startswith(f"http://{proxy.address}/webhdfs/v1/f?")
+
+
+def test_all_reads_are_kept_for_the_books(cluster: Cluster) -> None:
+    """Those of pollers and those of single readers."""
+    proxy = Proxy()
+    try:
+        stage = Stage(cluster, Relay(cluster.namenodes[0].rpc), proxy)
+        question = Question("bob", "/f")
+        pollers = stage.pollers((question, question))
+        seen = stage.note(question, Sighting(view=MISSING, is_hit=True, started_at=0.0, ended_at=0.0))
+    finally:
+        proxy.stop()
+    assert stage.records[:2] == list(pollers.records)
+    assert stage.records[2].sightings == (seen,)
