@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from aiohttp import HttpVersion11, web
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
-from aiohttp.web_protocol import _ErrInfo
+from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
 
 from proxy.errors import (
     ClientError,
@@ -168,7 +168,11 @@ class ClientConnection(web.RequestHandler):
         An empty line ends any head, so a parser that was in a head is past it; without a body it then waits
         for the next request. With a full queue it puts bytes aside unparsed, and nothing is certain.
         """
-        _, self._last_payload = self._messages[-1]
+        message, payload = self._messages[-1]
+        if isinstance(message, _ErrInfo) and not self._last_payload.is_eof():
+            # The parser has given up within a body; aiohttp leaves the one who reads it waiting.
+            self._last_payload.set_exception(RequestPayloadError(message.message))
+        self._last_payload = payload
         self._at_boundary = (
             self._last_payload is EMPTY_PAYLOAD
             and data.endswith(_HEAD_END)

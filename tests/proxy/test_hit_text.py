@@ -3,6 +3,7 @@
 from email.utils import parsedate_to_datetime
 
 import pytest
+from aiohttp import web
 
 from cache.entries import Reply
 from proxy.cached_reply import cached_reply
@@ -54,10 +55,10 @@ async def test_both_paths_say_the_same(status: int) -> None:
     kept = Reply(status, KEPT.headers, b"[]")
     dates = DateText()
 
-    async def handler(_: object) -> object:
+    async def handler(_: web.BaseRequest) -> web.StreamResponse:
         return cached_reply(kept, b"[]", HIT, replied_at=3.0, now=5.0, dates=dates)
 
-    async with serving(handler) as server, RawClient.connected(server.port) as client:  # type: ignore[arg-type]
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
         client.send(GET)
         expected = HitText(kept, b"[]", 3.0).at(5.0, dates)
         assert await client.reader.readexactly(len(expected)) == expected

@@ -2,6 +2,7 @@
 
 import resource
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,9 @@ def test_the_defaults_are_allowed() -> None:
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_a_wrong_value_names_its_key(key: str, value: float) -> None:
     """Negative numbers and NaN are wrong everywhere."""
+    values: dict[str, Any] = {key: value}
     with pytest.raises(SettingError, match=rf"^{key}: {value}: must be "):
-        LimitSettings(**{key: value})  # type: ignore[arg-type]
+        LimitSettings(**values)
 
 
 def test_open_files_are_reserved_or_refused() -> None:

@@ -11,7 +11,7 @@ from nncache.clock import boottime
 from proxy.errors import NoActiveNameNodeError, StartError
 from proxy.fastpath import FastPath
 from proxy.response import RawResponse
-from proxy.server import Server
+from proxy.server import Handler, Server
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
 
 MANY = int(os.environ.get("NNCACHE_TEST_CONNECTIONS", "1500"))  # 10000 is what the limits are made for
@@ -23,9 +23,9 @@ async def hello(request: web.BaseRequest) -> web.StreamResponse:
     return RawResponse(200, "OK", (), body=b"hello")
 
 
-def server_of(handler: object = hello) -> Server:
+def server_of(handler: Handler = hello) -> Server:
     """Return one that does not listen yet."""
-    return Server(handler, FastPath(lambda _h, _n: True, boottime, max_bytes=0), limits_of_tests())  # type: ignore[arg-type]
+    return Server(handler, FastPath(lambda _h, _n: True, boottime, max_bytes=0), limits_of_tests())
 
 
 async def test_many_clients_connect_at_once() -> None:

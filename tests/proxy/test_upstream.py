@@ -5,15 +5,14 @@ import asyncio
 import pytest
 
 from nncache.clock import boottime
-from proxy.errors import ReplyTooLargeError, UpstreamCutError
+from proxy.errors import ReplyTooLargeError
 from proxy.messages import NO_TERM, RequestHead
 from proxy.upstream import MAX_FETCHED_BYTES, Upstream
 from tests.proxy.wire import (
     CREATE,
-    DEADLINE_S,
     GET,
-    HEAD_END,
     OK,
+    REDIRECT,
     FakePool,
     Heard,
     RawClient,
@@ -26,11 +25,6 @@ from tests.proxy.wire import (
     until,
 )
 
-REDIRECT = (
-    b"HTTP/1.1 307 Temporary Redirect\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
-    b"Location: http://dn:9864/webhdfs/v1/f?op=CREATE&overwrite=false\r\n"
-    b"Content-Type: application/octet-stream\r\nContent-Length: 0\r\n\r\n"
-)
 JSON_OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"boolean":true}'
 
 
@@ -171,80 +165,6 @@ async def test_a_reply_that_ends_with_its_connection_is_whole() -> None:
         assert (await client.reply()).body == b"<html></html>"
         client.send(GET)
         assert (await client.reply()).status == 500
-
-
-async def reads_body(heard: Heard) -> None:
-    """Answer with the length of the declared or chunked body."""
-    if b"chunked" in heard.head:
-        raw = await heard.reader.readuntil(b"0\r\n\r\n")
-    else:
-        length = int(heard.head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        raw = await heard.reader.readexactly(length)
-    await heard.say(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(raw), raw))
-
-
-async def test_a_request_body_streams_through() -> None:
-    """Both framings; nothing waits for the whole body."""
-    async with RawNameNode(reads_body) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 300000\r\n\r\n" + b"a" * 100_000)
-            client.send(b"b" * 200_000)
-            assert (await client.reply()).body == b"a" * 100_000 + b"b" * 200_000
-            client.send(CREATE + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-            client.send(b"2\r\nde\r\n0\r\n\r\n")
-            body = (await client.reply()).body
-        joined = b"".join(body.split(b"\r\n")[1::2])
-        assert joined == b"abcde"
-
-
-async def test_an_early_reply_comes_through_while_the_body_is_still_being_sent() -> None:
-    """A NameNode answers CREATE with 307 and reads no body; it closes, and the reply must not be lost."""
-
-    async def act(heard: Heard) -> None:
-        await heard.say(REDIRECT)
-        heard.cut()  # with unread data it would be a reset
-
-    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 50000000\r\n\r\n")
-            client.send(b"x" * 2_000_000)
-            got = await client.reply()
-            assert (got.status, got.all(b"Connection")) == (307, [b"close"])
-        [settled] = proxy.settled
-        assert settled is not None
-        assert settled.status == 307
-
-
-async def test_continue_is_for_the_namenode_to_say() -> None:
-    """Expect is passed on; the client is told to continue when, and only when, the NameNode says so."""
-
-    async def act(heard: Heard) -> None:
-        assert b"Expect: 100-continue\r\n" in heard.head
-        await heard.say(b"HTTP/1.1 100 Continue\r\n\r\n")
-        await reads_body(heard)
-
-    async with RawNameNode(act, says(REDIRECT)) as namenode, proxy_to(namenode.namenode) as proxy:
-        head = CREATE + b"Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"
-        async with RawClient.connected(proxy.port) as client:
-            client.send(head)
-            assert await client.interim() == b"HTTP/1.1 100 Continue\r\n\r\n"
-            client.send(b"body")
-            assert (await client.reply()).body == b"body"
-        async with RawClient.connected(proxy.port) as client:
-            client.send(head)
-            got = await client.reply()
-            assert (got.status, got.all(b"Connection")) == (307, [b"close"])
-
-
-async def test_an_unasked_continue_is_not_passed_on() -> None:
-    """Hadoop's DataNode sends one unasked; a client that did not ask may not understand it."""
-    async with (
-        RawNameNode(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as namenode,
-        proxy_to(namenode.namenode) as proxy,
-        RawClient.connected(proxy.port) as client,
-    ):
-        client.send(GET)
-        assert (await client.reply()).status == 200
 
 
 async def test_pipelined_requests_are_answered_in_order() -> None:
@@ -424,44 +344,6 @@ async def test_nothing_is_settled_when_nothing_was_sent() -> None:
         assert proxy.settled == []
 
 
-async def test_a_client_that_breaks_its_body_off_leaves_no_half_call_behind() -> None:
-    """The NameNode's side is cut as well; what the write did is unknown."""
-    cut = asyncio.Event()
-
-    async def act(heard: Heard) -> None:
-        await heard.reader.read()
-        cut.set()
-
-    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 100\r\n\r\nhalf")
-            await until(lambda: len(namenode.heard) == 1)
-        async with asyncio.timeout(DEADLINE_S):
-            await cut.wait()
-        await until(lambda: len(proxy.settled) == 1)
-        assert proxy.settled == [None]
-
-
-async def test_a_dripped_body_is_given_up() -> None:
-    """408 when the body is slower than allowed; the drips do not prolong it."""
-    limits = limits_of_tests(body_timeout_s=0.3)
-    async with RawNameNode(is_silent) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:
-        async with RawClient.connected(proxy.port) as client:
-            client.send(CREATE + b"Content-Length: 1000\r\n\r\n")
-            reply = asyncio.get_running_loop().create_future()
-
-            async def drip() -> None:
-                while not reply.done():
-                    client.send(b"x")
-                    await asyncio.sleep(0.05)
-
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(drip())
-                got = await client.reply()
-                reply.set_result(None)
-        assert got.status == 408
-
-
 # ---- fetch -----------------------------------------------------------------------------------------------
 
 PLAIN = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ((b"Host", b"nn"),))
@@ -511,12 +393,3 @@ async def test_fetch_holds_no_more_than_its_limit() -> None:
             with pytest.raises(ReplyTooLargeError):
                 await upstream.fetch(PLAIN)
             assert upstream.stats().connections_idle == 0
-
-
-async def test_a_reply_that_is_no_http_is_an_error_of_the_namenode() -> None:
-    """502, whatever it said."""
-    async with RawNameNode(says(b"220 smtp ready" + HEAD_END)) as namenode:
-        pool = FakePool((namenode.namenode,))  # which sees no NameNode that is active
-        async with Upstream(pool, limits_of_tests(failover_wait_s=0.1), boottime) as upstream:
-            with pytest.raises(UpstreamCutError):
-                await upstream.fetch(PLAIN)

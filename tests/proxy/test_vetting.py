@@ -1,6 +1,7 @@
 """Heads that aiohttp accepts and that this proxy does not."""
 
 import pytest
+from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tests.proxy.wire import RawClient, limits_of_tests, serving
 LIMITS = limits_of_tests(max_head_bytes=2048, max_header_fields=20)
 
 
-async def handler(_: object) -> object:
+async def handler(_: web.BaseRequest) -> web.StreamResponse:
     """Answer what has passed."""
     return error_reply(MalformedRequestError("has passed"))
 
@@ -65,7 +66,7 @@ REFUSED = {
 async def test_what_is_not_clean_is_refused(name: str) -> None:
     """With the status that says why, as a RemoteException, and the connection ends."""
     status, raw = REFUSED[name]
-    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:  # type: ignore[arg-type]
+    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(raw)
         reply = await client.reply()
         assert reply.status == status
@@ -78,14 +79,14 @@ async def test_what_is_not_clean_is_refused(name: str) -> None:
 @pytest.mark.parametrize("host", [b"a", b"a:1", b"A.b-c_d:9870", b"[::1]:9870", b"127.0.0.1", b"", b"a:"])
 async def test_clean_hosts_pass(host: bytes) -> None:
     """Names, addresses, ports."""
-    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:  # type: ignore[arg-type]
+    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"GET / HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
         assert b"has passed" in (await client.reply()).body
 
 
 async def test_http_1_0_needs_no_host() -> None:
     """And its connection ends with the reply, whatever it asks for."""
-    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:  # type: ignore[arg-type]
+    async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         reply = await client.reply()
         assert b"has passed" in reply.body

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -25,6 +25,11 @@ DEADLINE_S = 40.0  # of anything that a test waits for
 GET = b"GET /webhdfs/v1/f?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
 CREATE = b"PUT /webhdfs/v1/f?op=CREATE HTTP/1.1\r\nHost: nn\r\n"  # its head goes on
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+REDIRECT = (
+    b"HTTP/1.1 307 Temporary Redirect\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
+    b"Location: http://dn:9864/webhdfs/v1/f?op=CREATE&overwrite=false\r\n"
+    b"Content-Type: application/octet-stream\r\nContent-Length: 0\r\n\r\n"
+)
 STANDBY = (
     b'{"RemoteException":{"exception":"StandbyException","javaClassName":"org.apache.hadoop.ipc.StandbyException",'
     b'"message":"Operation category READ is not supported in state standby"}}'
@@ -281,7 +286,8 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def limits_of_tests(**changes: float) -> LimitSettings:
     """Return limits that no test waits for long."""
-    return LimitSettings(**{"failover_wait_s": 2.0, "drain_timeout_s": 5.0, **changes})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"failover_wait_s": 2.0, "drain_timeout_s": 5.0, **changes}
+    return LimitSettings(**values)
 
 
 @asynccontextmanager
