@@ -46,6 +46,8 @@ def stays_locked(last: Watched) -> Step:
         seen = f"{counted(last.reads, 'read')} in {spoken(_LINGER_S)}, " + (
             f"the last wrong one after {spoken(last.oldest_s)}" if last.oldest_s else "none wrong"
         )
+    if last.failed:
+        seen += f", {counted(last.failed, 'read')} failed"
     return Step(
         title="The lock holds",
         expected=f"no other answer after {MAX_STALENESS_S:g} s",
