@@ -36,7 +36,7 @@ from cache.store import Store
 from cache.windows import TwoStepWindows
 from hadoop.changes import Appeared, Change, EverythingUnknown
 from hadoop.globs import GlobSet
-from hadoop.paths import ROOT, name, parent
+from hadoop.paths import ROOT, ancestors, name, parent
 
 
 class MetadataCache:
@@ -267,9 +267,27 @@ class MetadataCache:
         if topmost_missing is not None:
             self.apply(Appeared(topmost_missing), now)
 
-    def unproven_ancestors(self, path: str) -> tuple[str, ...]:
-        """Ancestors of a path to be made that a shell must ask the NameNode about; see `Tree`."""
-        return self.store.tree.unproven_ancestors(path)
+    def holds(self, path: str) -> bool:
+        """Whether anything is kept, or asked, about a canonical path or below it."""
+        return self.store.tree.holds(path)
+
+    def proves_directory(self, path: str, now: float) -> bool:
+        """Whether the path is a directory, as far as what may be served can tell."""
+        return self.gate.is_open(now) and self.store.tree.proves_directory(path)
+
+    def unproven_ancestors(self, path: str, now: float) -> tuple[str, ...]:
+        """Ancestors at or below which something is kept but whose existence nothing kept proves.
+
+        Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
+        shell asks the NameNode about these, nearest first, until one exists.
+        """
+        unproven = []
+        for above in ancestors(path)[:-1]:
+            if self.proves_directory(above, now):
+                break
+            if self.holds(above):
+                unproven.append(above)
+        return tuple(unproven)
 
     # -- for the operator ----------------------------------------------------------------------------
 

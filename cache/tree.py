@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cache.entries import Directory, Entry, Grant, Kind
-from hadoop.paths import ROOT, ancestors, name, parent
+from hadoop.paths import ROOT, name, parent
 
 
 def components(path: str) -> list[str]:
@@ -117,25 +117,23 @@ class Tree:
         """The tops of what waits to be taken apart; for tests."""
         return tuple(self._detached)
 
-    def unproven_ancestors(self, path: str) -> tuple[str, ...]:
-        """Ancestors at or below which something is kept but whose existence nothing kept proves.
+    def holds(self, path: str) -> bool:
+        """Whether anything is kept, or asked, about the path or below it."""
+        holder = self.find(parent(path) or ROOT)
+        if holder is None:
+            return False
+        own_name = name(path)
+        return own_name in holder.children or own_name in holder.entries or own_name in holder.tickets
 
-        Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
-        shell asks the NameNode about these, nearest first, until one exists.
-        """
-        unproven = []
-        for above in ancestors(path)[:-1]:
-            holder = self.find(parent(above) or ROOT)
-            if holder is None:
-                continue
-            own_name = name(above)
-            node = holder.children.get(own_name)
-            entry = holder.entries.get(own_name)
-            if (node is not None and node.positives) or (entry is not None and entry.kind is Kind.DIRECTORY):
-                break
-            if node is not None or entry is not None or own_name in holder.tickets:
-                unproven.append(above)
-        return tuple(unproven)
+    def proves_directory(self, path: str) -> bool:
+        """Whether something kept proves that the path is a directory: its status, or a child's."""
+        holder = self.find(parent(path) or ROOT)
+        if holder is None:
+            return False
+        node, entry = holder.children.get(name(path)), holder.entries.get(name(path))
+        return (node is not None and node.positives > 0) or (
+            entry is not None and entry.kind is Kind.DIRECTORY
+        )
 
     def check(self) -> None:
         """Assert T2 and T3; for tests."""

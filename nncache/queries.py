@@ -16,6 +16,10 @@ class QueryRpc(Protocol):
         """Say whether the path is there."""
         ...
 
+    async def is_directory(self, path: str) -> bool:
+        """Say whether the path is there and a directory."""
+        ...
+
     async def get_current_edit_log_txid(self) -> int:
         """Return the last transaction written."""
         ...
@@ -48,6 +52,11 @@ class PoolQueries:
         """Say whether the active NameNode knows the path."""
         active = await self._pool.wait_active(self._timeout_s)
         return await self._pool.rpc(active.namenode).exists(path)
+
+    async def is_directory(self, path: str) -> bool:
+        """Say whether the active NameNode knows the path as a directory."""
+        active = await self._pool.wait_active(self._timeout_s)
+        return await self._pool.rpc(active.namenode).is_directory(path)
 
     async def last_txid(self, namenode: NameNode) -> int:
         """Return the last transaction id that this NameNode has written."""

@@ -6,6 +6,7 @@ what is left to ask for each request is whether entry, grant and gate are still 
 The table is not a cache: an answer of it is one of the cache's own, or none.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -58,7 +59,7 @@ class FastPath:
         self._is_good = is_good
         self._clock = clock
         self._max_bytes = max_bytes
-        self._table: dict[bytes, _Stored] = {}  # the eviction hand points at the first one
+        self._table: OrderedDict[bytes, _Stored] = OrderedDict()  # the eviction hand points at the first
         self._held = 0
         self._dates = DateText()
         self._hits = 0
@@ -124,5 +125,4 @@ class FastPath:
                 self._evicted += 1
                 return
             stored.asked = False
-            del self._table[head]
-            self._table[head] = stored  # behind all others: its second chance
+            self._table.move_to_end(head)  # its second chance

@@ -56,6 +56,10 @@ class NameNodeQueries(Protocol):
         """Say whether the active NameNode knows the path."""
         ...
 
+    async def is_directory(self, path: str) -> bool:
+        """Say whether the active NameNode knows the path as a directory."""
+        ...
+
     async def last_txid(self, namenode: NameNode) -> int:
         """Return the last transaction id that this NameNode has written."""
         ...

@@ -2,7 +2,8 @@
 
 The guarantee OwnWrites, step by step:
 
-1. Which missing ancestors the call may make is asked before it is sent.
+1. What is there already, and which missing ancestors the call may make, is asked before it is sent
+   (`proxy/ground.py`).
 2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
    the client's leaving, before the first byte goes to the client.
 3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
@@ -22,8 +23,8 @@ from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call
 from hadoop.changes import CallOutcome, Change, EverythingUnknown, changes_of_call, opens_window, written_path
 from hadoop.election_view import NameNode
-from hadoop.paths import ROOT
 from proxy.errors import OverloadedError, UpstreamError
+from proxy.ground import UNTOUCHED, Ground, Surveyor
 from proxy.messages import Header, RequestHead, SettledReply
 from proxy.ports import Clock, NameNodeQueries, Streamer
 
@@ -66,8 +67,14 @@ class Writes:
         self.unknown_outcomes = 0  # ... of these, sent and without a reply that tells
         self.windows_opened = 0  # two-step writes whose redirect was passed on
         self.windows_without_txid = 0  # ... of these, ended by time only
-        self.query_failures = 0  # questions to the NameNode without an answer
+        self._surveyor = Surveyor(cache, queries, clock, query_timeout_s=query_timeout_s)
+        self._txid_failures = 0  # questions for the last transaction id without an answer
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+
+    @property
+    def query_failures(self) -> int:
+        """Questions to the NameNode without an answer."""
+        return self._txid_failures + self._surveyor.query_failures
 
     async def pass_through(
         self, request: web.BaseRequest, head: RequestHead, call: Call, cache_status: Header
@@ -77,7 +84,7 @@ class Writes:
         Raises:
             ProxyError: there is no reply to pass on.
         """
-        effect = _Effect(self, call, await self._topmost_missing(call))
+        effect = _Effect(self, call, await self._survey(call))
         try:
             return await self._streamer.stream(request, head, effect.settle, lambda _: (cache_status,))
         except UpstreamError as error:
@@ -88,40 +95,23 @@ class Writes:
             raise
         finally:
             if not effect.is_settled:
-                self.forget(call, CallOutcome.UNKNOWN, effect.topmost_missing)
+                self.forget(call, CallOutcome.UNKNOWN, effect.ground)
 
-    async def _topmost_missing(self, call: Call) -> str | None:
-        """Find the topmost ancestor that the call may have to make; unless proven, it is missing."""
-        path = written_path(call)
-        if call.op is None or not call.op.makes_ancestors or path is None:
-            return None
-        topmost: str | None = None
-        unproven = self._unproven_ancestors(path)
+    async def _survey(self, call: Call) -> Ground:
         try:
-            async with asyncio.timeout(self._query_timeout_s):
-                for above in unproven:
-                    if await self._queries.exists(above):
-                        return topmost
-                    topmost = above
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
-            self.query_failures += 1
-            _log.warning("cannot tell which ancestors of %s exist: %s", path, error)
-            return unproven[-1]
-        return topmost
-
-    def _unproven_ancestors(self, path: str) -> tuple[str, ...]:
-        try:
-            return self._cache.unproven_ancestors(path)
+            return await self._surveyor.survey(call)
         except Exception:  # noqa: BLE001 - FailToNameNode
-            self._distrust_cache("could not say which ancestors it needs proof of")
-            return ()
+            self._distrust_cache("could not say what it needs proof of")
+            return UNTOUCHED
 
-    def forget(self, call: Call, outcome: CallOutcome, topmost_missing: str | None) -> None:
+    def forget(self, call: Call, outcome: CallOutcome, ground: Ground) -> None:
         """Apply what the call makes stale. Synchronous; never raises."""
+        if ground.is_directory:
+            outcome = CallOutcome.REFUSED  # whatever it is told: nothing is made in a directory's place
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
         try:
-            self._apply(changes_of_call(call, outcome, topmost_missing))
+            self._apply(changes_of_call(call, outcome, ground.topmost_missing))
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
 
@@ -149,7 +139,7 @@ class Writes:
             async with asyncio.timeout(self._query_timeout_s):
                 txid = await self._queries.last_txid(namenode)
         except Exception as error:  # noqa: BLE001 - FailToNameNode
-            self.query_failures += 1
+            self._txid_failures += 1
             _log.warning("the window of a write to %s ends by time only: %s", path, error)
         finally:  # also when it is cancelled here
             self.windows_opened += 1
@@ -164,24 +154,25 @@ class _Effect:
     """What one call in progress does to the cache.
 
     Attributes:
+        ground: what was there before it was sent.
         is_settled: whether there is nothing more to forget.
     """
 
-    __slots__ = ("_call", "_writes", "is_settled", "topmost_missing")
+    __slots__ = ("_call", "_writes", "ground", "is_settled")
 
-    def __init__(self, writes: Writes, call: Call, topmost_missing: str | None) -> None:
+    def __init__(self, writes: Writes, call: Call, ground: Ground) -> None:
         self._writes = writes
         self._call = call
-        self.topmost_missing = topmost_missing
+        self.ground = ground
         self.is_settled = False
 
     async def settle(self, reply: SettledReply | None) -> None:
         """Take what is known of the outcome; the reply is held back until this is through."""
         outcome = outcome_of(reply)
-        self._writes.forget(self._call, outcome, self.topmost_missing)
+        self._writes.forget(self._call, outcome, self.ground)
         self.is_settled = True
         if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
             return
         path = written_path(self._call)
-        if path is not None and path != ROOT:  # the root is no file; the NameNode redirects before it looks
-            await self._writes.open_window(path, reply.namenode, self.topmost_missing)
+        if path is not None and not self.ground.is_directory:
+            await self._writes.open_window(path, reply.namenode, self.ground.topmost_missing)

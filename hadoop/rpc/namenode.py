@@ -24,6 +24,8 @@ _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
 _ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False, needs_superuser=True)
 _GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True, needs_superuser=True)
 
+_DIRECTORY = 1  # HdfsFileStatusProto.FileType.IS_DIR
+
 
 class NameNodeRpc:
     """One NameNode, as one user.
@@ -73,10 +75,17 @@ class NameNodeRpc:
 
     async def exists(self, path: str) -> bool:
         """Tell whether this path exists; leaves its access time alone."""
-        reply = await self._call(
+        return (await self._file_info(path)).HasField("fs")
+
+    async def is_directory(self, path: str) -> bool:
+        """Tell whether this path exists and is a directory."""
+        reply = await self._file_info(path)
+        return reply.HasField("fs") and reply.fs.file_type == _DIRECTORY
+
+    async def _file_info(self, path: str) -> client.GetFileInfoResponse:
+        return await self._call(
             _GET_FILE_INFO, client.GetFileInfoRequest(src=path), client.GetFileInfoResponse
         )
-        return reply.HasField("fs")
 
     async def get_service_status(self) -> HaState:
         """Return what this NameNode is now. Needs superuser rights; without HA it is the active one."""

@@ -236,17 +236,21 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
 def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> None:
     """MKDIRS of a path must forget below ancestors that it may have made, and only below these."""
     cache = make_cache()
-    assert cache.unproven_ancestors("/a/b/c/d") == ()
+    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ()
     fill(cache, "/a/b/x", ALICE, 1.0)
-    assert cache.unproven_ancestors("/a/b/c/d") == ("/a/b", "/a")
+    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ("/a/b", "/a")
     fill(cache, "/a/b/y", ALICE, 1.0, status(1.0))
-    assert cache.unproven_ancestors("/a/b/c/d") == ()
+    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ()
     fill(cache, "/e", ALICE, 1.0)
-    assert cache.unproven_ancestors("/e/f") == ("/e",)
+    assert cache.unproven_ancestors("/e/f", 1.0) == ("/e",)
     fill(cache, "/g", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))
-    assert cache.unproven_ancestors("/g/h") == ()
+    assert cache.unproven_ancestors("/g/h", 1.0) == ()
+    assert cache.proves_directory("/g", 1.0)
+    assert cache.unproven_ancestors("/g/h", 9.0) == ("/g",), "what may not be served proves nothing"
+    assert cache.holds("/a/b")
+    assert not cache.holds("/zzz")
     fetch(cache, "/i", ALICE, 1.0)
-    assert cache.unproven_ancestors("/i/j") == ("/i",)
+    assert cache.unproven_ancestors("/i/j", 1.0) == ("/i",)
 
 
 # -- bounds -----

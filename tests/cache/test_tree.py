@@ -125,18 +125,22 @@ def _nodes(root: Directory) -> list[_Watched]:
     return found
 
 
-def test_unproven_ancestors() -> None:
-    """Nearest first, up to the first that something kept proves to exist."""
+def test_what_is_held_and_what_it_proves() -> None:
+    """A child's status proves its directory, a directory's own does, and a 404 proves nothing."""
     store = Store(max_bytes=10**9, max_items=10**9)
-    assert store.tree.unproven_ancestors("/a/b/c") == ()
+    tree = store.tree
+    assert not tree.holds("/a/b")
+    assert not tree.proves_directory("/a/b")
     kept = [("/a/b/c/f", missing(0.0)), ("/a/b", status(0.0, kind=Kind.DIRECTORY)), ("/x/y", status(0.0))]
     for path, known in kept:
         ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
         store.return_ticket(ticket)
         store.keep_entry(ticket, known.reply, kind=known.kind, replied_at=0.0, since_txid=0)
-    assert store.tree.unproven_ancestors("/a/b/c/d/e") == ("/a/b/c",)
-    assert store.tree.unproven_ancestors("/x/z/f") == ()
-    assert store.tree.unproven_ancestors("/f") == ()
+    paths = ("/a", "/a/b", "/a/b/c", "/a/b/c/f", "/x", "/x/y", "/z", "/a/z")
+    assert [path for path in paths if tree.holds(path)] == list(paths[:6])
+    assert [path for path in paths if tree.proves_directory(path)] == ["/a", "/a/b", "/x"]
+    store.take_ticket("/z", ALICE, 0.0, joinable=True)
+    assert tree.holds("/z")
 
 
 @given(

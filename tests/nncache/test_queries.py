@@ -27,6 +27,11 @@ class Rpc:
         self._asked.append(("exists", self._namenode, path))
         return False
 
+    async def is_directory(self, path: str) -> bool:
+        """Note the question."""
+        self._asked.append(("directory", self._namenode, path))
+        return True
+
     async def get_current_edit_log_txid(self) -> int:
         """Note the question."""
         self._asked.append(("txid", self._namenode, ""))
@@ -63,8 +68,10 @@ async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
 async def test_what_exists_is_the_actives_to_say() -> None:
     """Ancestors are looked for where the write will go."""
     pool = Pool(active=SECOND)
-    assert not await PoolQueries(pool, timeout_s=1.0).exists("/d")
-    assert pool.asked == [("exists", SECOND, "/d")]
+    queries = PoolQueries(pool, timeout_s=1.0)
+    assert not await queries.exists("/d")
+    assert await queries.is_directory("/d")
+    assert pool.asked == [("exists", SECOND, "/d"), ("directory", SECOND, "/d")]
 
 
 async def test_without_an_active_there_is_no_answer() -> None:

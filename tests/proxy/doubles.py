@@ -176,6 +176,8 @@ class HeldNameNode:
     fetches: Held = field(default_factory=Held)
     closed: Held = field(default_factory=Held)
     existing: Held = field(default_factory=Held)
+    directories: set[str] = field(default_factory=set)  # said at once
+    directory_questions: list[str] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
@@ -190,6 +192,11 @@ class HeldNameNode:
     async def exists(self, path: str) -> bool:
         """Wait for the test."""
         return bool(await self.existing(path))
+
+    async def is_directory(self, path: str) -> bool:
+        """Answer at once."""
+        self.directory_questions.append(path)
+        return path in self.directories
 
     async def last_txid(self, namenode: NameNode) -> int:
         """Wait for the test."""

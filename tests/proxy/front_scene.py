@@ -91,6 +91,10 @@ class DictNameNode:
         """Whether it is among the known."""
         return path in self.statuses
 
+    async def is_directory(self, path: str) -> bool:
+        """Nothing is known as one."""
+        return False
+
     async def last_txid(self, namenode: NameNode) -> int:
         """A number."""
         return 500

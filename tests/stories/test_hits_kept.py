@@ -42,3 +42,29 @@ def test_a_refused_write_costs_next_to_nothing(world: World, hdfs_directory: str
     refused = world.call(Where.PROXY, "DELETE", "DELETE", f"{hdfs_directory}/p/d", "bob", recursive="true")
     assert refused.status == 403
     assert all(world.ask(path, "alice").is_hit for path in files)
+
+
+def test_nobody_can_keep_a_directory_out_of_memory_by_pretending_to_write_it(
+    world: World, hdfs_directory: str
+) -> None:
+    """The NameNode redirects a CREATE of any path for anybody; over a directory it will never be carried out."""
+    world.mkdirs(f"{hdfs_directory}/p/d", "alice")
+    files = [f"{hdfs_directory}/p/d/{n}" for n in range(20)]
+    world.settle()
+    for path in files:
+        world.make_hit(path, "alice")
+    for place in ("/", "/t", hdfs_directory, f"{hdfs_directory}/p", f"{hdfs_directory}/p/d"):
+        begun = world.call(Where.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
+        assert begun.status == 200
+    assert all(world.ask(path, "alice").is_hit for path in files)
+
+
+def test_making_a_directory_that_is_there_costs_next_to_nothing(world: World, hdfs_directory: str) -> None:
+    """Jobs make their output directories again and again."""
+    world.mkdirs(f"{hdfs_directory}/p/d", "alice")
+    files = [f"{hdfs_directory}/p/d/{n}" for n in range(20)]
+    world.settle()
+    for path in files:
+        world.make_hit(path, "alice")
+    world.must(world.call(Where.PROXY, "PUT", "MKDIRS", f"{hdfs_directory}/p/d", "alice"))
+    assert all(world.ask(path, "alice").is_hit for path in files)

@@ -69,6 +69,9 @@ async def test_what_exists(subject: Subject) -> None:
         assert await rpc.exists("/")
         assert await rpc.exists(subject.file)
         assert not await rpc.exists("/nowhere/at/all")
+        assert await rpc.is_directory("/")
+        assert not await rpc.is_directory(subject.file)
+        assert not await rpc.is_directory("/nowhere/at/all")
 
 
 async def test_a_closed_file_is_closed(subject: Subject) -> None:

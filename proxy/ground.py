@@ -1,0 +1,76 @@
+"""What is there already where a call is about to write. (proxy/ground.py)
+
+MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
+A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode
+redirects a CREATE of it but never carries it out. So that such calls can neither empty the cache nor keep
+a whole subtree out of it, the NameNode is asked, before the call is sent, about what the cache cannot prove.
+Unless it is known to exist it is missing.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from cache.metadata_cache import MetadataCache
+from hadoop.calls import Call
+from hadoop.changes import opens_window, written_path
+from hadoop.paths import ROOT
+from proxy.ports import Clock, NameNodeQueries
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What was there before a call.
+
+    Attributes:
+        is_directory: the path is a directory, so nothing can be made in its place.
+        topmost_missing: the topmost ancestor that the call may have to make.
+    """
+
+    is_directory: bool = False
+    topmost_missing: str | None = None
+
+
+UNTOUCHED = Ground()
+
+
+class Surveyor:
+    """Finds out, from the cache or else from the NameNode."""
+
+    def __init__(
+        self, cache: MetadataCache, queries: NameNodeQueries, clock: Clock, *, query_timeout_s: float
+    ) -> None:
+        self._cache = cache
+        self._queries = queries
+        self._clock = clock
+        self._query_timeout_s = query_timeout_s
+        self.query_failures = 0  # questions to the NameNode without an answer
+
+    async def survey(self, call: Call) -> Ground:
+        """Look before a call is sent; takes no longer than one query may."""
+        path = written_path(call)
+        makes_ancestors = call.op is not None and call.op.makes_ancestors
+        if path is None or not (makes_ancestors or opens_window(call)):
+            return UNTOUCHED
+        if path == ROOT:
+            return Ground(is_directory=True)
+        now = self._clock()
+        if self._cache.proves_directory(path, now):
+            return Ground(is_directory=True)
+        unproven = list(self._cache.unproven_ancestors(path, now)) if makes_ancestors else []
+        topmost: str | None = None
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                if (opens_window(call) or self._cache.holds(path)) and await self._queries.is_directory(path):
+                    return Ground(is_directory=True)
+                for above in unproven:
+                    if await self._queries.exists(above):
+                        break
+                    topmost = above
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+            self.query_failures += 1
+            _log.warning("cannot tell what exists at and above %s: %s", path, error)
+            topmost = unproven[-1] if unproven else None
+        return Ground(topmost_missing=topmost)
