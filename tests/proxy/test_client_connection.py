@@ -113,6 +113,18 @@ async def test_a_known_head_within_a_head_is_part_of_it() -> None:
         assert h.fast_path.stats().hits == 0
 
 
+async def test_a_known_head_behind_a_pipelined_part_is_part_of_it() -> None:
+    """A part of a head that came with the request before it is waiting in the parser."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(GET + b"GET /other HTTP/1.1\r\nX-Odd: ")
+        assert (await body(client)).startswith(b"slow ")
+        client.send(GET)
+        assert await body(client) == b"slow /other"
+        assert h.fast_path.stats().hits == 0
+
+
 async def test_a_known_head_within_a_body_is_part_of_it() -> None:
     """Its bytes are counted by Content-Length, whatever they look like."""
     async with house() as h, client_of(h) as client:

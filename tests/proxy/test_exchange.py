@@ -113,6 +113,8 @@ async def test_an_early_reply_comes_through_while_the_body_is_still_being_sent()
     """A NameNode answers CREATE with 307 and reads no body; it closes, and the reply must not be lost."""
 
     async def act(heard: Heard) -> None:
+        with pytest.raises(TimeoutError):  # the body waits for the answer
+            await asyncio.wait_for(heard.reader.read(1), 0.03)
         await heard.say(REDIRECT)
         heard.cut()  # with unread data it would be a reset
 

@@ -78,6 +78,18 @@ def test_what_was_asked_for_stays_longest() -> None:
     path.check()
 
 
+def test_when_all_were_asked_for_the_oldest_goes() -> None:
+    """A second chance is one chance: the hand comes round."""
+    path = table(max_bytes=10_000)
+    heads = [b"%d" % i for i in range(100)]
+    for head in heads:
+        path.remember(head, Marked(), text())
+        path.answer(head)
+    assert path.stats().evicted > 50
+    assert path.answer(heads[-1]) is not None
+    path.check()
+
+
 def test_nothing_is_kept_that_does_not_fit() -> None:
     """Zero switches it off; one giant does not push everything else out."""
     path = table(max_bytes=0)
