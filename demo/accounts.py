@@ -41,11 +41,10 @@ def accounts(
     )
 
 
-def balance(books: Accounts, *, creations: int) -> Step:
+def balance(books: Accounts, *, own_at_most: int) -> Step:
     """Judge whether the three agree: each read was a hit, shared a call, or was one.
 
-    Before each of the `creations` through it the proxy may ask, with a getFileInfo of its own, whether what lies
-    above is there.
+    Before a creation through it the proxy may ask, by getFileInfo of its own, what is there and above.
     """
     own = books.calls - (books.reads - books.hits - books.joined)
     shared = f" + {books.joined:,} shared" if books.joined else ""
@@ -58,7 +57,7 @@ def balance(books: Accounts, *, creations: int) -> Step:
         seen += f"; by Cache-Status {counted(books.hits_seen, 'hit')}"
     return Step(
         title="Three counts agree",
-        expected=f"reads = hits + calls - at most {creations} of its own",
+        expected="reads = hits + calls - those of its own",
         seen=seen,
-        came_true=books.reads > 0 and books.hits == books.hits_seen and 0 <= own <= creations,
+        came_true=books.reads > 0 and books.hits == books.hits_seen and 0 <= own <= own_at_most,
     )

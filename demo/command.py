@@ -57,7 +57,7 @@ def _run(wishes: Wishes, terminal: Terminal) -> int:
         code = exit_code(steps)
         if code:
             if not wishes.without.consequence:
-                terminal.log("What the proxy said last:", stage.proxy.process.last_words())
+                terminal.log("The proxy's side of it:", stage.proxy.process.last_words())
             return code
         terminal.hints(guide(stage))
         if terminal.is_terminal:

@@ -41,7 +41,7 @@ class Stage:
         self.namenode_http = cluster.namenodes[0].http
         self.counter = CallCounter.of(self.namenode_http, cluster.superuser)
         self.records: list[Record] = []  # all that was read in the story, by whomever
-        self.creations = 0  # files created through the proxy so far
+        self.own_at_most = 0  # calls that the proxy may have made by itself, for creations through it
 
     def at_namenode(self, user: str) -> WebHdfs:
         """Return a client that goes to the NameNode itself, behind the proxy's back."""

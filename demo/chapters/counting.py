@@ -27,12 +27,12 @@ def chapter(opening: Opening) -> Chapter:
     async def play(stage: Stage) -> tuple[Step, ...]:
         closing = await open_books(stage)
         answered, calls = (opening.answered, closing.answered), (opening.calls, closing.calls)
-        return (balance(accounts(stage.records, answered, calls), creations=stage.creations),)
+        return (balance(accounts(stage.records, answered, calls), own_at_most=stage.own_at_most),)
 
     return Chapter(
         "The books",
         "The clients counted their reads, nncache its hits, the NameNode its getFileInfo calls. A read was one of its "
-        "calls, or shared one, or it was a hit. nncache itself may ask before each creation whether the directory is "
-        "there.",
+        "calls, or shared one, or it was a hit. Its own calls: before each creation through it, nncache may "
+        "ask what is there.",
         play,
     )

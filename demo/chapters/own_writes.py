@@ -32,7 +32,9 @@ async def play(stage: Stage) -> tuple[Step, ...]:
                     complaint = f"then bob's {views[is_there]} is no longer answered from memory"
                     break
                 await (writer.delete(_PATH) if is_there else writer.create(_PATH, CONTENT))
-                stage.creations += not is_there
+                stage.own_at_most += (
+                    0 if is_there else _PATH.count("/") + 1
+                )  # one for each level, the root's too
                 sighting = stage.note(_BOB, await asyncio.to_thread(reader.read, _BOB))
                 pairs.append((views[not is_there], sighting))
     return (judge(pairs, complaint),)

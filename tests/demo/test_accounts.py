@@ -24,11 +24,11 @@ def test_a_stretch_is_the_difference_of_its_ends() -> None:
     )
     books = accounts(records, (Answered(10, 1), Answered(12, 1)), (50, 51))
     assert books == Accounts(reads=3, hits_seen=2, hits=2, joined=0, calls=1)
-    assert balance(books, creations=0).came_true
+    assert balance(books, own_at_most=0).came_true
 
 
 @pytest.mark.parametrize(
-    ("books", "creations", "came_true"),
+    ("books", "own_at_most", "came_true"),
     [
         (BOOKS, 0, True),
         (replace(BOOKS, calls=9), 2, True),  # it asked twice by itself
@@ -38,15 +38,17 @@ def test_a_stretch_is_the_difference_of_its_ends() -> None:
         (Accounts(reads=0, hits_seen=0, hits=0, joined=0, calls=0), 0, False),
     ],
 )
-def test_each_read_was_a_hit_or_a_call(books: Accounts, creations: int, came_true: bool) -> None:
+def test_each_read_was_a_hit_or_a_call(books: Accounts, own_at_most: int, came_true: bool) -> None:
     """But for what the proxy may ask by itself before a creation."""
-    assert balance(books, creations=creations).came_true is came_true
+    assert balance(books, own_at_most=own_at_most).came_true is came_true
 
 
 def test_the_sum_is_shown() -> None:
     """A reader can check it."""
     assert (
-        balance(replace(BOOKS, calls=9), creations=2).seen == "100 reads = 90 hits + 3 shared + 9 calls - 2"
+        balance(replace(BOOKS, calls=9), own_at_most=2).seen == "100 reads = 90 hits + 3 shared + 9 calls - 2"
     )
-    assert balance(replace(BOOKS, joined=0, calls=9), creations=0).seen == "100 reads = 90 hits + 9 calls + 1"
-    assert "by Cache-Status 89 hits" in balance(replace(BOOKS, hits_seen=89), creations=0).seen
+    assert (
+        balance(replace(BOOKS, joined=0, calls=9), own_at_most=0).seen == "100 reads = 90 hits + 9 calls + 1"
+    )
+    assert "by Cache-Status 89 hits" in balance(replace(BOOKS, hits_seen=89), own_at_most=0).seen
