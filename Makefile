@@ -13,7 +13,7 @@ READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core pytest docs proto clean
+.PHONY: help test demo lint format types imports core pytest differential bench docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -52,6 +52,12 @@ core: $(READY) ## Check that the deciding modules are covered by their own tests
 
 pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
 	$(BIN)/python -m pytest
+
+differential: $(READY) ## Make 2,000 random operations and compare every answer with the NameNode's own (about 3 minutes)
+	$(BIN)/python -m tests.differential --operations 2000 --seed 1
+
+bench: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute)
+	$(BIN)/python -m bench.hit_path
 
 docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
 	$(BIN)/python -m nncache.reference
