@@ -64,7 +64,8 @@ def _run(wishes: Wishes, terminal: Terminal) -> int:
             terminal.say("It keeps running; Ctrl-C ends everything.")
             _wait_for_the_end()
         else:
-            terminal.say("Everything is stopped now; on a terminal it would keep running until Ctrl-C.")
+            terminal.say("On a terminal it would keep running until Ctrl-C.")
+    terminal.say("Everything is stopped.")
     return code
 
 
