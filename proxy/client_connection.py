@@ -104,6 +104,7 @@ class ClientConnection(web.RequestHandler):
             super().connection_made(transport)
             return
         BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
+        self._at_boundary = False
         self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -118,49 +119,42 @@ class ClientConnection(web.RequestHandler):
         aiohttp ends the connection at once, and with it replies that the NameNode would have given.
         """
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
-        return self.is_half_closed and self._request_count > 0 and not self.is_idle
+        return self.is_half_closed and not self.is_idle
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            if self._at_boundary and not self._paused:
-                reply = self._fast_path.answer(data)
-                if reply is not None:
-                    assert self.transport is not None
-                    self.transport.write(reply)
-                    # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
-                    self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-                    return
-            self._take_while_idle(data)
+        is_idle = self.is_idle
+        if is_idle and self._at_boundary and not self._paused:
+            reply = self._fast_path.answer(data)
+            if reply is not None:
+                assert self.transport is not None
+                self.transport.write(reply)
+                # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
+                self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+                return
+        if self._close:
+            return  # refused; what else it sends is thrown away
+        if self._is_admitted:
+            self._take(data, is_idle=is_idle)
         else:
-            self._take_while_busy(data)
+            self._refuse(TooManyConnectionsError(f"more than {self._limits.max_connections} connections"))
 
-    def _take_while_idle(self, data: bytes) -> None:
+    def _take(self, data: bytes, *, is_idle: bool) -> None:
+        """Give bytes to the parser and keep track of where it stands."""
         before, was_at_boundary = self._request_count, self._at_boundary
         in_line = was_at_boundary or (self._head_bytes > 0 and not self._is_line_complete)
         super().data_received(ascii_request_line(data) if in_line else data)
-        if self._request_count == before:
-            if data:
-                self._at_boundary = False
-                self._watch_head(data)
-            return
-        self._stop_head_timer()
-        self._settle_boundary(data)
-        is_one = self._request_count == before + 1
-        self._whole_head = data if is_one and was_at_boundary and self._at_boundary else None
-
-    def _take_while_busy(self, data: bytes) -> None:
-        if not self._is_admitted:
-            self._refuse(TooManyConnectionsError(f"more than {self._limits.max_connections} connections"))
-            return
-        before = self._request_count
-        super().data_received(data)
-        if not data or self._request_count == before:  # no data: aiohttp parses what it had put aside
-            self._at_boundary = False
-        else:
+        queued = self._request_count - before
+        if queued:
+            self._stop_head_timer()
+        if queued and data:
             self._settle_boundary(data)
-        self._whole_head = None
+        else:  # a part of something, or (no data) aiohttp parses what it had put aside
+            self._at_boundary = False
+        is_alone = is_idle and queued == 1 and was_at_boundary and self._at_boundary
+        self._whole_head = data if is_alone else None
+        if data and not queued and (is_idle or was_at_boundary or self._head_bytes):
+            self._watch_head(data, is_idle=is_idle)
 
     def _settle_boundary(self, data: bytes) -> None:
         """Tell, after new requests were queued, whether the last one ends where the data ends.
@@ -182,10 +176,10 @@ class ClientConnection(web.RequestHandler):
 
     # ---- heads that are too slow or too large -------------------------------------------------------
 
-    def _watch_head(self, data: bytes) -> None:
+    def _watch_head(self, data: bytes, *, is_idle: bool) -> None:
         self._head_bytes += len(data)
         self._is_line_complete = self._is_line_complete or b"\n" in data.lstrip(b"\r\n")
-        if self._head_bytes > self._limits.max_head_bytes:
+        if self._head_bytes > self._limits.max_head_bytes and is_idle:  # else replies are due first
             what = f"has more than {self._limits.max_head_bytes} bytes"
             if self._is_line_complete:
                 self._refuse(HeadTooLargeError(f"the head {what}"))
@@ -196,6 +190,9 @@ class ClientConnection(web.RequestHandler):
 
     def _give_head_up(self) -> None:
         self._head_timer = None
+        if not self.is_idle:  # it is the next head that is slow; its time begins when its turn has come
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
+            return
         self._refuse(SlowRequestError(f"no complete head within {self._limits.head_timeout_s:g} s"))
 
     def _stop_head_timer(self) -> None:
@@ -207,9 +204,9 @@ class ClientConnection(web.RequestHandler):
 
     def _refuse(self, error: ProxyError) -> None:
         """Answer without a request, then let the client read that before the connection goes."""
-        self._stop_head_timer()
         if self._close or self.transport is None:
             return
+        self._stop_head_timer()
         self.transport.write(raw_error_reply(error))
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -237,7 +234,9 @@ class ClientConnection(web.RequestHandler):
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress or queued."""
-        return self._waiter is not None and not self._waiter.done()
+        waiter = self._waiter
+        # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
+        return self._request_count == 0 if waiter is None else not waiter.done()
 
     @property
     def whole_head(self) -> bytes | None:

@@ -72,15 +72,24 @@ def ascii_request_line(data: bytes) -> bytes:
 
     curl sends a target as it is typed, and a NameNode takes raw bytes for UTF-8 as it does percent-encoded
     ones; aiohttp's parser takes none. This is the one case in which a target does not travel byte for byte.
+    What is no UTF-8 stays, and the parser refuses it, as a NameNode does.
     """
     if data.isascii():
         return data
     line, newline, rest = data.partition(b"\n")
-    if line.isascii():
+    if line.isascii() or not _is_utf8(line):
         return data
     return (
         b"".join([b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in line]) + newline + rest
     )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def max_line_bytes(limits: LimitSettings) -> int:

@@ -1,6 +1,7 @@
 """One connection: when a repeated head may be answered at once, and how long a connection lives."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -82,6 +83,22 @@ async def test_a_repeated_head_is_answered_at_once() -> None:
             assert (await body(client)).startswith(b"fast ")
         assert len(h.handled) == 1
         assert h.fast_path.stats().hits == 3
+
+
+async def test_bytes_that_come_with_the_connection_are_a_head_like_others() -> None:
+    """They arrive before aiohttp has begun to wait for them: timed, whole, and answered at once all the same."""
+    async with house(head_timeout_s=0.2) as h:
+        assert h.server is not None
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", h.server.port)) as sock:  # blocks: the server sleeps
+                sock.sendall(GET)
+                await until(lambda: h.fast_path.stats().heads == 1)
+        assert h.heads == [GET]
+        with socket.create_connection(("127.0.0.1", h.server.port)) as sock:
+            sock.sendall(GET[:20])
+            reader, writer = await asyncio.open_connection(sock=sock)
+            assert b" 408 " in await RawClient(reader, writer).interim()
+            writer.close()
 
 
 async def test_a_head_in_pieces_is_not_answered_at_once() -> None:
@@ -252,6 +269,18 @@ async def test_a_slow_head_is_refused() -> None:
         assert (await client.reply()).status == 408
         assert await client.rest() == b""
         assert h.handled == []
+
+
+async def test_a_slow_head_behind_a_request_is_given_its_turn_first() -> None:
+    """The request in progress gets its reply; then the part of a head behind it is refused in time."""
+    async with house(head_timeout_s=0.2) as h, client_of(h) as client:
+        client.send(SLOW)
+        await until(lambda: "/slow" in h.handled)
+        client.send(GET[:20])
+        await asyncio.sleep(0.5)
+        h.slow_may_end.set()
+        assert await body(client) == b"slow /slow"
+        assert (await client.reply()).status == 408
 
 
 async def test_a_head_on_its_way_is_not_cut_by_the_idle_timer() -> None:
