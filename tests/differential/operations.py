@@ -10,6 +10,7 @@ from tests.world import USERS, Where, World
 
 _DIRECTORIES: Final = ("a", "a/x", "a/y", "b", "b/x", "s", "s/x")
 _FILES: Final = ("f", "g")
+_OPENED_EVERY: Final = 4
 _MODES: Final = ("700", "711", "755", "770", "777", "070", "000")
 _ACLS: Final = ("user:bob:r-x", "user:bob:---", "user:carol:--x", "group:users:rwx", "other::---")
 
@@ -65,8 +66,15 @@ class Generator:
     def next(self) -> Operation:
         """Draw the next operation."""
         self._made += 1
+        if self._made % _OPENED_EVERY == 0:
+            return self._open_up()
         kind = self._random.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])[0]
         return _KINDS[kind][1](self, kind)
+
+    def _open_up(self) -> Operation:
+        """Let everybody into a part of the tree again; random modes and owners would shut all doors for good."""
+        place = f"{self._root}/{_DIRECTORIES[self._made // _OPENED_EVERY % len(_DIRECTORIES)]}"
+        return Operation("SETPERMISSION", self.where(), None, (place,), (("permission", "777"),))
 
     def some_paths(self, number: int) -> list[str]:
         """Draw paths to look at beside those of the operation."""

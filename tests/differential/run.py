@@ -47,11 +47,12 @@ class Differential:
         paths = dict.fromkeys((*operation.paths, *(_parent(path) for path in operation.paths)))
         paths |= dict.fromkeys(self._generator.some_paths(_OTHERS))
         before = {(path, user): self._ask(path, user) for path in paths for user in USERS}
+        timed = self._hits_of(operation) if operation.where is Where.NAMENODE else {}
         done = operation.carry_out(self._world)
         if done.status >= 300:
             figures.refused += 1
-        elif operation.where is Where.NAMENODE:
-            self._time(operation, before, done.ended_at)
+        else:
+            self._time(timed, done.ended_at)
         for path, user in before:
             wrong = self._disagreement(operation, path, user, done.ended_at)
             if wrong:
@@ -67,28 +68,33 @@ class Differential:
             self.figures.hits += reply.is_hit
         return reply
 
-    def _time(self, operation: Operation, before: dict[tuple[str, str], RawReply], since: float) -> None:
-        """Ask the proxy for the operation's path until it says something new, as one who had a hit."""
-        path = operation.paths[0]
-        for user in USERS:
-            old = before[path, user]
-            if old.is_hit and since - old.ended_at < 1.0:
-                break
-        else:
-            return
-        is_known_to_change = False
-        while True:
-            seen = self._world.ask(path, user)
-            age = seen.started_at - since
-            if (seen.status, seen.body) != (old.status, old.body):
-                self.figures.latencies_s.append(age)
-                return
-            if age > _STEADY_S and not is_known_to_change:
-                if not differences(old, self._world.truth(path, user)):
-                    return  # the operation changed nothing here
-                is_known_to_change = True
-            if age > MAX_STALENESS_S:
-                return  # the comparison that follows says so
+    def _hits_of(self, operation: Operation) -> dict[tuple[str, str], RawReply]:
+        """Return for each path of the operation a fresh hit of one user, where there is one."""
+        hits = {}
+        for path in dict.fromkeys((*operation.paths, _parent(operation.paths[0]))):
+            for user in USERS:
+                if (reply := self._world.ask(path, user)).is_hit:
+                    hits[path, user] = reply
+                    break
+        return hits
+
+    def _time(self, hits: dict[tuple[str, str], RawReply], since: float) -> None:
+        """Ask the proxy for what was a hit until it says something new, if the operation has changed it."""
+        waiting = {pair: old for pair, old in hits.items() if since - old.ended_at < 1.0}
+        known_to_change: set[tuple[str, str]] = set()
+        while waiting:
+            for pair, old in list(waiting.items()):
+                seen = self._world.ask(*pair)
+                age = seen.started_at - since
+                if (seen.status, seen.body) != (old.status, old.body):
+                    self.figures.latencies_s.append(age)
+                    del waiting[pair]
+                elif age > MAX_STALENESS_S:
+                    del waiting[pair]  # the comparison that follows says so
+                elif age > _STEADY_S and pair not in known_to_change:
+                    known_to_change.add(pair)
+                    if not differences(old, self._world.truth(*pair)):
+                        del waiting[pair]  # the operation changed nothing here
 
     def _disagreement(self, operation: Operation, path: str, user: str, since: float) -> list[str]:
         """Compare at once after a write through the proxy, within the bound after one behind its back."""
