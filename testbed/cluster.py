@@ -202,8 +202,11 @@ class Cluster:
         arguments = (*self._ha_id(self.namenodes[0].id), "-format", "-nonInteractive")
         formatting = self._server("format", java.NAMENODE, *arguments, is_up=lambda: False)
         formatting.launch()
-        if not formatting.wait(self.spec.start_timeout_s) or not (images[0] / "current" / "VERSION").exists():
-            formatting.kill()
+        try:
+            is_done = formatting.wait(self.spec.start_timeout_s)
+        finally:
+            formatting.kill()  # it is none of `processes`, which `stop` ends
+        if not is_done or not (images[0] / "current" / "VERSION").exists():
             raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:
             shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
