@@ -276,7 +276,7 @@ class MetadataCache:
         return self.gate.is_open(now) and self.store.tree.proves_directory(path)
 
     def unproven_ancestors(self, path: str, now: float) -> tuple[str, ...]:
-        """Ancestors at or below which something is kept but whose existence nothing kept proves.
+        """Ancestors at or below which something may be kept but whose existence nothing kept proves.
 
         Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
         shell asks the NameNode about these, nearest first, until one exists.
@@ -285,7 +285,7 @@ class MetadataCache:
         for above in ancestors(path)[:-1]:
             if self.proves_directory(above, now):
                 break
-            if self.holds(above):
+            if self._filters.matches(above) or self._filters.may_match_below(above):
                 unproven.append(above)
         return tuple(unproven)
 

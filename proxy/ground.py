@@ -51,8 +51,9 @@ class Surveyor:
     async def survey(self, call: Call) -> Ground:
         """Look before a call is sent; takes no longer than one query may."""
         path = written_path(call)
-        makes_ancestors = call.op is not None and call.op.makes_ancestors
-        if path is None or not (makes_ancestors or opens_window(call)):
+        is_two_step = opens_window(call)
+        makes_ancestors = is_two_step if call.op is None else call.op.makes_ancestors
+        if path is None or not (makes_ancestors or is_two_step):
             return UNTOUCHED
         if path == ROOT:
             return Ground(is_directory=True)
@@ -63,10 +64,11 @@ class Surveyor:
         topmost: str | None = None
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                if (opens_window(call) or self._cache.holds(path)) and await self._queries.is_directory(path):
+                if (is_two_step or self._cache.holds(path)) and await self._queries.is_directory(path):
                     return Ground(is_directory=True)
                 for above in unproven:
-                    if await self._queries.exists(above):
+                    # Where nothing is kept, "missing" costs one step nothing, but two for as long as they take.
+                    if (is_two_step or self._cache.holds(above)) and await self._queries.exists(above):
                         break
                     topmost = above
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing

@@ -106,7 +106,7 @@ class Writes:
 
     def forget(self, call: Call, outcome: CallOutcome, ground: Ground) -> None:
         """Apply what the call makes stale. Synchronous; never raises."""
-        if ground.is_directory:
+        if ground.is_directory and call.op is not None:
             outcome = CallOutcome.REFUSED  # whatever it is told: nothing is made in a directory's place
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1

@@ -235,12 +235,13 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
 
 def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> None:
     """MKDIRS of a path must forget below ancestors that it may have made, and only below these."""
-    cache = make_cache()
-    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ()
+    cache = make_cache(glob=("/*", "/*/*", "/*/*/*"))
+    assert cache.unproven_ancestors("/a", 1.0) == ()
+    assert cache.unproven_ancestors("/a/b/c/d/e", 1.0) == ("/a/b/c", "/a/b", "/a"), "no glob reaches further"
     fill(cache, "/a/b/x", ALICE, 1.0)
-    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ("/a/b", "/a")
+    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ("/a/b/c", "/a/b", "/a")
     fill(cache, "/a/b/y", ALICE, 1.0, status(1.0))
-    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ()
+    assert cache.unproven_ancestors("/a/b/c/d", 1.0) == ("/a/b/c",)
     fill(cache, "/e", ALICE, 1.0)
     assert cache.unproven_ancestors("/e/f", 1.0) == ("/e",)
     fill(cache, "/g", ALICE, 1.0, status(1.0, kind=Kind.DIRECTORY))

@@ -8,7 +8,9 @@ from cache import Kind, Known, MetadataCache, Reply
 from cache.settings import CacheSettings
 from hadoop.calls import read_call
 from proxy.ground import Ground, Surveyor
-from tests.proxy.doubles import HeldNameNode, caller, turns
+from proxy.upstream import Settle
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
+from tests.proxy.write_scene import scene
 
 GLOBS = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
 NOW = 10.0
@@ -87,6 +89,34 @@ async def test_the_topmost_missing_ancestor_is_found() -> None:
     assert surveying.result() == Ground(topmost_missing="/a/b")
 
 
+async def test_a_two_step_write_asks_also_about_ancestors_of_which_nothing_is_kept() -> None:
+    """OwnWrites: they may be made long after the redirect, and somebody may ask about them meanwhile."""
+    scene = Scene()
+    async with asyncio.TaskGroup() as group:
+        surveying = group.create_task(scene.survey("PUT", "/a/b/c?op=CREATE"))
+        await turns()
+        scene.namenode.existing.answer(result=False)
+        await turns()
+        scene.namenode.existing.answer(result=True)
+    assert scene.namenode.existing.calls == [("/a/b",), ("/a",)]
+    assert surveying.result() == Ground(topmost_missing="/a/b")
+
+
+async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> None:
+    """OwnWrites: somebody may ask about it before the call has done its work."""
+    scene = Scene()
+    assert await scene.survey("PUT", "/a/b/c?op=MKDIRS") == Ground(topmost_missing="/a")
+    assert scene.namenode.existing.calls == []
+
+
+async def test_an_uncertain_call_that_may_be_a_creation_is_looked_at_like_one() -> None:
+    """Releases differ in which of two values counts."""
+    scene = Scene()
+    surveyed = scene.survey("PUT", "/a/b/c?op=MKDIRS&op=CREATE")
+    assert await surveyed == Ground(topmost_missing="/a")
+    assert scene.surveyor.query_failures == 1
+
+
 async def test_what_is_not_known_to_exist_is_missing() -> None:
     """A silent NameNode costs hits, not exactness, and no longer than one query may take."""
     scene = Scene()
@@ -94,3 +124,45 @@ async def test_what_is_not_known_to_exist_is_missing() -> None:
     assert await scene.survey("PUT", "/a/b/c?op=CREATE") == Ground(topmost_missing="/a")
     assert scene.surveyor.query_failures == 1
     assert await scene.survey("POST", "/a/b/c?op=APPEND") == Ground()
+
+
+# ---- what comes of it in a write --------------------------------------------------------------------
+
+
+async def test_an_ancestor_that_was_asked_about_while_it_was_made_is_forgotten() -> None:
+    """OwnWrites: nothing of it was kept before the call, but its 404 came in while the NameNode worked."""
+    async with scene() as s:
+
+        async def make(settle: Settle) -> None:
+            s.fill("/w/a", "/w/a/other")
+            await settle(settled(200))
+            assert not s.is_hit("/w/a")
+            assert not s.is_hit("/w/a/other")
+
+        await s.write("PUT", "/w/a/b/c?op=MKDIRS", ScriptedStreamer(make))
+
+
+async def test_missing_ancestors_stay_out_of_the_cache_until_the_second_step() -> None:
+    """OwnWrites: nobody had asked about them, but a 404 kept now would be wrong once the DataNode has made them."""
+    async with scene() as s:
+        writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
+        for is_there in (False, False, True):
+            await turns()
+            s.namenode.existing.answer(result=is_there)
+        await turns()
+        s.namenode.txids.answer(500)
+        await writing
+        for path in ("/w/a/b", "/w/a", "/w/a/other", "/w"):
+            assert s.cache.explain(path, s.clock()).in_two_step_write
+        assert not s.cache.explain("/w/other", s.clock()).in_two_step_write
+
+
+async def test_a_call_of_two_minds_counts_as_either() -> None:
+    """OwnWrites: that nothing can be created in a directory's place says nothing of a rename of it."""
+    async with scene() as s:
+        s.namenode.directories.add("/w/d")
+        s.fill("/w/d/f", "/w/e")
+        target = "/w/d?op=RENAME&destination=/w/e&op=CREATE"
+        await s.write("PUT", target, ScriptedStreamer(script(settled(200))))
+        assert not s.is_hit("/w/d/f")
+        assert not s.is_hit("/w/e")
