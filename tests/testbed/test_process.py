@@ -16,7 +16,7 @@ PATIENCE_S = 20.0
 SERVE = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVE}"
 POLITE = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); {SERVE}"  # as a JVM
-FAIL = "import sys; print('first'); sys.exit('no such luck')"
+FAIL = "import sys; print('first', flush=True); sys.exit('no such luck')"
 
 
 @pytest.fixture
