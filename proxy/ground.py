@@ -15,6 +15,7 @@ from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call
 from hadoop.changes import opens_window, written_path
 from hadoop.paths import ROOT
+from proxy.complaints import Complaints
 from proxy.ports import Clock, NameNodeQueries
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class Surveyor:
         self._queries = queries
         self._clock = clock
         self._query_timeout_s = query_timeout_s
+        self._complaints = Complaints(_log, clock)  # about the last
         self.query_failures = 0  # questions to the NameNode without an answer
 
     async def survey(self, call: Call) -> Ground:
@@ -73,6 +75,6 @@ class Surveyor:
                     topmost = above
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
             self.query_failures += 1
-            _log.warning("cannot tell what exists at and above %s: %s", path, error)
+            self._complaints.warn(f"cannot tell what exists at and above {path}: {error}")
             topmost = unproven[-1] if unproven else None
         return Ground(topmost_missing=topmost)

@@ -23,6 +23,7 @@ from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call
 from hadoop.changes import CallOutcome, Change, EverythingUnknown, changes_of_call, opens_window, written_path
 from hadoop.election_view import NameNode
+from proxy.complaints import Complaints
 from proxy.errors import OverloadedError, UpstreamError
 from proxy.ground import UNTOUCHED, Ground, Surveyor
 from proxy.messages import Header, RequestHead, SettledReply
@@ -68,6 +69,7 @@ class Writes:
         self.windows_opened = 0  # two-step writes whose redirect was passed on
         self.windows_without_txid = 0  # ... of these, ended by time only
         self._surveyor = Surveyor(cache, queries, clock, query_timeout_s=query_timeout_s)
+        self._complaints = Complaints(_log, clock)  # about these
         self._txid_failures = 0  # questions for the last transaction id without an answer
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
 
@@ -140,7 +142,7 @@ class Writes:
                 txid = await self._queries.last_txid(namenode)
         except Exception as error:  # noqa: BLE001 - FailToNameNode
             self._txid_failures += 1
-            _log.warning("the window of a write to %s ends by time only: %s", path, error)
+            self._complaints.warn(f"the window of a write to {path} ends by time only: {error}")
         finally:  # also when it is cancelled here
             self.windows_opened += 1
             self.windows_without_txid += txid is None

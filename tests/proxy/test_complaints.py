@@ -1,0 +1,62 @@
+"""However often it goes wrong, the log does not grow with it."""
+
+import asyncio
+import logging
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+
+from hadoop.calls import read_call
+from proxy.complaints import COMPLAIN_EVERY_S, Complaints
+from proxy.handling import Bypass, forwarded
+from proxy.messages import RequestHead
+from proxy.writes import Writes
+from tests.proxy.doubles import (
+    FakeClock,
+    HeldNameNode,
+    ScriptedStreamer,
+    make_cache,
+    script,
+    settled,
+    turns,
+)
+
+
+def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """A line says how many there were since the last."""
+    clock = FakeClock()
+    complaints = Complaints(logging.getLogger("test"), clock)
+    for text in ("one", "two", "three"):
+        complaints.warn(text)
+    assert caplog.messages == ["one"]
+    clock.now += COMPLAIN_EVERY_S
+    complaints.warn("four")
+    assert caplog.messages == ["one", "four (2 more like this since the last)"]
+    clock.now += COMPLAIN_EVERY_S
+    complaints.warn("five")
+    assert caplog.messages[2:] == ["five"]
+
+
+async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Without superuser rights each creation would bring two lines, for as long as the proxy runs."""
+    clock, namenode = FakeClock(), HeldNameNode()
+    streamer = ScriptedStreamer(script(settled(307, None)))
+    writes = Writes(make_cache(clock), streamer, namenode, clock, query_timeout_s=5.0)
+    target = "/webhdfs/v1/w/f?op=CREATE"
+    for _ in range(5):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(
+                writes.pass_through(
+                    make_mocked_request("PUT", target),
+                    RequestHead("PUT", target, ()),
+                    read_call("PUT", target),
+                    forwarded(Bypass.METHOD),
+                )
+            )
+            for held in (namenode.existing, namenode.txids):
+                await turns()
+                held.answer(PermissionError("not the superuser"))
+    assert writes.query_failures == 10
+    assert [record.name for record in caplog.records] == ["proxy.ground", "proxy.writes"]
