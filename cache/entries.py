@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NewType
+from typing import Final, NewType
 
 Caller = NewType("Caller", str)
 """Whom the NameNode would see asking: an opaque key made by the front end."""
+
+MAX_WITNESSES: Final = 100
+"""Of one entry; they are not reckoned among the bytes kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +131,10 @@ class Entry:
         """Take note that the NameNode gave this very reply to a caller.
 
         Once all witnesses were told before what is covered, their grants are covered as well, and the
-        set has served its purpose; so it stays as small as what happens between two probes.
+        set has served its purpose; so it stays as small as what happens between two probes. While
+        nothing is covered its number is bounded: who is no witness waits for coverage.
         """
-        if covered_as_of >= self.witnessed_at:
+        if covered_as_of >= self.witnessed_at or len(self.witnesses) >= MAX_WITNESSES:
             self.witnesses.clear()
         self.witnesses.add(caller)
         self.witnessed_at = max(self.witnessed_at, told_at)

@@ -1,6 +1,6 @@
 """Entries on their own."""
 
-from cache.entries import Directory, Entry, Grant, Hit, Kind, Reply, Ticket
+from cache.entries import MAX_WITNESSES, Caller, Directory, Entry, Grant, Hit, Kind, Reply, Ticket
 from tests.cache.cases import ALICE, BOB
 
 
@@ -40,6 +40,16 @@ def test_witnesses_gather_until_all_are_covered() -> None:
     assert kept.witnesses == {ALICE, BOB}
     assert kept.confirmed_at == 2.5
     assert kept.replied_at == 1.0
+
+
+def test_the_witnesses_of_one_entry_are_bounded_while_nothing_is_covered() -> None:
+    """Memory: whoever is let go of waits for coverage like anybody else."""
+    kept = entry()
+    for number in range(MAX_WITNESSES + 1):
+        kept.witness(Caller(f"user={number}"), 2.0 + number, covered_as_of=0.0)
+        assert Caller(f"user={number}") in kept.witnesses
+        assert len(kept.witnesses) <= MAX_WITNESSES
+    assert kept.witnessed_at == 2.0 + MAX_WITNESSES
 
 
 def test_a_directory_is_bare_when_nothing_holds_it() -> None:
