@@ -28,10 +28,12 @@ class Ground:
     Attributes:
         is_directory: the path is a directory, so nothing can be made in its place.
         topmost_missing: the topmost ancestor that the call may have to make.
+        is_known: false where the NameNode gave no answer, so that this is only assumed.
     """
 
     is_directory: bool = False
     topmost_missing: str | None = None
+    is_known: bool = True
 
 
 UNTOUCHED = Ground()
@@ -76,5 +78,5 @@ class Surveyor:
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
             self.query_failures += 1
             self._complaints.warn(f"cannot tell what exists at and above {path}: {error}")
-            topmost = unproven[-1] if unproven else None
+            return Ground(topmost_missing=unproven[-1] if unproven else None, is_known=False)
         return Ground(topmost_missing=topmost)

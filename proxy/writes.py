@@ -8,8 +8,8 @@ The guarantee OwnWrites, step by step:
    the client's leaving, before the first byte goes to the client.
 3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
    having settled, the outcome is unknown and the same is forgotten.
-4. A redirected CREATE or APPEND happens later, past the proxy: the last transaction id is asked, then a
-   window is opened, then the redirect is passed on.
+4. A redirected CREATE or APPEND happens later, past the proxy: what step 1 left open is asked again, then
+   the last transaction id, then a window is opened, then the redirect is passed on.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ class Writes:
         Raises:
             ProxyError: there is no reply to pass on.
         """
-        effect = _Effect(self, call, await self._survey(call))
+        effect = _Effect(self, call, await self.survey(call))
         try:
             return await self._streamer.stream(request, head, effect.settle, lambda _: (cache_status,))
         except UpstreamError as error:
@@ -99,7 +99,8 @@ class Writes:
             if not effect.is_settled:
                 self.forget(call, CallOutcome.UNKNOWN, effect.ground)
 
-    async def _survey(self, call: Call) -> Ground:
+    async def survey(self, call: Call) -> Ground:
+        """Find out what is there already where the call is about to write."""
         try:
             return await self._surveyor.survey(call)
         except Exception:  # noqa: BLE001 - FailToNameNode
@@ -176,5 +177,7 @@ class _Effect:
         if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
             return
         path = written_path(self._call)
+        if not self.ground.is_known:  # nothing is made before the second step, so it is not too late to look
+            self.ground = await self._writes.survey(self._call)
         if path is not None and not self.ground.is_directory:
             await self._writes.open_window(path, reply.namenode, self.ground.topmost_missing)

@@ -113,7 +113,7 @@ async def test_an_uncertain_call_that_may_be_a_creation_is_looked_at_like_one() 
     """Releases differ in which of two values counts."""
     scene = Scene()
     surveyed = scene.survey("PUT", "/a/b/c?op=MKDIRS&op=CREATE")
-    assert await surveyed == Ground(topmost_missing="/a")
+    assert await surveyed == Ground(topmost_missing="/a", is_known=False)
     assert scene.surveyor.query_failures == 1
 
 
@@ -121,7 +121,7 @@ async def test_what_is_not_known_to_exist_is_missing() -> None:
     """A silent NameNode costs hits, not exactness, and no longer than one query may take."""
     scene = Scene()
     scene.keep("/a/b/x")
-    assert await scene.survey("PUT", "/a/b/c?op=CREATE") == Ground(topmost_missing="/a")
+    assert await scene.survey("PUT", "/a/b/c?op=CREATE") == Ground(topmost_missing="/a", is_known=False)
     assert scene.surveyor.query_failures == 1
     assert await scene.survey("POST", "/a/b/c?op=APPEND") == Ground()
 
@@ -166,3 +166,32 @@ async def test_a_call_of_two_minds_counts_as_either() -> None:
         await s.write("PUT", target, ScriptedStreamer(script(settled(200))))
         assert not s.is_hit("/w/d/f")
         assert not s.is_hit("/w/e")
+
+
+async def test_a_two_step_write_is_looked_at_again_if_the_namenode_had_paused() -> None:
+    """Else one pause of its collector would keep a whole top directory out of the cache, perhaps for minutes."""
+    async with scene() as s:
+        writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
+        for answer in (TimeoutError(), True):
+            await turns()
+            s.namenode.existing.answer(answer)
+        await turns()
+        s.namenode.txids.answer(500)
+        await writing
+        assert s.cache.explain("/w/a/b/f", s.clock()).in_two_step_write
+        assert not s.cache.explain("/w/a/other", s.clock()).in_two_step_write
+
+
+async def test_a_directory_that_is_found_only_then_opens_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The NameNode redirects a creation in its place, but nothing will come of it."""
+    async with scene() as s:
+        asked = iter([TimeoutError()])
+
+        async def is_directory(_: str) -> bool:
+            if (error := next(asked, None)) is not None:
+                raise error
+            return True
+
+        monkeypatch.setattr(s.namenode, "is_directory", is_directory)
+        await s.write("PUT", "/w/d?op=CREATE", ScriptedStreamer(script(settled(307, None))))
+        assert not s.cache.explain("/w/d", s.clock()).in_two_step_write
