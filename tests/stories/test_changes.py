@@ -27,7 +27,15 @@ def test_own_writes(world: World, hdfs_directory: str, change: Change) -> None:
     """OwnWrites: once a write through the proxy is answered, the very next read sees it."""
     change.before(world, hdfs_directory, Where.NAMENODE)
     watched = _hits_of(world, hdfs_directory, change)
+    before = {pair: world.ask(*pair) for pair in watched}
     change.act(world, hdfs_directory, Where.PROXY)
+    if change.goes_on:
+        since = time.monotonic()
+        seen = {pair: world.ask(*pair) for pair in watched}
+        assert not [pair for pair in watched if seen[pair].is_hit and seen[pair].body == before[pair].body]
+        for pair in watched:
+            world.await_agreement(*pair, since=since)
+        return
     wrong = {(path, user): found for path, user in watched if (found := world.disagreement(path, user))}
     assert not wrong, wrong
 
