@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from testbed import Cluster, ClusterSpec
 from testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.differential.figures import Figures
-from tests.differential.run import GLOBS, run_for
+from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.world import proxied
 
 
@@ -33,7 +33,10 @@ def main(operations: int, seeds: tuple[int, ...], p50_ms: float, hadoop: str) ->
     with Cluster.start(ClusterSpec(hadoop_version=hadoop), progress=console.print) as cluster:
         for seed in seeds:
             started = time.monotonic()
-            with proxied(cluster, *GLOBS) as world, Progress(console=console) as bar:
+            with (
+                proxied(cluster, *GLOBS, two_step_window_s=TWO_STEP_WINDOW_S) as world,
+                Progress(console=console) as bar,
+            ):
                 task = bar.add_task(f"seed {seed}", total=operations)
                 figures = run_for(
                     world, seed=seed, operations=operations, progress=partial(_advance, bar, task)

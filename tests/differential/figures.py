@@ -12,7 +12,7 @@ class Figures:
             first read that showed it, for paths that were a hit less than a second before.
         wrong: what was wrong, with the operation that came before it.
         stale_after_write: those of them that followed a write through the proxy at once.
-        keepable: answers of 200 or 404 about matching paths that are not open files.
+        keepable: answers of 200 or 404; all paths match, and but for a cut block all files are closed.
         hits: those of them that came from memory.
     """
 

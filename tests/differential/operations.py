@@ -10,7 +10,7 @@ from tests.world import USERS, Where, World
 
 _DIRECTORIES: Final = ("a", "a/x", "a/y", "b", "b/x", "s", "s/x")
 _FILES: Final = ("f", "g")
-_OPENED_EVERY: Final = 4
+_OPENED_EVERY: Final = 3
 _MODES: Final = ("700", "711", "755", "770", "777", "070", "000")
 _ACLS: Final = ("user:bob:r-x", "user:bob:---", "user:carol:--x", "group:users:rwx", "other::---")
 
@@ -73,8 +73,14 @@ class Generator:
 
     def _open_up(self) -> Operation:
         """Let everybody into a part of the tree again; random modes and owners would shut all doors for good."""
-        place = f"{self._root}/{_DIRECTORIES[self._made // _OPENED_EVERY % len(_DIRECTORIES)]}"
-        return Operation("SETPERMISSION", self.where(), None, (place,), (("permission", "777"),))
+        turn = self._made // _OPENED_EVERY
+        place = f"{self._root}/{_DIRECTORIES[turn % len(_DIRECTORIES)]}"
+        kind, parameters = (
+            ("MKDIRS", (("permission", "777"),)),
+            ("REMOVEACL", ()),
+            ("SETPERMISSION", (("permission", "777"),)),
+        )[turn % 3]
+        return Operation(kind, self.where(), None, (place,), parameters)
 
     def some_paths(self, number: int) -> list[str]:
         """Draw paths to look at beside those of the operation."""
