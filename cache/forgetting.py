@@ -11,7 +11,7 @@ from typing import assert_never
 
 from cache.store import Forgotten, Store
 from cache.windows import TwoStepWindows
-from hadoop.changes import (
+from hadoop.change import (
     AccessChanged,
     Appeared,
     Change,

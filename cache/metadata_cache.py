@@ -34,7 +34,7 @@ from cache.settings import CacheSettings
 from cache.stats import CacheStats
 from cache.store import Store
 from cache.windows import TwoStepWindows
-from hadoop.changes import Appeared, Change, EverythingUnknown
+from hadoop.change import Appeared, Change, EverythingUnknown
 from hadoop.globs import GlobSet
 from hadoop.paths import ROOT, ancestors, name, parent
 

@@ -47,24 +47,6 @@ from hadoop.paths import (
     parent,
 )
 
-__all__ = [
-    "AccessChanged",
-    "Appeared",
-    "CallOutcome",
-    "Change",
-    "Closed",
-    "EverythingUnknown",
-    "Moved",
-    "Opened",
-    "SubtreeUnknown",
-    "Touched",
-    "Vanished",
-    "changes_of_call",
-    "changes_of_event",
-    "opens_window",
-    "written_path",
-]
-
 _RAW: Final = "/.reserved/raw"
 # hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
 # keeps in its own two namespaces is rare, and nothing is assumed of it.

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import NoReturn, Protocol
 
-from hadoop.changes import Change, changes_of_event
+from hadoop.change import Change
+from hadoop.changes import changes_of_event
 from hadoop.events import EventBatch
 from invalidation.backoff import Backoff
 from invalidation.errors import (

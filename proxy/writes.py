@@ -21,7 +21,8 @@ from aiohttp import web
 
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call
-from hadoop.changes import CallOutcome, Change, EverythingUnknown, changes_of_call, opens_window, written_path
+from hadoop.change import Change, EverythingUnknown
+from hadoop.changes import CallOutcome, changes_of_call, opens_window, written_path
 from hadoop.election_view import NameNode
 from proxy.complaints import Complaints
 from proxy.errors import OverloadedError, UpstreamError

@@ -7,7 +7,7 @@ from cache import (
     Failed,
     Serve,
 )
-from hadoop.changes import (
+from hadoop.change import (
     AccessChanged,
     Appeared,
     Change,

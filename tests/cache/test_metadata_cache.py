@@ -11,7 +11,7 @@ from cache import (
     Serve,
     Wait,
 )
-from hadoop.changes import Appeared, Closed, Moved, Opened, Touched
+from hadoop.change import Appeared, Closed, Moved, Opened, Touched
 from tests.cache.cases import (
     ALICE,
     BOB,

@@ -13,10 +13,7 @@ from cache import (
 )
 from cache.rights import Rights
 from cache.store import Store
-from hadoop.changes import (
-    AccessChanged,
-    Touched,
-)
+from hadoop.change import AccessChanged, Touched
 from tests.cache.cases import (
     ALICE,
     BOB,

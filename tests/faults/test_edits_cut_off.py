@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hadoop.changes import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
+from hadoop.change import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
 from hadoop.webhdfs import WebHdfs
 from invalidation.consumer import Consumer
 from nncache.clock import boottime

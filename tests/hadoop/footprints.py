@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
-from hadoop.changes import (
+from hadoop.change import (
     AccessChanged,
     Appeared,
     Change,

@@ -5,16 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hadoop.calls import Call, read_call
-from hadoop.changes import (
-    CallOutcome,
-    EverythingUnknown,
-    Moved,
-    Touched,
-    changes_of_call,
-    changes_of_event,
-    opens_window,
-    written_path,
-)
+from hadoop.change import EverythingUnknown, Moved, Touched
+from hadoop.changes import CallOutcome, changes_of_call, changes_of_event, opens_window, written_path
 from hadoop.events import (
     Append,
     Close,

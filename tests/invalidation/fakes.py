@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hadoop.changes import Change
+from hadoop.change import Change
 from hadoop.election_view import Active, Answer, ElectionView, NameNode
 from hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
 from hadoop.events import EditsPage, Event, EventBatch, Unlink

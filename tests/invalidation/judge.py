@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hadoop.changes import Appeared, Change, Vanished
+from hadoop.change import Appeared, Change, Vanished
 
 
 class Judge:

@@ -26,7 +26,7 @@ from cache import (
     Serve,
     Ticket,
 )
-from hadoop.changes import (
+from hadoop.change import (
     AccessChanged,
     Appeared,
     Change,

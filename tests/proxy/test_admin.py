@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import pytest
 
-from hadoop.changes import Touched
+from hadoop.change import Touched
 from proxy.admin import AdminServer, AdminSources, Readiness
 from proxy.settings import Endpoint
 from tests.proxy.doubles import FakeClock, make_cache

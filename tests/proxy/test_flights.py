@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from cache import Conclusion, Fetch, MetadataCache, Serve
-from hadoop.changes import Appeared, Opened, Touched
+from hadoop.change import Appeared, Opened, Touched
 from hadoop.errors import RpcUnavailableError
 from proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from proxy.flights import Flight, Flights

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from cache import MetadataCache, Reason
-from hadoop.changes import AccessChanged, Appeared, Touched
+from hadoop.change import AccessChanged, Appeared, Touched
 from proxy.errors import UpstreamTimeoutError
 from proxy.flights import Flights
 from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
