@@ -45,6 +45,7 @@ class Explanation:
 
     Attributes:
         answer: `hit` if a caller with a grant is answered from memory now, else the reason why not.
+        stream_closed_because: why the NameNode's changes are not being read, when they are not.
         gate_age_s: seconds since all changes were last known to be applied; None: never.
         granted: callers proven to traverse the path's directory, at most `GRANTS_SHOWN` of them.
         grants: how many there are.
@@ -54,6 +55,7 @@ class Explanation:
     answer: str
     matches_filter: bool
     stream_open: bool
+    stream_closed_because: str | None
     term: int | None
     gate_open: bool
     gate_age_s: float | None

@@ -56,6 +56,7 @@ class MetadataCache:
         self._settings = settings
         self._filters = GlobSet({glob: glob for glob in settings.glob})
         self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
+        self._closed_because = "not opened yet"  # for `explain`, while there is no term
         self._windows = TwoStepWindows(
             window_s=settings.two_step_window_s, max_windows=settings.max_two_step_windows
         )
@@ -229,10 +230,11 @@ class MetadataCache:
         self._flush()
         self._term = term
 
-    def close_stream(self, reason: str) -> None:  # noqa: ARG002 - the shell's log names it
+    def close_stream(self, reason: str) -> None:
         """Forget all and keep nothing until the stream is opened again (guarantee GapFlush)."""
         self._flush()
         self._term = None
+        self._closed_because = reason
 
     def _flush(self) -> None:
         self.store.forget_all()
@@ -308,6 +310,7 @@ class MetadataCache:
             answer="hit" if reason is None else reason,
             matches_filter=self._filters.matches(path),
             stream_open=self._term is not None,
+            stream_closed_because=self._closed_because if self._term is None else None,
             term=self._term,
             gate_open=is_open,
             gate_age_s=age_s if math.isfinite(age_s) else None,

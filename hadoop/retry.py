@@ -21,7 +21,7 @@ class FailureKind(Enum):
     TIMEOUT = auto()  # no answer in time: it may have been carried out, or still be
 
 
-def may_retry(method_is_read: bool, failure_kind: FailureKind, timeouts: int = 0) -> bool:  # noqa: FBT001 - the contract's signature reads as a table
+def may_retry(method_is_read: bool, failure_kind: FailureKind, timeouts: int = 0) -> bool:  # noqa: FBT001 - two facts and a count, read as one row
     """Tell whether the call may be sent once more, to this or another NameNode.
 
     `timeouts` counts how many attempts of this call ran into their deadline before this failure.

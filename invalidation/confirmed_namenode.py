@@ -16,9 +16,6 @@ from invalidation.namenodes import NameNodes
 CONFIRM_TIMEOUT_S = 5.0
 """How long a probe that confirms the active NameNode is waited for."""
 
-CONFIRM_STEP_S = 0.005
-"""How often it is looked whether the pool's probe is back."""
-
 
 @dataclass(frozen=True, slots=True)
 class TimedPage:
@@ -65,8 +62,8 @@ class ConfirmedNameNode:
         self._namenodes.suspect(self._namenode, "new RPC connection: is it still the same?")
         try:
             async with asyncio.timeout(CONFIRM_TIMEOUT_S):
-                while not self._is_confirmed_since(since):  # noqa: ASYNC110 - the pool has no such event
-                    await asyncio.sleep(CONFIRM_STEP_S)
+                while not self._is_confirmed_since(since):
+                    await self._namenodes.wait_probed()
         except TimeoutError as exc:
             raise ChannelUnavailableError(
                 f"{self._namenode.http} was not confirmed as the active NameNode in {CONFIRM_TIMEOUT_S:g} s"

@@ -42,6 +42,9 @@ class NameNodes(Protocol):
     def suspect(self, namenode: NameNode, why: str) -> None:
         """Have it probed at once."""
 
+    async def wait_probed(self) -> None:
+        """Return when the next probe has ended, with or without an answer."""
+
     async def wait_active(self, timeout_s: float) -> Active:
         """Return the active one, waiting for it. Raises NoActiveNameNodeError."""
 

@@ -122,7 +122,7 @@ def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _stream(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["stream_open"]:
-        yield "  changes: not being read"
+        yield f"  changes: not being read ({answer['stream_closed_because']})"
         return
     age = "never" if answer["gate_age_s"] is None else f"{answer['gate_age_s']:.3f} s ago"
     gate = "open" if answer["gate_open"] else "closed"

@@ -336,8 +336,10 @@ def test_explain_says_why() -> None:
         123,
         "/a",
     )
-    cache.close_stream("test")
+    assert cache.explain("/a/f", 2.5).stream_closed_because is None
+    cache.close_stream("purged")
     assert cache.explain("/a/f", 2.5).gate_age_s is None
+    assert cache.explain("/a/f", 2.5).stream_closed_because == "purged"
 
 
 # -- the order of replies --------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from hadoop.events import EditsPage, Event, EventBatch, Unlink
 from hadoop.ha_state import HaState
 from hadoop.remote_exception import RemoteException
 
+PROBE_S = 0.005
+"""What a probe of the pool takes."""
+
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 STANDBY = "org.apache.hadoop.ipc.StandbyException"
 IO = "java.io.IOException"
@@ -183,6 +186,10 @@ class FakePool:
         self.suspicions.append(why)
         if not self.is_blind:
             self.probe()
+
+    async def wait_probed(self) -> None:
+        """A probe takes a moment; a blind one brings nothing."""
+        await asyncio.sleep(PROBE_S)
 
     async def wait_active(self, timeout_s: float) -> Active:
         """Probe once; without an active one, wait in vain."""

@@ -23,6 +23,7 @@ KNOWN = Explanation(
     answer="hit",
     matches_filter=True,
     stream_open=True,
+    stream_closed_because=None,
     term=1,
     gate_open=True,
     gate_age_s=0.0123,
@@ -39,6 +40,7 @@ UNKNOWN = Explanation(
     answer="stream-closed",
     matches_filter=False,
     stream_open=False,
+    stream_closed_because="purged: asked for 8, got 99",
     term=None,
     gate_open=False,
     gate_age_s=None,
@@ -107,7 +109,7 @@ def test_an_unknown_path_says_why() -> None:
         "  callers proven: none\n"
         "  a two-step write through this proxy is under way\n"
         "  questions under way to the NameNode: 2\n"
-        "  changes: not being read"
+        "  changes: not being read (purged: asked for 8, got 99)"
     )
 
 
