@@ -7,6 +7,8 @@ WebHDFS must not become a way to them.
 import re
 from urllib.parse import unquote_to_bytes
 
+_UTF16_ESCAPE = re.compile("%u", re.IGNORECASE)
+"""`%u002e` is a dot to a NameNode, and `/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx` its `/jmx` (Hadoop 3.5.0)."""
 _ABSOLUTE_FORM = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
@@ -18,7 +20,7 @@ def is_webhdfs(target: str) -> bool:
     """
     absolute = _ABSOLUTE_FORM.match(target)
     spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
-    if not spelled.startswith("/"):
+    if not spelled.startswith("/") or _UTF16_ESCAPE.search(spelled):
         return False
     segments = unquote_to_bytes(spelled.encode("utf-8", "surrogateescape")).split(b"/")[1:]
     if segments[0] != b"webhdfs":

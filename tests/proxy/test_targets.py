@@ -52,6 +52,8 @@ def test_what_stays_below_webhdfs_is_forwarded(target: str) -> None:
         "/webhdfs/v1/../../jmx",
         "/webhdfs/v1/%2e%2E/..;x/jmx",
         "/webhdfs/v1/..%2f..%2fjmx",
+        "/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx",
+        "/webhdfs/v1/%U002E./jmx",
         "/webhdfs//../jmx",
         "/webhdfs/v1/./../../jmx",
         "/webhdfs/v1/a/../../../jmx/../webhdfs/v1",
