@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -18,6 +18,14 @@ class LogSettings:
     )
 
 
+_ESCAPES: Final = {
+    code: chr(code).encode("unicode_escape").decode("ascii")
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+    if chr(code) != "\t"
+}
+"""Control characters and line ends: some end a line for some reader, some steer the terminal that shows it."""
+
+
 class OneLine(logging.Formatter):
     """Format a record as one line: whatever a peer sent, it cannot forge a second one."""
 
@@ -29,8 +37,8 @@ class OneLine(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line; line ends inside, a traceback's too, are written as escapes."""
-        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+        """Return the line; line ends inside, a traceback's too, and control characters are written as escapes."""
+        return super().format(record).translate(_ESCAPES)
 
 
 def set_up_logs(settings: LogSettings) -> None:
