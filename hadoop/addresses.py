@@ -20,4 +20,15 @@ def split_address(address: str) -> tuple[str, int]:
         raise ValueError("must have an IPv6 address in brackets: [host]:port")
     if not host or any(character.isspace() or character in "/@[]" for character in host):
         raise ValueError("must be a plain host name or address, then a port")
+    if not is_resolvable(host):
+        raise ValueError("must have a host name of parts of 1 to 63 characters")
     return host, int(digits)
+
+
+def is_resolvable(host: str) -> bool:
+    """Whether a resolver can be asked for the host at all; with `nn..example` Python's raises a UnicodeError."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True

@@ -5,7 +5,7 @@ A component is a frozen dataclass beside the code it steers; its fields name the
 """
 
 import dataclasses
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -139,7 +139,7 @@ def from_toml(key: Key, value: object) -> object:
             raise SettingError(key.name, value, key.allowed)
         case (Kind.WHOLE, int()):
             converted = value
-        case (Kind.REAL, int() | float()) if math.isfinite(value):
+        case (Kind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # not so: NaN, too
             converted = float(value)
         case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)

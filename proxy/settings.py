@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from hadoop.addresses import is_resolvable
 from hadoop.settings import SettingError
 
 _MAX_PORT = 65535
@@ -27,7 +28,7 @@ def parse_endpoint(key: str, value: str) -> Endpoint:
     host, colon, port = value.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     name = host[1:-1] if bracketed else host
-    is_host = name and not set(name) & set("[] /@" if bracketed else ":[] /@")
+    is_host = name and not set(name) & set("[] /@" if bracketed else ":[] /@") and is_resolvable(name)
     digits = port.isascii() and port.isdecimal()
     if not colon or not is_host or not digits or int(port) > _MAX_PORT:
         raise SettingError(key, value, "must be host:port with a port from 0 to 65535")

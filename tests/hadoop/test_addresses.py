@@ -40,6 +40,7 @@ def test_host_and_port(address: str, host: str, port: int) -> None:
         "http://h:1",
         "[]:1",
         "u@h:1",
+        "nn..example.org:1",
     ],
 )
 def test_anything_else_is_refused(address: str) -> None:

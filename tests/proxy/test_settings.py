@@ -29,6 +29,7 @@ def test_an_endpoint_reads_as_it_is_written(text: str, endpoint: Endpoint) -> No
         "host:",
         "host:port",
         "host:65536",
+        "a..b:80",
         "host:-1",
         "::1:80",
         "[]:80",
