@@ -37,6 +37,9 @@ class Admission(Protocol):
     def admit(self) -> bool:
         """Count one more; whether it may be served."""
 
+    def may_be_told(self) -> bool:
+        """Whether one that may not be served can stay for a moment, to be told so."""
+
     def leave(self, *, admitted: bool) -> None:
         """Count one less."""
 
@@ -52,6 +55,7 @@ class ClientConnection(web.RequestHandler):
     __slots__ = (
         "_admission",
         "_at_boundary",
+        "_closing_timer",
         "_fast_path",
         "_head_bytes",
         "_head_timer",
@@ -94,6 +98,7 @@ class ClientConnection(web.RequestHandler):
         self._head_bytes = 0  # of a head that is not complete
         self._is_line_complete = False  # of that head's request line
         self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
+        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
 
     # ---- asyncio.Protocol ---------------------------------------------------------------------------
 
@@ -105,13 +110,36 @@ class ClientConnection(web.RequestHandler):
             return
         BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
         self._at_boundary = False
+        if not self._admission.may_be_told():
+            self.force_close()
+            return
         self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
         self._stop_head_timer()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
         self._admission.leave(admitted=self._is_admitted)
         super().connection_lost(exc)
+
+    async def start(self) -> None:
+        """Serve the requests, one after another."""
+        await super().start()
+        if self.transport is not None:  # closing
+            self._see_it_closed(self.transport)
+
+    def force_close(self) -> None:
+        """End the connection; what the client has not read by then it has little time for."""
+        transport = self.transport
+        super().force_close()
+        if transport is not None:
+            self._see_it_closed(transport)
+
+    def _see_it_closed(self, transport: asyncio.Transport) -> None:
+        """Bound the time for which a closing transport waits for its client to read what was written."""
+        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
+            self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
 
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
         """Go on for a client that has only closed its own half, and still waits for replies.

@@ -2,11 +2,16 @@
 
 import resource
 from dataclasses import dataclass, field
+from typing import Final
 
 from hadoop.settings import SettingError
 
 _MIN_HEAD_BYTES = 1024
-_RESERVED_FILES = 64  # listening sockets, RPC and admin connections, logs, the interpreter's own
+_MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int
+MAX_TOLD: Final = 64
+"""Connections beyond `max_connections` that are kept at once until they have been told so."""
+
+_RESERVED_FILES = 64 + MAX_TOLD  # listening sockets, RPC and admin connections, logs, the interpreter's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +24,10 @@ class LimitSettings:
 
     max_connections: int = field(
         default=16_384,
-        metadata={"help": "Client connections open at once; those beyond it are answered 503."},
+        metadata={
+            "help": "Client connections open at once; those beyond it are answered 503, "
+            "or closed at once where there are many of them."
+        },
     )
     backlog: int = field(
         default=4_096,
@@ -62,12 +70,13 @@ class LimitSettings:
     )
     upstream_connect_timeout_s: float = field(
         default=3.0,
-        metadata={"help": "Seconds to connect to a NameNode, waiting for a free connection included."},
+        metadata={"help": "Seconds to connect to a NameNode."},
     )
     upstream_timeout_s: float = field(
         default=60.0,
         metadata={
-            "help": "Seconds for which a NameNode may be silent about a call that it was sent; then 504."
+            "help": "Seconds for which a NameNode may be silent about a call that it was sent; then 504. "
+            "A call waits as long for one of upstream_connections to be free; then 503."
         },
     )
     upstream_idle_s: float = field(
@@ -113,6 +122,9 @@ class LimitSettings:
             raise SettingError(
                 "max_head_bytes", self.max_head_bytes, f"must be at least {_MIN_HEAD_BYTES} bytes"
             )
+        for key in ("backlog", "max_head_bytes"):
+            if not getattr(self, key) <= _MAX_COUNT:
+                raise SettingError(key, getattr(self, key), f"must be at most {_MAX_COUNT}")
 
 
 def reserve_files(limits: LimitSettings, namenodes: int) -> None:
@@ -128,10 +140,14 @@ def reserve_files(limits: LimitSettings, namenodes: int) -> None:
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
-        allowed = hard - (needed - limits.max_connections)
+        others = needed - limits.max_connections
+        may_open = f"here: the process may open {hard} files (ulimit -Hn)"
+        if hard <= others:
+            rest = f"of which {_RESERVED_FILES} are its own"
+            raise SettingError(
+                "upstream_connections", limits.upstream_connections, f"must be fewer {may_open}, {rest}"
+            )
         raise SettingError(
-            "max_connections",
-            limits.max_connections,
-            f"must be at most {allowed} here: the process may open {hard} files (ulimit -Hn)",
+            "max_connections", limits.max_connections, f"must be at most {hard - others} {may_open}"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -10,7 +10,7 @@ from aiohttp import http_parser, web
 from proxy.client_connection import ClientConnection
 from proxy.errors import ClientGoneError, ProxyError, StartError
 from proxy.fastpath import FastPath
-from proxy.limits import LimitSettings
+from proxy.limits import MAX_TOLD, LimitSettings
 from proxy.replies import bug_reply, error_reply
 from proxy.response import RawResponse
 from proxy.vetting import vet
@@ -47,6 +47,7 @@ class Server:
         self._open = 0
         self._accepted = 0
         self._refused = 0
+        self._turned_away = 0  # of those, still open
         self._requests = 0
         self._in_progress = 0
         self._requests_refused = 0
@@ -109,15 +110,25 @@ class Server:
         """Count one more connection; whether it may be served."""
         if self._open >= self._limits.max_connections:
             self._refused += 1
+            self._turned_away += 1
             return False
         self._open += 1
         self._accepted += 1
         self._all_left.clear()
         return True
 
+    def may_be_told(self) -> bool:
+        """Whether a connection too many can stay until it has been told so.
+
+        Each costs a file that `reserve_files` has not reserved for it; without a bound they would take
+        those of the connections to the NameNode.
+        """
+        return self._turned_away <= MAX_TOLD
+
     def leave(self, *, admitted: bool) -> None:
         """Count one connection less."""
         if not admitted:
+            self._turned_away -= 1
             return
         self._open -= 1
         if self._open == 0:

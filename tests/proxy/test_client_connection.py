@@ -1,6 +1,7 @@
 """One connection: when a repeated head may be answered at once, and how long a connection lives."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from nncache.clock import boottime
 from proxy.client_connection import repeatable_head
 from proxy.fastpath import FastPath
 from proxy.hit_text import HitText
-from proxy.limits import LimitSettings
+from proxy.limits import MAX_TOLD, LimitSettings
 from proxy.response import RawResponse
 from proxy.server import Server
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
@@ -341,6 +342,48 @@ async def test_too_many_connections_are_told_so() -> None:
         async with client_of(h) as four:
             four.send(GET)
             assert (await four.reply()).status == 200
+
+
+async def test_connections_beyond_the_limit_take_few_files() -> None:
+    """Those that say nothing would else hold one each for `head_timeout_s`, and the NameNode's would run out."""
+    async with house(max_connections=1) as h, contextlib.AsyncExitStack() as stack:
+        assert h.server is not None
+        server = h.server
+        one = await stack.enter_async_context(client_of(h))
+        await until(lambda: server.stats().connections_open == 1)
+        many = [await stack.enter_async_context(client_of(h)) for _ in range(MAX_TOLD + 3)]
+        assert [await client.rest() for client in many[MAX_TOLD:]] == [b""] * 3, "closed at once"
+        many[0].send(GET)
+        assert (await many[0].reply()).status == 503, "the others are told"
+        many[0].writer.close()
+        one.send(GET)
+        assert (await one.reply()).status == 200
+
+
+@pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["idle", "close"])
+async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> None:
+    """A closing transport waits for its client to read, by itself for ever."""
+    transports: list[asyncio.Transport] = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        transports.append(request.transport)
+        return RawResponse(200, "OK", (), body=b"x" * 20_000)
+
+    limits = limits_of_tests(body_timeout_s=0.2, idle_timeout_s=0.5)
+    async with (
+        serving(answer, limits=limits) as server,
+        RawClient.connected(server.port, receive_buffer=2048) as client,
+    ):
+        cast("asyncio.ReadTransport", client.writer.transport).pause_reading()
+        while not transports or transports[0].get_write_buffer_size() == 0:  # until the kernel takes no more
+            sent = len(transports)
+            client.send(GET)
+            await until(lambda sent=sent: len(transports) > sent)  # type: ignore[misc] # a default is no argument
+            await asyncio.sleep(0)
+        if end:
+            client.send(GET.removesuffix(b"\r\n") + end + b"\r\n")
+        await until(lambda: server.stats().connections_open == 0)
 
 
 def test_the_default_idle_time_is_longer_than_the_namenodes() -> None:

@@ -25,14 +25,24 @@ def test_a_wrong_value_names_its_key(key: str, value: float) -> None:
         LimitSettings(**values)
 
 
+@pytest.mark.parametrize("key", ["backlog", "max_head_bytes"])
+def test_what_becomes_a_c_int_is_bounded(key: str) -> None:
+    """Else the start, or each connection, would end in an OverflowError."""
+    values: dict[str, Any] = {key: 2**31}
+    with pytest.raises(SettingError, match=rf"^{key}: {2**31}: must be at most "):
+        LimitSettings(**values)
+
+
 def test_open_files_are_reserved_or_refused() -> None:
     """The limit is met at the start, not at the busiest moment."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
         reserve_files(LimitSettings(max_connections=1000, upstream_connections=100), namenodes=2)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1264
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1328
         with pytest.raises(SettingError, match=r"^max_connections: 999999999: must be at most \d+ here"):
             reserve_files(LimitSettings(max_connections=999_999_999), namenodes=1)
+        with pytest.raises(SettingError, match=r"^upstream_connections: 999999999: must be fewer here"):
+            reserve_files(LimitSettings(upstream_connections=999_999_999), namenodes=1)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
