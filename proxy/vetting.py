@@ -46,6 +46,9 @@ def vet(request: web.BaseRequest, limits: LimitSettings) -> None:
                 raise MalformedRequestError("the Host field is no host")
             case b"transfer-encoding" if request.version == HttpVersion10:
                 raise MalformedRequestError("HTTP/1.0 knows no Transfer-Encoding (RFC 9112, section 6.1)")
+            case b"transfer-encoding" if value.strip().lower() != b"chunked":
+                # The parser takes off the chunks alone; the rest would travel on under another name.
+                raise MalformedRequestError("no Transfer-Encoding but chunked is understood")
             case _:
                 pass
 

@@ -46,6 +46,14 @@ REFUSED = {
     ),
     "a signed length": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +4\r\n\r\n1234"),
     "chunked not last": (400, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n"),
+    "chunked and gzip": (
+        400,
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    ),
+    "gzip and chunked in two fields": (
+        400,
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ),
     "an unknown coding": (400, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n"),
     "space before the colon": (400, b"GET / HTTP/1.1\r\nHost : a\r\n\r\n"),
     "a folded field": (400, b"GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n"),
