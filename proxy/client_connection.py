@@ -141,6 +141,11 @@ class ClientConnection(web.RequestHandler):
         if self._closing_timer is None and transport.get_write_buffer_size() > 0:
             self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
 
+    def log_exception(self, *args: object, **kw: object) -> None:
+        """Log a fault of ours; a client's broken body, which aiohttp meets again after the reply, is none."""
+        if not isinstance(kw.get("exc_info"), RequestPayloadError):
+            super().log_exception(*args, **kw)
+
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
         """Go on for a client that has only closed its own half, and still waits for replies.
 

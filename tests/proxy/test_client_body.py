@@ -71,6 +71,19 @@ async def test_a_body_that_does_not_end_well(data: bytes, error: type[ProxyError
         assert type(reader.error) is error
 
 
+async def test_chunks_that_make_no_sense_are_no_fault_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    """The lingering after the reply meets them again; a traceback for each such client would fill the log."""
+    reader = Reader(limits_of_tests())
+    async with serving(reader) as server, RawClient.connected(server.port) as client:
+        client.send(CHUNKED)
+        await until(lambda: reader.body is not None)
+        client.send(b"zz\r\n")
+        await client.reply()
+        assert await client.rest() == b""
+    assert type(reader.error) is MalformedRequestError
+    assert not caplog.records
+
+
 async def test_waiting_for_the_namenode_is_not_held_against_the_client() -> None:
     """Only the time in which nothing has come counts."""
     limits = limits_of_tests(body_timeout_s=0.2, min_body_rate_bytes_s=1_000_000_000)
