@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-PREFIX: Final = "/webhdfs/v1"
+from hadoop.calls import PREFIX
 
 
 @dataclass(frozen=True, slots=True)

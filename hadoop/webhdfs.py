@@ -7,18 +7,17 @@ Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an or
 from collections.abc import AsyncIterable
 from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import aiohttp
 import msgspec
 from yarl import URL
 
+from hadoop.calls import PREFIX
 from hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
 from hadoop.filestatus import FileStatus, parse_file_status
 from hadoop.remote_exception import Verdict, parse_remote_exception
-
-PREFIX: Final = "/webhdfs/v1"
 
 Data = bytes | AsyncIterable[bytes]
 """What is written: while an async iterable goes on, the file stays open."""

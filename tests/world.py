@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
+from hadoop.calls import PREFIX
+from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
 from testbed.daemon import Proxy
-from testbed.readiness import jmx
 
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
-_PREFIX: Final = "/webhdfs/v1"
 
 # What may differ between a reply from memory and the NameNode's own, see the guarantee Verbatim.
 _OWN_TO_EACH: Final = frozenset(
@@ -69,7 +69,7 @@ def was_forwarded(reply: RawReply) -> bool:
 
 def status_target(path: str, user: str) -> str:
     """The request target by which a poller asks."""
-    return f"{_PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
+    return f"{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,7 @@ class World:
 
     def settle(self) -> None:
         """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
-        bean = jmx(self.cluster.namenodes[0].http, "Hadoop:service=NameNode,name=NameNodeInfo")
-        assert bean is not None
-        last = int(json.loads(bean["JournalTransactionInfo"])["LastAppliedOrWrittenTxId"])
+        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY).body)
         self.proxy.process.await_that(
             lambda: self.proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
         )
@@ -180,7 +178,7 @@ class World:
         asker = self.through if where is Where.PROXY else self.direct
         query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
         who = user or self.cluster.superuser
-        return asker.ask(method, f"{_PREFIX}{quote(path)}?op={op}&user.name={who}{query}")
+        return asker.ask(method, f"{PREFIX}{quote(path)}?op={op}&user.name={who}{query}")
 
     def write(
         self,

@@ -6,7 +6,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from demo.sightings import PREFIX, View
+from demo.sightings import View
+from hadoop.calls import PREFIX
 
 FILE = {
     "accessTime": 0,

@@ -31,11 +31,6 @@ class Differential:
         ):
             world.mkdirs(root + name, owner, mode)
 
-    @property
-    def globs(self) -> tuple[str, ...]:
-        """The filters that make every path of the run a matching one."""
-        return self._generator.paths
-
     def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
         """Make that many operations, each followed by reads as three users."""
         for step in range(operations):
