@@ -10,7 +10,7 @@ export HADOOP DEMO_WITHOUT
 
 BIN := .venv/bin
 READY := .venv/.installed
-ROOMS := nncache demo testbed proxy invalidation cache hadoop
+ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
 .PHONY: help test demo lint format types imports core pytest differential bench docs proto clean

@@ -8,6 +8,7 @@ of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import assert_never
 
 from cache.decisions import (
@@ -54,7 +55,8 @@ class MetadataCache:
 
     def __init__(self, settings: CacheSettings) -> None:
         self._settings = settings
-        self._filters = GlobSet({glob: glob for glob in settings.glob})
+        self._globs: Mapping[str, str] = {glob: glob for glob in settings.glob}  # by the id of the filter
+        self._filters = GlobSet(self._globs)
         self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
         self._closed_because = "not opened yet"  # for `explain`, while there is no term
         self._windows = TwoStepWindows(
@@ -235,6 +237,20 @@ class MetadataCache:
         self._flush()
         self._term = None
         self._closed_because = reason
+
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Keep from here on what matches these globs, given by the ids of their filters.
+
+        While a filter is not among them, changes of what it alone matches may be missed: when one that was in
+        force is gone, everything is forgotten, and no reply asked for before is kept.
+
+        Raises:
+            GlobError: one of them is none; nothing was changed.
+        """
+        filters = GlobSet(globs)
+        if any(globs.get(number) != glob for number, glob in self._globs.items()):
+            self.store.forget_all()
+        self._globs, self._filters = dict(globs), filters
 
     def _flush(self) -> None:
         self.store.forget_all()

@@ -3,20 +3,16 @@
 Never for use: with it the story must fail, which shows that its checks can.
 """
 
-from collections.abc import Callable
-
 from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.namenodes import NameNodes
-from invalidation.settings import InvalidationSettings
 from invalidation.stats import ChannelStats
-from invalidation.stream import Covered, InotifyEventInputStream
+from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream
 
 
 class DeafStream(InotifyEventInputStream):
     """The direct channel without its changes: breaks S1 and S2 of InotifyEventInputStream, and nothing else."""
 
-    def __init__(self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]) -> None:
-        self._heard: InotifyEventInputStream = DirectInotifyEventInputStream(pool, settings, clock)
+    def __init__(self, setup: ChannelSetup) -> None:
+        self._heard: InotifyEventInputStream = DirectInotifyEventInputStream(setup)
 
     @property
     def term(self) -> int:

@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, assert_never
 
 from hadoop.change import Change
 from hadoop.changes import changes_of_event
-from hadoop.events import EventBatch
 from invalidation.backoff import Backoff
 from invalidation.errors import (
     ChannelUnavailableError,
@@ -18,7 +17,7 @@ from invalidation.errors import (
     NotPermittedError,
 )
 from invalidation.stats import StreamCounters, StreamStats
-from invalidation.stream import Covered, InotifyEventInputStream, Transactions
+from invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
 
 SETTLED_S = 5.0
 """A life of the stream that lasted as long as this was a good one: the next attempt is made at once."""
@@ -38,6 +37,9 @@ class CacheSink(Protocol):
     def open_stream(self, term: int) -> None:
         """Forget everything; replies asked for from now on may be kept."""
 
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Keep what matches these globs, given by their filters' ids; forget what a filter now gone matched."""
+
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Forget what the change makes stale."""
 
@@ -55,7 +57,7 @@ class Consumer:
         K1  The cache's stream is open only inside a life of ours, and is opened after that life's first position
             is known: a reply asked for after `open_stream` is newer than the position, so a later change of it
             will be yielded. A reply asked for before may have changed before the position: it can't be kept.
-        K2  Items are applied in order, by one task, without an await within a transaction: `cover` is called
+        K2  Items are applied in order, by one task, without an await within an item: `cover` is called
             only when everything yielded before has been applied.
         K3  A life ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
     """
@@ -114,13 +116,28 @@ class Consumer:
                 async for item in stream:
                     match item:
                         case Transactions(batch):
-                            self._apply(batch)
+                            self._apply(
+                                (batch.txid, change)
+                                for event in batch.events
+                                for change in changes_of_event(event)
+                            )
+                            self._counts.events += len(batch.events)
+                            self._counts.transactions += 1
+                            self._counts.applied_txid = batch.txid
                             in_a_row += 1
                             if in_a_row % BREATH == 0:
                                 await asyncio.sleep(0)
+                        case Changes(changes, through_txid):
+                            self._apply(changes)
+                            self._counts.transactions += 1
+                            self._counts.applied_txid = through_txid
+                        case Filters(globs):
+                            self._cache.set_filters(globs)
                         case Covered(as_of, txid):
                             self._cover(as_of, txid)
                             in_a_row = 0
+                        case _:
+                            assert_never(item)
             except BaseException as exc:
                 self._close(str(exc) or type(exc).__name__)
                 raise
@@ -135,15 +152,11 @@ class Consumer:
         self._complaint = ""
         _log.info("following the edits of the active NameNode (term %d)", term)
 
-    def _apply(self, batch: EventBatch) -> None:
+    def _apply(self, changes: Iterable[tuple[int, Change]]) -> None:
         now = self._clock()
-        for event in batch.events:
-            for change in changes_of_event(event):
-                self._cache.apply(change, now, batch.txid)
-                self._counts.changes += 1
-        self._counts.events += len(batch.events)
-        self._counts.transactions += 1
-        self._counts.applied_txid = batch.txid
+        for txid, change in changes:
+            self._cache.apply(change, now, txid)
+            self._counts.changes += 1
 
     def _cover(self, as_of: float, txid: int) -> None:
         self._cache.cover(as_of, txid)

@@ -1,13 +1,10 @@
 """The direct channel: one proxy reads the NameNode's edits itself, no ZooKeeper needed. (invalidation/direct.py)"""
 
 from collections import deque
-from collections.abc import Callable
 
-from invalidation.namenodes import NameNodes
 from invalidation.polled_edits import PolledEdits
-from invalidation.settings import InvalidationSettings
 from invalidation.stats import ChannelStats
-from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, Transactions
+from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream, StreamItem, Transactions
 
 
 class DirectInotifyEventInputStream(InotifyEventInputStream):
@@ -18,8 +15,8 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
             been told that it is covered, and one that goes on gets the rest first.
     """
 
-    def __init__(self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]) -> None:
-        self._source = PolledEdits(pool, settings, clock)
+    def __init__(self, setup: ChannelSetup) -> None:
+        self._source = PolledEdits(setup.namenodes, setup.polling, setup.clock)
         self._items: deque[StreamItem] = deque()  # read, but not yielded yet
         self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
 

@@ -5,7 +5,7 @@ segment from its start: on Hadoop 3.5.0 3 ms at 1,000 transactions, 24 ms at 20,
 keeps to a budget, and the segment is kept short by rollEdits (16 ms, after which a poll costs 0.9 ms).
 """
 
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 
 IDLE_COST_S = 0.0002
 """Seconds of a core that an idle poll costs the NameNode at most; the rest of its time is the network's and ours."""
@@ -57,7 +57,7 @@ class PollBudget:
 class PollPacer:
     """Says when the next poll is due. It outlives streams: opening one again gives no new budget."""
 
-    def __init__(self, settings: InvalidationSettings, now: float) -> None:
+    def __init__(self, settings: PollingSettings, now: float) -> None:
         self._interval_s = settings.poll_interval_s
         self._burst_s = settings.poll_budget_burst_s
         self.budget = PollBudget(settings.poll_budget_share, settings.poll_budget_burst_s, now)
@@ -105,7 +105,7 @@ class RollPolicy:
     that a slow poll tells that it is long. Rolls by others (checkpoints) go unnoticed and make us roll early.
     """
 
-    def __init__(self, settings: InvalidationSettings) -> None:
+    def __init__(self, settings: PollingSettings) -> None:
         self._after_txids = settings.roll_after_txids
         self._interval_s = settings.roll_interval_s
         self._asked_at: float | None = None  # time of the last rollEdits

@@ -30,7 +30,7 @@ from invalidation.errors import (
 )
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import PROBE_SPACING_S, PollPacer, RollPolicy
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 from invalidation.stats import ChannelStats, PollCounters
 
 ACTIVE_TIMEOUT_S = 5.0
@@ -58,7 +58,7 @@ class PolledEdits:
     def __init__(
         self,
         namenodes: NameNodes,
-        settings: InvalidationSettings,
+        settings: PollingSettings,
         clock: Callable[[], float],
         chance: Callable[[], float] = random.random,
     ) -> None:

@@ -7,22 +7,36 @@ from hadoop.settings import SettingError
 DIRECT = "direct"
 """The channel that reads the edits from the NameNode itself."""
 
+ZOOKEEPER = "zookeeper"
+"""The channel that a publisher feeds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvalidationSettings:
-    """The channel, and how hard the NameNode may be asked for its edits.
+class ChannelSettings:
+    """How changes are learnt.
 
     Raises:
         SettingError: a value is outside what its key allows.
     """
 
     channel: str = field(
-        default=DIRECT,
+        default="",
         metadata={
-            "help": "How changes are learnt: direct (the proxy reads the NameNode's edits itself), "
-            "or package.module:Class, an InotifyEventInputStream."
+            "help": "How changes are learnt: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
+            "edits itself), or package.module:Class, an InotifyEventInputStream.",
+            "default": f"{ZOOKEEPER} if `zookeeper` is given, else {DIRECT}",
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollingSettings:
+    """How hard the NameNode may be asked for its edits.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
     poll_interval_s: float = field(
         default=0.01,
         metadata={"help": "Seconds between two polls of the edits while nothing happens."},
@@ -49,8 +63,6 @@ class InvalidationSettings:
     )
 
     def __post_init__(self) -> None:
-        if not self.channel:
-            raise SettingError("channel", self.channel, f"must be {DIRECT} or package.module:Class")
         if not self.poll_interval_s > 0:
             raise SettingError("poll_interval_s", self.poll_interval_s, "must be more than 0 seconds")
         if not 0 < self.poll_budget_share <= 1:

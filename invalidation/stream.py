@@ -6,15 +6,17 @@ org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser r
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from coordination.settings import ZooKeeperSettings
+from hadoop.change import Change
 from hadoop.events import EventBatch
 from hadoop.settings import SettingError
 from invalidation.namenodes import NameNodes
-from invalidation.settings import DIRECT, InvalidationSettings
+from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from invalidation.stats import ChannelStats
 
 
@@ -33,7 +35,37 @@ class Covered:
     txid: int  # the last transaction read
 
 
-StreamItem = Transactions | Covered
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters in force from here on, for a channel that has them from elsewhere than the cache's own settings.
+
+    What was kept for a filter that is no longer among them, by id, may have missed changes.
+    """
+
+    globs: Mapping[str, str]  # by the id of the filter: one that is removed and added again gets another
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the next transactions made stale, as far as it concerns the filters in force."""
+
+    changes: tuple[tuple[int, Change], ...]  # each with its transaction id, in order
+    through_txid: int  # every transaction up to this one is in these changes or in earlier ones
+
+
+StreamItem = Filters | Transactions | Changes | Covered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSetup:
+    """What a channel may be made from; each takes what it needs."""
+
+    namenodes: NameNodes
+    nameservice: str
+    channel: ChannelSettings
+    polling: PollingSettings
+    zookeeper: ZooKeeperSettings
+    clock: Callable[[], float]
 
 
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
@@ -50,13 +82,11 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
             life) was yielded, by the one incarnation of a NameNode that was active until then.
         S3  `__anext__` may be cancelled and called again: nothing is skipped or yielded twice.
 
-    Every channel is constructed as `Channel(pool, settings, clock)`.
+    Every channel is constructed as `Channel(setup)`.
     """
 
     @abstractmethod
-    def __init__(
-        self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]
-    ) -> None: ...
+    def __init__(self, setup: ChannelSetup) -> None: ...
 
     @property
     @abstractmethod
@@ -90,6 +120,10 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
         """Ask for the next Covered soon; a channel that can't hurry ignores it."""
         return
 
+    async def shut_down(self) -> None:
+        """Give up what outlives the lives, such as a session with ZooKeeper; no life follows."""
+        return
+
     def stats(self) -> ChannelStats:
         """Return the channel's figures over all lives."""
         return ChannelStats()
@@ -107,7 +141,10 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
         await self.close()
 
 
-_BUILT_IN = {DIRECT: "invalidation.direct:DirectInotifyEventInputStream"}
+_BUILT_IN = {
+    DIRECT: "invalidation.direct:DirectInotifyEventInputStream",
+    ZOOKEEPER: "invalidation.zookeeper_stream:ZooKeeperInotifyEventInputStream",
+}
 
 
 def load_stream_class(name: str) -> type[InotifyEventInputStream]:

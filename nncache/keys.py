@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from hadoop.settings import SettingError
 
-COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc"})
+COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
 
 

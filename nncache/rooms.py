@@ -11,7 +11,7 @@ from pathlib import Path
 import nncache
 from nncache.errors import ForeignRoomError
 
-ROOMS = ("hadoop", "cache", "invalidation", "proxy")
+ROOMS = ("hadoop", "coordination", "cache", "invalidation", "proxy")
 """What every command imports. Not `testbed` and `demo`: a proxy runs without them."""
 
 

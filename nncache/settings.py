@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import cast
 
 from cache.settings import CacheSettings
+from coordination.settings import ZooKeeperSettings
 from hadoop.namenode_settings import NameNodeSettings
 from hadoop.settings import SettingError
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from nncache.errors import ConfigurationError
 from nncache.keys import Key, build, from_flag, from_toml, keys_of
 from nncache.logs import LogSettings
@@ -24,7 +25,9 @@ COMPONENTS: Mapping[str, type] = {
     "Where it listens": ProxySettings,
     "The NameNodes": NameNodeSettings,
     "What is cached": CacheSettings,
-    "How changes are learnt": InvalidationSettings,
+    "How changes are learnt": ChannelSettings,
+    "ZooKeeper": ZooKeeperSettings,
+    "Polling of the edits": PollingSettings,
     "Limits": LimitSettings,
     "The log": LogSettings,
 }
@@ -41,9 +44,16 @@ class Settings:
     proxy: ProxySettings = field(default_factory=ProxySettings)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
-    invalidation: InvalidationSettings = field(default_factory=InvalidationSettings)
+    channel: ChannelSettings = field(default_factory=ChannelSettings)
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings)
+    polling: PollingSettings = field(default_factory=PollingSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     log: LogSettings = field(default_factory=LogSettings)
+
+    @property
+    def channel_name(self) -> str:
+        """The channel that is meant."""
+        return self.channel.channel or (ZOOKEEPER if self.zookeeper.zookeeper else DIRECT)
 
 
 def load_settings(config: Path | None, flags: Mapping[str, object]) -> Settings:
@@ -63,12 +73,14 @@ def load_settings(config: Path | None, flags: Mapping[str, object]) -> Settings:
     except SettingError as error:
         origin = f" (in {config})" if error.key in from_file and error.key not in flags else ""
         raise ConfigurationError(f"{error}{origin}") from error
-    proxy, namenodes, cache, invalidation, limits, log = parts
+    proxy, namenodes, cache, channel, zookeeper, polling, limits, log = parts
     return Settings(
         proxy=cast("ProxySettings", proxy),
         namenodes=cast("NameNodeSettings", namenodes),
         cache=cast("CacheSettings", cache),
-        invalidation=cast("InvalidationSettings", invalidation),
+        channel=cast("ChannelSettings", channel),
+        zookeeper=cast("ZooKeeperSettings", zookeeper),
+        polling=cast("PollingSettings", polling),
         limits=cast("LimitSettings", limits),
         log=cast("LogSettings", log),
     )

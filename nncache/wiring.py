@@ -16,7 +16,7 @@ from cache import MetadataCache
 from hadoop.pool import NameNodePool
 from hadoop.settings import SettingError
 from invalidation.consumer import Consumer
-from invalidation.stream import load_stream_class
+from invalidation.stream import ChannelSetup, load_stream_class
 from nncache.announcer import Situation, announce
 from nncache.clock import boottime
 from nncache.errors import ConfigurationError, StartError
@@ -53,7 +53,7 @@ def run_proxy(settings: Settings) -> None:
     set_up_logs(settings.log)
     try:
         reserve_files(settings.limits, len(settings.namenodes.namenodes))
-        load_stream_class(settings.invalidation.channel)
+        load_stream_class(settings.channel_name)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -81,8 +81,15 @@ class System:
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
         self._cache = MetadataCache(settings.cache)
-        channel = load_stream_class(settings.invalidation.channel)
-        self._consumer = Consumer(self._cache, channel(self._pool, settings.invalidation, clock), clock)
+        setup = ChannelSetup(
+            namenodes=self._pool,
+            nameservice=settings.namenodes.nameservice,
+            channel=settings.channel,
+            polling=settings.polling,
+            zookeeper=settings.zookeeper,
+            clock=clock,
+        )
+        self._consumer = Consumer(self._cache, load_stream_class(settings.channel_name)(setup), clock)
         self._upstream = Upstream(self._pool, settings.limits, clock)
         queries = PoolQueries(self._pool, timeout_s=settings.proxy.namenode_query_timeout_s)
         self._front_end = FrontEnd(
@@ -177,7 +184,7 @@ class System:
             namenodes.nameservice,
             ", ".join(namenodes.namenode_http),
             namenodes.user,
-            self._settings.invalidation.channel,
+            self._settings.channel_name,
         )
         _log.info("health, readiness, metrics and explain on http://%s/", self._admin.address)
         if not globs:

@@ -1,11 +1,11 @@
 """The channel that says it has read everything and delivers nothing."""
 
 from demo.deaf import DeafStream
-from invalidation.settings import InvalidationSettings
 from invalidation.stream import Covered
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
+from tests.setup import channel_setup
 
 
 def test_it_claims_coverage_of_changes_that_it_keeps_to_itself() -> None:
@@ -13,7 +13,7 @@ def test_it_claims_coverage_of_changes_that_it_keeps_to_itself() -> None:
     namenode = FakeNameNode()
 
     async def story() -> None:
-        async with DeafStream(FakePool(clock, namenode), InvalidationSettings(), clock) as stream:
+        async with DeafStream(channel_setup(FakePool(clock, namenode), clock)) as stream:
             assert stream.term == 1
             txid = namenode.unlink("/w/f")
             written_at = clock()

@@ -10,10 +10,10 @@ from hadoop.pool import NameNodePool
 from hadoop.webhdfs import WebHdfs
 from invalidation.consumer import Consumer
 from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.settings import InvalidationSettings
 from nncache.clock import boottime
 from testbed import Cluster
 from tests.invalidation.judge import Judge
+from tests.setup import channel_setup
 
 
 class Follower:
@@ -30,7 +30,7 @@ class Follower:
         )
         self.pool = NameNodePool(namenodes, boottime)
         self.judge = Judge(boottime)
-        self.stream = DirectInotifyEventInputStream(self.pool, InvalidationSettings(), boottime)
+        self.stream = DirectInotifyEventInputStream(channel_setup(self.pool, boottime))
         self.consumer = Consumer(self.judge, self.stream, boottime)
         self._superuser = cluster.superuser
 

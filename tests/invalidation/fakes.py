@@ -1,7 +1,7 @@
 """A NameNode's edits, the pool and a cache, without any of them. (Checked against the real ones in test_namenodes.)"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hadoop.change import Change
@@ -216,6 +216,10 @@ class RecordingSink:
     def open_stream(self, term: int) -> None:
         """Write it down."""
         self.calls.append(("open", term))
+
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Write it down."""
+        self.calls.append(("filters", dict(globs)))
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Write it down."""

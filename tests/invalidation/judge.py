@@ -1,6 +1,6 @@
 """A cache that judges what it is told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hadoop.change import Appeared, Change, Vanished
 
@@ -20,6 +20,7 @@ class Judge:
         self.open_since: float | None = None
         self.applied: set[str] = set()  # since then
         self.covered_as_of = 0.0
+        self.globs: dict[str, str] = {}  # the filters in force, by id
         self.wrongs: list[str] = []
 
     def acknowledge(self, path: str) -> None:
@@ -30,6 +31,10 @@ class Judge:
         """Forget everything."""
         self.open_since, self.applied = self._clock(), set()
         self.opened += 1
+
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Take note of what is matched."""
+        self.globs = dict(globs)
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Take note of the path."""

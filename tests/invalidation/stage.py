@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from invalidation.edits_source import EditsRead
 from invalidation.polled_edits import PolledEdits
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
@@ -33,7 +33,7 @@ def stage(*peers: FakeNameNode, **settings: float) -> Stage:
     for number in range(10):
         namenode.unlink(f"/before/{number}")
     pool = FakePool(clock, namenode, *peers)
-    chosen = InvalidationSettings(**settings)  # type: ignore[arg-type]  # integers among the floats
+    chosen = PollingSettings(**settings)  # type: ignore[arg-type]  # integers among the floats
     return Stage(namenode, pool, PolledEdits(pool, chosen, clock, chance=lambda: 1.0))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from hadoop.change import Touched, Vanished
 from hadoop.events import EventBatch, Rename, Unlink
 from invalidation.consumer import BREATH, NOT_PERMITTED_RETRY_S, Consumer
 from invalidation.errors import (
@@ -18,7 +19,7 @@ from invalidation.errors import (
     NotPermittedError,
 )
 from invalidation.stats import ChannelStats
-from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, Transactions
+from invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, StreamItem, Transactions
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import RecordingSink
 from tests.invalidation.virtual_time import clock, until
@@ -140,6 +141,24 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
     assert (stats.transactions, stats.events, stats.changes, stats.covers) == (4, 5, 4, 1)
     assert (stats.applied_txid, stats.covered_as_of, stats.term) == (7, 9.0, 1)
     assert stats.channel.polls == 7
+
+
+def test_filters_and_ready_made_changes_are_handed_on() -> None:
+    """K2, for a channel that says what became stale instead of what happened."""
+    record = Changes(((3, Touched("/a")), (4, Vanished("/b"))), 6)
+    stage = play(for_a_second, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
+    assert stage.sink.calls == [
+        ("open", 1),
+        ("filters", {"1": "/*"}),
+        ("apply", 3),
+        ("apply", 4),
+        ("cover", 6),
+        ("filters", {}),
+        ("close", "CancelledError"),
+    ]
+    assert stage.sink.changes == [Touched("/a"), Vanished("/b")]
+    stats = stage.consumer.stats()
+    assert (stats.transactions, stats.events, stats.changes, stats.applied_txid) == (1, 0, 2, 6)
 
 
 def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:

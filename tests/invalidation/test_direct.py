@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from hadoop.events import EventBatch, Unlink
 from invalidation.direct import DirectInotifyEventInputStream
 from invalidation.errors import MissingEventsError
-from invalidation.settings import InvalidationSettings
 from invalidation.stream import Covered, StreamItem, Transactions
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 from tests.invalidation.world import ACTS, World
-
-SETTINGS = InvalidationSettings()
+from tests.setup import channel_setup
 
 
 def play(story: Callable[[FakeNameNode, DirectInotifyEventInputStream], Awaitable[None]]) -> None:
@@ -27,7 +25,7 @@ def play(story: Callable[[FakeNameNode, DirectInotifyEventInputStream], Awaitabl
         namenode.unlink(f"/before/{number}")
 
     async def on_stage() -> None:
-        await story(namenode, DirectInotifyEventInputStream(FakePool(clock, namenode), SETTINGS, clock))
+        await story(namenode, DirectInotifyEventInputStream(channel_setup(FakePool(clock, namenode), clock)))
 
     virtual_time.run(on_stage())
 
@@ -82,7 +80,7 @@ def test_the_same_coverage_is_said_once() -> None:
     async def story() -> None:
         pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
         pool.fakes[0].unlink("/before")
-        async with DirectInotifyEventInputStream(pool, SETTINGS, clock) as stream:
+        async with DirectInotifyEventInputStream(channel_setup(pool, clock)) as stream:
             assert isinstance(await anext(stream), Covered)
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(anext(stream), 1.0)

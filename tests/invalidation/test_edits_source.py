@@ -2,13 +2,13 @@
 
 from invalidation.edits_source import EditsSource
 from invalidation.polled_edits import PolledEdits
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 from tests.invalidation.fakes import FakeNameNode, FakePool
 
 
 def test_polling_is_a_source_of_edits() -> None:
     """A publisher is written against the shape; the type checker compares the two here."""
     pool = FakePool(lambda: 0.0, FakeNameNode())
-    source: EditsSource = PolledEdits(pool, InvalidationSettings(), lambda: 0.0)
+    source: EditsSource = PolledEdits(pool, PollingSettings(), lambda: 0.0)
     assert source.term == 0
     assert source.stats().polls == 0

@@ -13,9 +13,9 @@ from invalidation.pacing import (
     PollPacer,
     RollPolicy,
 )
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 
-SETTINGS = InvalidationSettings(
+SETTINGS = PollingSettings(
     poll_interval_s=0.01,
     poll_budget_share=0.05,
     poll_budget_burst_s=2.0,
@@ -157,7 +157,7 @@ def test_expensive_polls_wait_for_the_budget() -> None:
 
 def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
     """With a long interval a request brings the poll forward, at most every 50 ms."""
-    pace = PollPacer(InvalidationSettings(poll_interval_s=5.0), 100.0)
+    pace = PollPacer(PollingSettings(poll_interval_s=5.0), 100.0)
     pace.polled(100.0, 100.001, advanced=False, is_behind=False)
     assert pace.due_at == 105.0
     pace.wake(100.01)
@@ -176,7 +176,7 @@ def test_waking_never_delays() -> None:
 
 def test_waking_does_not_break_the_budget() -> None:
     """Whoever waits, the NameNode's share stays what it is."""
-    pace = PollPacer(InvalidationSettings(poll_budget_burst_s=0.01), 100.0)
+    pace = PollPacer(PollingSettings(poll_budget_burst_s=0.01), 100.0)
     pace.polled(100.0, 100.06, advanced=True, is_behind=False)
     pace.wake(100.1)
     assert pace.due_at == pytest.approx(100.06 + 0.05 / 0.05)
@@ -249,6 +249,6 @@ def test_a_forbidden_roll_is_not_tried_again() -> None:
 
 def test_an_interval_of_0_never_rolls() -> None:
     """The setting's meaning."""
-    rolls = RollPolicy(InvalidationSettings(roll_interval_s=0))
+    rolls = RollPolicy(PollingSettings(roll_interval_s=0))
     rolls.polled(1.0)
     assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)

@@ -1,4 +1,4 @@
-"""InvalidationSettings: each value outside what is allowed is refused by name."""
+"""PollingSettings, ChannelSettings: each value outside what is allowed is refused by name."""
 
 from dataclasses import fields
 from typing import Any
@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from hadoop.settings import SettingError
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import PollingSettings
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("channel", ""),
         ("poll_interval_s", 0.0),
         ("poll_interval_s", float("nan")),
         ("poll_budget_share", 0.0),
@@ -26,17 +25,17 @@ from invalidation.settings import InvalidationSettings
 def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
     """The error names the key, the value and what is allowed."""
     with pytest.raises(SettingError, match=f"^{key}: {value}: must be ") as raised:
-        InvalidationSettings(**{key: value})
+        PollingSettings(**{key: value})
     assert raised.value.key == key
 
 
 def test_the_defaults_are_allowed_and_explained() -> None:
     """Every field has one sentence of help."""
-    InvalidationSettings()
-    for key in fields(InvalidationSettings):
+    PollingSettings()
+    for key in fields(PollingSettings):
         assert key.metadata["help"].endswith(".")
 
 
 def test_never_rolling_is_allowed() -> None:
     """An interval of 0 means never."""
-    assert InvalidationSettings(roll_interval_s=0).roll_interval_s == 0
+    assert PollingSettings(roll_interval_s=0).roll_interval_s == 0

@@ -1,22 +1,20 @@
 """The stream's shape, and the choice of a channel by name."""
 
-from collections.abc import Callable
-
 import pytest
 
 from hadoop.settings import SettingError
 from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.namenodes import NameNodes
-from invalidation.settings import InvalidationSettings
+from invalidation.settings import DIRECT
 from invalidation.stats import ChannelStats
-from invalidation.stream import Covered, InotifyEventInputStream, StreamItem, load_stream_class
+from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream, StreamItem, load_stream_class
 from tests.invalidation.fakes import FakePool
+from tests.setup import channel_setup
 
 
 class CountdownStream(InotifyEventInputStream):
     """A channel of somebody else: three coverages and no more."""
 
-    def __init__(self, pool: NameNodes, settings: InvalidationSettings, clock: Callable[[], float]) -> None:
+    def __init__(self, setup: ChannelSetup) -> None:
         self._left = 0
 
     @property
@@ -45,8 +43,8 @@ class NotAStream:
 
 
 def test_the_built_in_channel_has_a_short_name() -> None:
-    """`direct` is the default."""
-    assert load_stream_class(InvalidationSettings().channel) is DirectInotifyEventInputStream
+    """`direct` needs no module's name."""
+    assert load_stream_class(DIRECT) is DirectInotifyEventInputStream
 
 
 def test_any_other_channel_is_named_by_module_and_class() -> None:
@@ -57,7 +55,7 @@ def test_any_other_channel_is_named_by_module_and_class() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "zookeeper",
+        "kafka",
         "",
         ":",
         "tests.invalidation.test_stream",
@@ -72,7 +70,7 @@ def test_any_other_channel_is_named_by_module_and_class() -> None:
 )
 def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
     """The error names the key, the value and what is allowed."""
-    with pytest.raises(SettingError, match=r"must be direct or package\.module:Class") as raised:
+    with pytest.raises(SettingError, match=r"must be direct, zookeeper or package\.module:Class") as raised:
         load_stream_class(name)
     assert (raised.value.key, raised.value.value) == ("channel", name)
 
@@ -82,7 +80,7 @@ CHANNELS = ("direct",)
 
 async def test_a_life_is_a_context_and_an_iterator() -> None:
     """It may be entered again; what a channel doesn't count or can't hurry is left at that."""
-    stream = CountdownStream(FakePool(lambda: 0.0), InvalidationSettings(), lambda: 0.0)
+    stream = CountdownStream(channel_setup(FakePool(lambda: 0.0), lambda: 0.0))
     for _ in range(2):
         async with stream as life:
             assert life is stream

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from hadoop.ha_state import HaState
 from invalidation.consumer import Consumer
 from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.settings import InvalidationSettings
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until
+from tests.setup import channel_setup
 
 
 class World:
@@ -104,7 +104,7 @@ class World:
 
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
         """Let a history of (act, number, pause) happen, heal the world, and see that coverage comes back."""
-        stream = DirectInotifyEventInputStream(self.pool, InvalidationSettings(), clock)
+        stream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
         consumer = Consumer(self.judge, stream, clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(consumer.run()), tasks.create_task(self._probe())]

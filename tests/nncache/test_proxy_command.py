@@ -39,7 +39,7 @@ def test_the_line_that_starts_without_any_file_is_understood() -> None:
     assert settings.namenodes.nameservice == "ns1"
     assert settings.namenodes.namenode_http == ("127.0.0.1:9870",)
     assert settings.namenodes.namenode_rpc == ("127.0.0.1:8020",)
-    assert settings.invalidation.channel == "direct"
+    assert settings.channel_name == "direct"
     assert settings.cache.glob == ("/user/*/workflow/*/_SUCCESS",)
 
 

@@ -14,7 +14,6 @@ from hadoop.namenode_settings import NameNodeSettings
 from hadoop.pool import NameNodePool
 from invalidation.consumer import Consumer
 from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.settings import InvalidationSettings
 from nncache.clock import boottime
 from nncache.queries import PoolQueries
 from proxy.fastpath import FastPath
@@ -26,6 +25,7 @@ from proxy.upstream import Upstream
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
 from tests.proxy.front_scene import WireReply, ask
+from tests.setup import channel_setup
 
 READY_S = 20.0  # until the stream is open and the first coverage has come
 
@@ -76,9 +76,7 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
         boottime,
     )
     cache = MetadataCache(CacheSettings(glob=(directory + "/*", directory + "/*/*")))
-    consumer = Consumer(
-        cache, DirectInotifyEventInputStream(pool, InvalidationSettings(), boottime), boottime
-    )
+    consumer = Consumer(cache, DirectInotifyEventInputStream(channel_setup(pool, boottime)), boottime)
     limits = LimitSettings()
     fast_path = FastPath(cache.is_good, boottime, max_bytes=0)
     async with (

@@ -1,0 +1,51 @@
+"""Settings: where ZooKeeper is, and how long it may be silent. (coordination/settings.py)"""
+
+import re
+from dataclasses import dataclass, field
+
+from hadoop.addresses import split_address
+from hadoop.settings import SettingError
+
+_ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperSettings:
+    """One ZooKeeper ensemble, and the place in its tree.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    zookeeper: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": "Addresses of the ZooKeeper servers, host:port each."},
+    )
+    zookeeper_root: str = field(
+        default="/HDFSInotifyRoot",
+        metadata={"help": "Znode below which the nameservices are; publishers and readers must agree on it."},
+    )
+    zookeeper_session_timeout_s: float = field(
+        default=6.0,
+        metadata={
+            "help": "Seconds of silence after which ZooKeeper ends our session; it may grant another time "
+            "(at least two of its ticks)."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for address in self.zookeeper:
+            try:
+                split_address(address)
+            except ValueError as exc:
+                raise SettingError("zookeeper", address, str(exc)) from exc
+        if not _ROOT.fullmatch(self.zookeeper_root):
+            raise SettingError(
+                "zookeeper_root", self.zookeeper_root, "must be an absolute path such as /HDFSInotifyRoot"
+            )
+        if not 0 < self.zookeeper_session_timeout_s <= 3600:  # noqa: PLR2004 - an hour
+            raise SettingError(
+                "zookeeper_session_timeout_s",
+                self.zookeeper_session_timeout_s,
+                "must be more than 0 seconds, at most 3600",
+            )

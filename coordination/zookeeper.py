@@ -1,0 +1,124 @@
+"""What the rooms above need of ZooKeeper. (coordination/zookeeper.py)
+
+Shapes and values; `coordination.session.Session` is the real thing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+ANY_VERSION: Final = -1
+"""For writes that may replace whatever is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Znode:
+    """A znode as it was read (org.apache.zookeeper.data.Stat)."""
+
+    path: str
+    data: bytes
+    version: int  # counts up with each change of the data
+    created_zxid: int  # tells a znode from one of the same path that was deleted and made again
+    children: int
+    owner_session: int  # of an ephemeral znode; else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make a znode; its parent must be there."""
+
+    path: str
+    data: bytes
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetData:
+    """Replace the data of a znode of this version."""
+
+    path: str
+    data: bytes
+    version: int = ANY_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete a znode of this version; it must have no children."""
+
+    path: str
+    version: int = ANY_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """See that a znode has this version."""
+
+    path: str
+    version: int
+
+
+Operation: TypeAlias = Create | SetData | Delete | Check
+
+
+class ZnodeWatch(Protocol):
+    """Looks at the data of one path. Holds one ZooKeeper watch at most, whatever happens."""
+
+    async def read(self) -> Znode | None:
+        """Return the znode as it is, None if there is none; from here on `changed` looks for a change.
+
+        Raises:
+            ConnectionLostError: no answer.
+            NotAllowedError: ZooKeeper's ACL forbids it.
+        """
+
+    async def changed(self, timeout_s: float) -> bool:
+        """Return True as soon as the data may be other than last read, False after `timeout_s` seconds.
+
+        A notification is one reason, a connection lost and found again is another: a watch may have been lost
+        with it. False proves nothing.
+        """
+
+
+class ZooKeeper(Protocol):
+    """One session with ZooKeeper. Every call has a deadline and may be cancelled.
+
+    All calls raise ConnectionLostError when there is no connection or it was lost meanwhile; others as said.
+    """
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection, and with every session; 0 before the first."""
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id, as in `Znode.owner_session`; 0 without one."""
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode. Raises NoNodeError, NotAllowedError."""
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out all of the operations or none (one ZooKeeper transaction).
+
+        Raises:
+            ZnodeError: in one of its kinds, for the first operation that can't be carried out; nothing was changed.
+            ConnectionLostError: it is not known whether it was carried out.
+        """
+
+    async def ensure(self, path: str) -> None:
+        """See that a znode is there, and those above it; empty ones are made."""
+
+    def watch(self, path: str) -> ZnodeWatch:
+        """Return a look at the data of a path."""

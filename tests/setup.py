@@ -1,0 +1,27 @@
+"""What channels are made from, with defaults."""
+
+from collections.abc import Callable
+
+from coordination.settings import ZooKeeperSettings
+from invalidation.namenodes import NameNodes
+from invalidation.settings import ChannelSettings, PollingSettings
+from invalidation.stream import ChannelSetup
+
+
+def channel_setup(
+    namenodes: NameNodes,
+    clock: Callable[[], float],
+    *,
+    polling: PollingSettings | None = None,
+    zookeeper: ZooKeeperSettings | None = None,
+    nameservice: str = "ns1",
+) -> ChannelSetup:
+    """Return the setup of a channel; what is not said is as by default."""
+    return ChannelSetup(
+        namenodes=namenodes,
+        nameservice=nameservice,
+        channel=ChannelSettings(),
+        polling=polling or PollingSettings(),
+        zookeeper=zookeeper or ZooKeeperSettings(),
+        clock=clock,
+    )
