@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import click
 
+from hadoop.endpoint import Endpoint, parse_endpoint
 from hadoop.settings import SettingError
 from nncache.errors import AdminError, ConfigurationError
-from proxy.settings import Endpoint, ProxySettings, parse_endpoint
+from proxy.settings import ProxySettings
 
 TIMEOUT_S = 5.0
 """For the whole exchange with a proxy that is usually on this host."""

@@ -13,6 +13,7 @@ from importlib.metadata import version
 import uvloop
 
 from cache import MetadataCache
+from hadoop.endpoint import Endpoint
 from hadoop.pool import NameNodePool
 from hadoop.settings import SettingError
 from invalidation.consumer import Consumer
@@ -33,7 +34,6 @@ from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
 from proxy.limits import reserve_files
 from proxy.server import Server
-from proxy.settings import Endpoint
 from proxy.upstream import Upstream
 
 _log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from typing import Final, Self
 import msgspec
 from aiohttp import web
 
+from hadoop.endpoint import Endpoint
 from hadoop.paths import InvalidPathError, canonical
-from proxy.settings import Endpoint
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _STOP_S: Final = 2.0  # for pages that are being sent when the proxy stops

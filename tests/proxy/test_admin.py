@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 
 from hadoop.change import Touched
+from hadoop.endpoint import Endpoint
 from proxy.admin import AdminServer, AdminSources, Readiness
-from proxy.settings import Endpoint
 from tests.proxy.doubles import FakeClock, make_cache
 
 READY = Readiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
