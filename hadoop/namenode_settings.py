@@ -14,6 +14,10 @@ _USER = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*[$]?")
 
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
+_ABOUT_NAMESERVICE = {"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
+_ABOUT_HTTP = {"help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group."}
+_OPERATING_SYSTEM_USER = "the operating system's user"
+
 
 def _operating_system_user() -> str:
     try:
@@ -26,13 +30,8 @@ def _operating_system_user() -> str:
 class NameNodeSettings:
     """The NameNodes of one nameservice. The lists name the same NameNodes in the same order."""
 
-    nameservice: str = field(
-        default="default", metadata={"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
-    )
-    namenode_http: tuple[str, ...] = field(
-        default=("127.0.0.1:9870",),
-        metadata={"help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group."},
-    )
+    nameservice: str = field(default="default", metadata=_ABOUT_NAMESERVICE)
+    namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
     namenode_rpc: tuple[str, ...] = field(
         default=("127.0.0.1:8020",),
         metadata={"help": "host:port of the RPC address of each NameNode, in the order of namenode_http."},
@@ -41,7 +40,7 @@ class NameNodeSettings:
         default_factory=_operating_system_user,
         metadata={
             "help": "HDFS user that the service itself acts as; reading the edits needs a superuser of HDFS.",
-            "default": "the operating system's user",
+            "default": _OPERATING_SYSTEM_USER,
         },
     )
     namenode_probe_interval_s: float = field(
@@ -62,15 +61,13 @@ class NameNodeSettings:
         Raises:
             SettingError: The first value that cannot work.
         """
-        if not _NAMESERVICE.fullmatch(self.nameservice):
-            raise SettingError("nameservice", self.nameservice, "must be letters, digits and ._- only")
+        _check_nameservice(self.nameservice)
         _check_addresses("namenode_http", self.namenode_http)
         _check_addresses("namenode_rpc", self.namenode_rpc)
         if len(self.namenode_rpc) != len(self.namenode_http):
             allowed = f"must name as many NameNodes as namenode_http, {len(self.namenode_http)}"
             raise SettingError("namenode_rpc", ",".join(self.namenode_rpc), allowed)
-        if not _USER.fullmatch(self.user):
-            raise SettingError("user", self.user, "must be a user name that HDFS knows, such as hdfs")
+        _check_user(self.user)
         for key in ("namenode_probe_interval_s", "namenode_probe_timeout_s", "rpc_timeout_s"):
             if not getattr(self, key) > 0:
                 raise SettingError(key, getattr(self, key), "must be more than 0")
@@ -79,6 +76,49 @@ class NameNodeSettings:
     def namenodes(self) -> tuple[NameNode, ...]:
         """The NameNodes, in the order of the settings."""
         return tuple(map(NameNode, self.namenode_http, self.namenode_rpc))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebHdfsSettings:
+    """The NameNodes of one nameservice for a command that asks them over WebHDFS alone, as one user.
+
+    Raises:
+        SettingError: The first value that cannot work.
+    """
+
+    namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
+    user: str = field(
+        default_factory=_operating_system_user,
+        metadata={"help": "HDFS user to act as.", "default": _OPERATING_SYSTEM_USER},
+    )
+
+    def __post_init__(self) -> None:
+        _check_addresses("namenode_http", self.namenode_http)
+        _check_user(self.user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameserviceSettings:
+    """Which nameservice, for a command that asks none of its NameNodes.
+
+    Raises:
+        SettingError: It is no such name.
+    """
+
+    nameservice: str = field(default="default", metadata=_ABOUT_NAMESERVICE)
+
+    def __post_init__(self) -> None:
+        _check_nameservice(self.nameservice)
+
+
+def _check_nameservice(nameservice: str) -> None:
+    if not _NAMESERVICE.fullmatch(nameservice):
+        raise SettingError("nameservice", nameservice, "must be letters, digits and ._- only")
+
+
+def _check_user(user: str) -> None:
+    if not _USER.fullmatch(user):
+        raise SettingError("user", user, "must be a user name that HDFS knows, such as hdfs")
 
 
 def _check_addresses(key: str, addresses: Sequence[str]) -> None:

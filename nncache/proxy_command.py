@@ -5,15 +5,15 @@ from pathlib import Path
 import click
 
 from nncache.options import given, with_settings
-from nncache.settings import KEYS, load_settings
+from nncache.settings import PROXY, load_settings
 
 
-@with_settings(KEYS.values())
+@with_settings(PROXY.keys.values())
 @click.command()
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
-    settings = load_settings(config, given(flags))
+    settings = load_settings(PROXY, config, given(flags))
     from nncache.wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 
     run_proxy(settings)

@@ -1,54 +1,62 @@
-"""Compose all components' settings: one flat TOML file, the same keys as flags. (nncache/settings.py)
+"""The settings of each command: one form each, one flat TOML file for all. (nncache/settings.py)"""
 
-A flag wins over the file, the file over the default.
-"""
-
-import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from cache.settings import CacheSettings
 from coordination.settings import ZooKeeperSettings
-from hadoop.namenode_settings import NameNodeSettings
+from hadoop.namenode_settings import NameNodeSettings, NameserviceSettings
 from hadoop.settings import SettingError
 from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
-from nncache.errors import ConfigurationError
-from nncache.keys import Key, build, from_flag, from_toml, keys_of
+from nncache.forms import Form, SettingsT
 from nncache.logs import LogSettings
 from proxy.limits import LimitSettings
 from proxy.settings import ProxySettings
 
-COMPONENTS: Mapping[str, type] = {
-    "Where it listens": ProxySettings,
-    "The NameNodes": NameNodeSettings,
-    "What is cached": CacheSettings,
-    "How changes are learnt": ChannelSettings,
-    "ZooKeeper": ZooKeeperSettings,
-    "Polling of the edits": PollingSettings,
-    "Limits": LimitSettings,
-    "The log": LogSettings,
-}
-"""Every component that has settings, under the heading it has in docs/settings.md."""
-
-KEYS: Mapping[str, Key] = {key.name: key for key in keys_of(COMPONENTS.values())}
-"""All keys by name."""
+THE_NAMENODES = {"heading": "The NameNodes"}
+THE_EDITS = {"heading": "Polling of the edits"}
+THE_LOG = {"heading": "The log"}
+THE_ZOOKEEPER = {"heading": "ZooKeeper"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """All that an operator may choose."""
+class SettingsOfProxy:
+    """All that an operator may choose about `nncache proxy`."""
 
-    proxy: ProxySettings = field(default_factory=ProxySettings)
-    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings)
-    cache: CacheSettings = field(default_factory=CacheSettings)
-    channel: ChannelSettings = field(default_factory=ChannelSettings)
-    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings)
-    polling: PollingSettings = field(default_factory=PollingSettings)
-    limits: LimitSettings = field(default_factory=LimitSettings)
-    log: LogSettings = field(default_factory=LogSettings)
+    proxy: ProxySettings = field(
+        default_factory=ProxySettings, metadata={"heading": "Where the proxy listens"}
+    )
+    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
+    channel: ChannelSettings = field(
+        default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
+    )
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
+    limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
+    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        if self.channel_name != ZOOKEEPER:
+            return
+        if not self.zookeeper.zookeeper:
+            raise SettingError(
+                "channel", ZOOKEEPER, "needs the servers of ZooKeeper: zookeeper, host:port of each"
+            )
+        if self.cache.glob:
+            raise SettingError(
+                "glob",
+                ", ".join(self.cache.glob),
+                f"must not be given with channel {ZOOKEEPER}: the filters are kept in HDFS then "
+                "(nncache filters add --name NAME --glob GLOB)",
+            )
 
     @property
     def channel_name(self) -> str:
@@ -56,51 +64,46 @@ class Settings:
         return self.channel.channel or (ZOOKEEPER if self.zookeeper.zookeeper else DIRECT)
 
 
-def load_settings(config: Path | None, flags: Mapping[str, object]) -> Settings:
-    """Return the settings of a start; `flags` holds only what was given on the command line.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfWatch:
+    """All that `nncache watch` may be told of its surroundings."""
+
+    nameservice: NameserviceSettings = field(
+        default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
+    )
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        _need_zookeeper(self.zookeeper, "nncache watch")
+
+
+def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
+    if not settings.zookeeper:
+        raise SettingError(
+            "zookeeper", "none", f"must name the servers of ZooKeeper for {command}, host:port each"
+        )
+
+
+PROXY = Form("proxy", SettingsOfProxy)
+WATCH = Form("watch", SettingsOfWatch)
+
+FORMS: tuple[Form[Any], ...] = (PROXY, WATCH)
+"""All of them, in the order of docs/settings.md."""
+
+KEYS = frozenset(name for form in FORMS for name in form.keys)
+"""The name of every key of any command."""
+
+
+def load_settings(form: Form[SettingsT], config: Path | None, flags: Mapping[str, object]) -> SettingsT:
+    """Return the settings of a start of this command; `flags` holds only what was given on the command line.
 
     Raises:
         ConfigurationError: one line that names key, value and what is allowed; the file, too, if it came
             from there.
     """
-    from_file = {} if config is None else _read(config)
-    try:
-        values = {
-            name: from_toml(KEYS[name], value) for name, value in from_file.items() if name not in flags
-        }
-        values |= {name: from_flag(KEYS[name], value) for name, value in flags.items()}
-        parts = build(COMPONENTS.values(), values)
-    except SettingError as error:
-        origin = f" (in {config})" if error.key in from_file and error.key not in flags else ""
-        raise ConfigurationError(f"{error}{origin}") from error
-    proxy, namenodes, cache, channel, zookeeper, polling, limits, log = parts
-    return Settings(
-        proxy=cast("ProxySettings", proxy),
-        namenodes=cast("NameNodeSettings", namenodes),
-        cache=cast("CacheSettings", cache),
-        channel=cast("ChannelSettings", channel),
-        zookeeper=cast("ZooKeeperSettings", zookeeper),
-        polling=cast("PollingSettings", polling),
-        limits=cast("LimitSettings", limits),
-        log=cast("LogSettings", log),
-    )
-
-
-def _read(config: Path) -> dict[str, object]:
-    """Return the file's keys and values; every key is one of ours."""
-    try:
-        table: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{config}: {error.strerror or error}") from error
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError
-        raise ConfigurationError(f"{config}: is not TOML: {error}") from error
-    for name, value in table.items():
-        if name in KEYS:
-            continue
-        if isinstance(value, dict):
-            raise ConfigurationError(
-                f"{config}: [{name}]: tables have no meaning here; all keys are at the top"
-            )
-        nearest = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.0)
-        raise ConfigurationError(f"{config}: {name}: no such key; the nearest is {nearest[0]}")
-    return table
+    return form.fill(config, flags, KEYS)

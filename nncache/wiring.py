@@ -26,7 +26,7 @@ from nncache.housekeeping import calm_collector, reclaim_in_slices
 from nncache.logs import set_up_logs
 from nncache.metrics import MetricsPage
 from nncache.queries import PoolQueries
-from nncache.settings import Settings
+from nncache.settings import SettingsOfProxy
 from nncache.supervision import keep_running
 from proxy.admin import AdminServer, AdminSources, Readiness
 from proxy.errors import StartError as ProxyStartError
@@ -44,7 +44,7 @@ QUESTIONS_END_S = 5.0
 """What questions to a NameNode get to end when their clients have gone."""
 
 
-def run_proxy(settings: Settings) -> None:
+def run_proxy(settings: SettingsOfProxy) -> None:
     """Serve until SIGTERM or SIGINT, then let what is under way finish.
 
     Raises:
@@ -60,7 +60,7 @@ def run_proxy(settings: Settings) -> None:
         runner.run(_until_signal(settings))
 
 
-async def _until_signal(settings: Settings) -> None:
+async def _until_signal(settings: SettingsOfProxy) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -76,7 +76,7 @@ def _stop_on(number: signal.Signals, stop: asyncio.Event) -> None:
 class System:
     """A proxy: all its parts, and the order in which they begin and end."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: SettingsOfProxy, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)

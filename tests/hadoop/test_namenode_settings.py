@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hadoop.election_view import NameNode
-from hadoop.namenode_settings import NameNodeSettings
+from hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
 from hadoop.settings import SettingError
 
 
@@ -52,3 +52,28 @@ def test_without_a_user_the_operating_systems_is_taken(monkeypatch: pytest.Monke
     """As any Hadoop client does."""
     monkeypatch.setenv("LOGNAME", "hdfs")
     assert NameNodeSettings().user == "hdfs"
+
+
+def test_what_asks_over_webhdfs_alone_needs_no_other_addresses() -> None:
+    """Two NameNodes, one list."""
+    settings = WebHdfsSettings(user="hdfs", namenode_http=("a:1", "b:2"))
+    assert settings.namenode_http == ("a:1", "b:2")
+
+
+@pytest.mark.parametrize(
+    ("component", "given", "line"),
+    [
+        (WebHdfsSettings, {"namenode_http": ("a",)}, "namenode_http: a: must be host:port"),
+        (WebHdfsSettings, {"user": "a b"}, "user: a b: must be a user name that HDFS knows, such as hdfs"),
+        (
+            NameserviceSettings,
+            {"nameservice": "a/b"},
+            "nameservice: a/b: must be letters, digits and ._- only",
+        ),
+    ],
+)
+def test_a_part_of_the_settings_is_as_strict(component: type, given: dict[str, Any], line: str) -> None:
+    """The same key means the same to every command."""
+    with pytest.raises(SettingError) as caught:
+        component(**given)
+    assert str(caught.value) == line

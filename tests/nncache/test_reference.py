@@ -1,22 +1,35 @@
 """The generated pages hold a row for each row of their table."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nncache.forms import Form
 from nncache.metrics import METRICS
 from nncache.reference import metrics_page, pages, settings_page, write
-from nncache.settings import KEYS
+from nncache.settings import FORMS, KEYS
 
 
-@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("name", sorted(KEYS))
 def test_each_setting_has_a_row(name: str) -> None:
     """Key, flag, default and meaning."""
-    key = KEYS[name]
+    key = next(form.keys[name] for form in FORMS if name in form.keys)
     row = next(line for line in settings_page().splitlines() if line.startswith(f"| `{name}` |"))
     assert f"`{key.flag}`" in row
     assert row.count(" | ") >= 4
     assert key.help.replace("|", "\\|") in row
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
+def test_each_command_has_a_section_that_leads_to_all_its_settings(form: Form[Any]) -> None:
+    """A component that several commands have is described once, and linked to from the others."""
+    _, _, rest = settings_page().partition(f"\n## nncache {form.command}\n")
+    section, _, _ = rest.partition("\n## ")
+    for heading in form.headings.values():
+        anchor = heading.lower().replace(" ", "-")
+        assert f"\n### {heading}\n" in section or f"[{heading}](#{anchor})" in section
+        assert settings_page().count(f"\n### {heading}\n") == 1
 
 
 def test_each_metric_has_a_row() -> None:

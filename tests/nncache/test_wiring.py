@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from nncache.clock import boottime
 from nncache.errors import StartError
 from nncache.metrics import METRICS
-from nncache.settings import Settings, load_settings
+from nncache.settings import PROXY, SettingsOfProxy, load_settings
 from nncache.wiring import System
 from tests.nncache.fake_namenode import FakeNameNode
 
@@ -33,7 +33,7 @@ def free_address() -> str:
         return f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def settings(namenode_http: str, **flags: str) -> Settings:
+def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:
     """Return settings for a NameNode whose RPC port is closed."""
     given: dict[str, object] = {
         "listen": free_address(),
@@ -44,11 +44,11 @@ def settings(namenode_http: str, **flags: str) -> Settings:
         "failover_wait_s": "0.2",
         "drain_timeout_s": "5",
     }
-    return load_settings(None, given | flags)
+    return load_settings(PROXY, None, given | flags)
 
 
 @asynccontextmanager
-async def running(chosen: Settings) -> AsyncIterator[asyncio.Event]:
+async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
     """Run a proxy; yields the event that stops it, and waits for its end."""
     stop = asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
@@ -80,7 +80,7 @@ async def get(url: str) -> tuple[int, str]:
         return reply.status, await reply.text()
 
 
-async def ready(chosen: Settings, status: int) -> str:
+async def ready(chosen: SettingsOfProxy, status: int) -> str:
     """Wait until /ready has this status; return what it says."""
     while True:
         seen, text = await get(f"http://{chosen.proxy.admin}/ready")
