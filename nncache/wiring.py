@@ -18,6 +18,8 @@ from hadoop.pool import NameNodePool
 from hadoop.settings import SettingError
 from invalidation.consumer import Consumer
 from invalidation.stream import ChannelSetup, load_stream_class
+from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
+from nncache.admin.server import AdminServer
 from nncache.announcer import Situation, announce
 from nncache.clock import boottime
 from nncache.errors import ConfigurationError, StartError
@@ -28,7 +30,6 @@ from nncache.metrics import MetricsPage
 from nncache.queries import PoolQueries
 from nncache.settings import SettingsOfProxy
 from nncache.supervision import keep_running
-from proxy.admin import AdminServer, AdminSources, Readiness
 from proxy.errors import StartError as ProxyStartError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
@@ -98,12 +99,14 @@ class System:
         self._fast_path = FastPath(self._cache.is_good, clock, max_bytes=settings.limits.fast_path_bytes)
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
-        sources = AdminSources(
+        sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage(self.figures).render,
             explain=lambda path: self._cache.explain(path, clock()),
         )
-        self._admin = AdminServer(settings.proxy.admin_at, sources)
+        self._admin = AdminServer(
+            settings.proxy.admin_at, proxy_pages(sources), lambda: self._readiness().state
+        )
         self._is_listening = False
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -202,7 +205,7 @@ class System:
             "stream": self._consumer.stats(),
         }
 
-    def _readiness(self) -> Readiness:
+    def _readiness(self) -> ProxyReadiness:
         active = self._pool.active
         is_gate_open = self._cache.stats(self._clock()).is_open
         if not self._consumer.stats().is_open:
@@ -211,7 +214,7 @@ class System:
             gate = "closed: it is too long since all changes were known to be applied"
         else:
             gate = "open"
-        return Readiness(
+        return ProxyReadiness(
             is_listening=self._is_listening,
             active=None if active is None else active.namenode.http,
             is_gate_open=is_gate_open,

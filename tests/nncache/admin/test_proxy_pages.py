@@ -1,4 +1,4 @@
-"""The pages of the admin port."""
+"""The pages of a proxy's admin port."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -10,17 +10,18 @@ import pytest
 
 from hadoop.change import Touched
 from hadoop.endpoint import Endpoint
-from proxy.admin import AdminServer, AdminSources, Readiness
+from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
+from nncache.admin.server import AdminServer
 from tests.proxy.doubles import FakeClock, make_cache
 
-READY = Readiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
+READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")
 
 
 @dataclass
 class Scene:
     """A server whose sources the test sets."""
 
-    readiness: Readiness = READY
+    readiness: ProxyReadiness = READY
     explained: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -28,6 +29,11 @@ class Scene:
         """Return status, content type and text of a page."""
         async with aiohttp.ClientSession() as session, session.get(self.url + path) as reply:
             return reply.status, reply.headers["Content-Type"], await reply.text()
+
+
+def admin_server(sources: ProxySources) -> AdminServer:
+    """Return a server of these pages."""
+    return AdminServer(Endpoint("127.0.0.1", 0), proxy_pages(sources), lambda: sources.readiness().state)
 
 
 @asynccontextmanager
@@ -39,10 +45,10 @@ async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator
         made.explained.append(path)
         return {"path": path}
 
-    sources = AdminSources(
+    sources = ProxySources(
         readiness=lambda: made.readiness, metrics=lambda: b"hits_total 1\n", explain=explain or note
     )
-    async with AdminServer(Endpoint("127.0.0.1", 0), sources) as server:
+    async with admin_server(sources) as server:
         made.url = f"http://{server.address}"
         yield made
 
@@ -65,7 +71,7 @@ async def test_health_says_that_the_process_lives() -> None:
         (replace(READY, is_listening=False), 503),
     ],
 )
-async def test_ready_means_that_it_can_serve(readiness: Readiness, status: int) -> None:
+async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int) -> None:
     """A closed gate does not make it unready (calls are forwarded), but the page says why it is closed."""
     async with scene() as s:
         s.readiness = readiness
@@ -133,12 +139,3 @@ async def test_the_index_leads_to_every_page() -> None:
         for page in ("/health", "/ready", "/metrics", "/explain?path=/"):
             assert f'href="{page}"' in text
             assert (await s.get(page))[0] == 200
-
-
-async def test_a_taken_port_is_an_error_at_the_start() -> None:
-    """Two proxies with one admin port: the second one does not start, and leaves nothing behind."""
-    async with scene() as s:
-        port = int(s.url.rpartition(":")[2])
-        sources = AdminSources(readiness=lambda: READY, metrics=lambda: b"", explain=lambda path: path)
-        with pytest.raises(OSError, match="address already in use"):
-            await AdminServer(Endpoint("127.0.0.1", port), sources).__aenter__()
