@@ -5,7 +5,7 @@ the NameNodes' own business, and this is what can be seen of it from outside.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hadoop.ha_state import HaState
 
@@ -23,12 +23,23 @@ class NameNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """How far a NameNode's log had come, as it said after its state and in the same life of its process."""
+
+    last_txid: int  # the last transaction it has written or, not being active, applied
+    asked_at: float  # when this question was sent
+    answered_at: float  # when the answer had arrived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a NameNode says of itself."""
 
     state: HaState
     started_ms: int  # when its process started, by its own clock
     transition_ms: int  # when it last changed its HA state, by its own clock; 0 without HA
+    block_pool: str = ""  # the namespace that it serves; "" if it did not say
+    journal: Journal | None = None  # None if it did not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +50,28 @@ class Active:
     started_ms: int
     transition_ms: int
     term: int  # counts up with each other or restarted active NameNode; never goes back
+    block_pool: str = ""  # the namespace that it serves; "" if it did not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A moment, and a transaction by which all changes before that moment were written.
+
+    Every change that the active NameNode acknowledged before `as_of` has a transaction id <= `txid`:
+
+    - As of `as_of` every NameNode that can be reached was asked, then or later, and one alone said that it is
+      active. It was asked for its last transaction after it had said so, by the same process, hence not before
+      `as_of`; and it assigns a transaction's id before it acknowledges the change.
+    - A change that an earlier active NameNode acknowledged is in the log that this one read to the end before
+      it said that it is active (FSNamesystem.startActiveServices; the state is set when that has returned).
+
+    What an old active NameNode that cannot be reached acknowledges all the same is HDFS's to fence.
+    """
+
+    as_of: float  # `ElectionView.confirmed_as_of`
+    txid: int  # what the active one said
+    asked_at: float  # when it was asked for that; never before `as_of`
+    term: int  # of the active one
 
 
 @dataclass(slots=True)
@@ -59,6 +92,7 @@ class ElectionView:
         I2  `confirmed_as_of` never goes back within a term.
         I3  A term stands for one NameNode in one life as the active one, and comes only once: after two have
             claimed to be active, or the active one has said that it is not, the next term is a new one.
+        I4  `last_probe` belongs to `active`, and its `as_of` never goes back within a term.
     """
 
     def __init__(self, namenodes: Iterable[NameNode]) -> None:
@@ -67,6 +101,8 @@ class ElectionView:
         self._latest: Active | None = None  # the one whom `_active` was last; None after a contradiction
         self._term = 0  # the highest that was given out
         self._confirmed_as_of: float | None = None
+        self._last_probe: Probe | None = None
+        self._contradictions = 0
 
     @property
     def active(self) -> Active | None:
@@ -80,6 +116,20 @@ class ElectionView:
         None while `active` is None. It stands still when NameNodes stop answering.
         """
         return self._confirmed_as_of
+
+    @property
+    def last_probe(self) -> Probe | None:
+        """The latest moment by which it is known how far the log of `active` had come.
+
+        None while `active` is None, or before it has said how far. It stands still while `confirmed_as_of` does,
+        while `active` does not say how far, and while another NameNode contradicts it.
+        """
+        return self._last_probe
+
+    @property
+    def contradictions(self) -> int:
+        """How often an answer left it contradicted how far the log of the active one had come."""
+        return self._contradictions
 
     @property
     def term(self) -> int:
@@ -123,33 +173,61 @@ class ElectionView:
         if len(claims) != 1 or not all(seen.was_asked for seen in self._seen.values()):
             self._active = None
             self._confirmed_as_of = None
+            self._last_probe = None
             if len(claims) > 1 or self._latest_is_demoted():
                 self._latest = None
             return
         ((namenode, answer),) = claims
-        if not self._is_latest(namenode, answer):
+        latest = self._latest
+        if latest is None or not _is_same_life(latest, namenode, answer):
             self._term += 1
             self._confirmed_as_of = None
-            self._latest = Active(
+            self._last_probe = None
+            latest = self._latest = Active(
                 namenode=namenode,
                 started_ms=answer.started_ms,
                 transition_ms=answer.transition_ms,
                 term=self._term,
+                block_pool=answer.block_pool,
             )
-        self._active = self._latest
+        elif not latest.block_pool and answer.block_pool:
+            latest = self._latest = replace(latest, block_pool=answer.block_pool)
+        self._active = latest
         as_of = min(seen.asked_at for _, seen in reachable)
         if self._confirmed_as_of is None or as_of > self._confirmed_as_of:
             self._confirmed_as_of = as_of
+        self._note_probe(latest, answer.journal, self._confirmed_as_of)
 
-    def _is_latest(self, namenode: NameNode, answer: Answer) -> bool:
-        latest = self._latest
-        return (
-            latest is not None
-            and latest.namenode == namenode
-            and latest.started_ms == answer.started_ms
-            and latest.transition_ms == answer.transition_ms
+    def _note_probe(self, active: Active, journal: Journal | None, as_of: float) -> None:
+        if journal is None or (self._last_probe is not None and as_of <= self._last_probe.as_of):
+            return
+        if self._is_contradicted(active.namenode, journal):
+            self._contradictions += 1
+            return
+        self._last_probe = Probe(
+            as_of=as_of, txid=journal.last_txid, asked_at=journal.asked_at, term=active.term
+        )
+
+    def _is_contradicted(self, namenode: NameNode, journal: Journal) -> bool:
+        """Whether another has said, before this one was asked, that it had applied more than this one wrote.
+
+        Others follow the log of the active one. A larger number from one whose answer came later is no
+        contradiction: the log may have grown in between.
+        """
+        return any(
+            other.journal.last_txid > journal.last_txid and other.journal.answered_at <= journal.asked_at
+            for name, seen in self._seen.items()
+            if name != namenode and (other := seen.answer) is not None and other.journal is not None
         )
 
     def _latest_is_demoted(self) -> bool:
         """Whether the one who was active says now that it is not; silence is no such word."""
         return self._latest is not None and self._seen[self._latest.namenode].answer is not None
+
+
+def _is_same_life(active: Active, namenode: NameNode, answer: Answer) -> bool:
+    return (
+        active.namenode == namenode
+        and active.started_ms == answer.started_ms
+        and active.transition_ms == answer.transition_ms
+    )

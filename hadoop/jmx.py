@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from hadoop.election_view import Answer
+from hadoop.election_view import Answer, Journal
 from hadoop.errors import MalformedReplyError
 from hadoop.ha_state import HaState
 
@@ -23,6 +23,9 @@ STARTED_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::NNSt
 JOURNAL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::JournalTransactionInfo"
 """The last transaction id that the NameNode has written or, as a standby, applied."""
 
+BLOCK_POOL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::BlockPoolId"
+"""Which namespace the NameNode serves: the same on all NameNodes of an HA group, and on no others."""
+
 _STATES: Final = {state.name.lower(): state for state in HaState}
 
 
@@ -33,6 +36,10 @@ class _Status(msgspec.Struct, frozen=True, rename="pascal"):
 
 class _Started(msgspec.Struct, frozen=True):
     started_ms: int = msgspec.field(name="NNStartedTimeInMillis")
+
+
+class _BlockPool(msgspec.Struct, frozen=True):
+    block_pool: str = msgspec.field(name="BlockPoolId")
 
 
 class _Journal(msgspec.Struct, frozen=True):
@@ -57,9 +64,15 @@ class Status:
     state: HaState
     transition_ms: int  # by the NameNode's clock; 0 without HA
 
-    def answer(self, started_ms: int) -> Answer:
-        """Put it together with the start of the process."""
-        return Answer(state=self.state, started_ms=started_ms, transition_ms=self.transition_ms)
+    def answer(self, started_ms: int, block_pool: str = "", journal: Journal | None = None) -> Answer:
+        """Put it together with what else the same process said."""
+        return Answer(
+            state=self.state,
+            started_ms=started_ms,
+            transition_ms=self.transition_ms,
+            block_pool=block_pool,
+            journal=journal,
+        )
 
 
 def parse_status(body: bytes) -> Status:
@@ -82,6 +95,18 @@ def parse_started_ms(body: bytes) -> int:
         MalformedReplyError: It says something else.
     """
     return _parse_bean(body, _Started).started_ms
+
+
+def parse_block_pool(body: bytes) -> str:
+    """Read the reply to BLOCK_POOL_QUERY: such as "BP-1182375612-127.0.0.1-1795298171446".
+
+    Raises:
+        MalformedReplyError: It says something else.
+    """
+    block_pool = _parse_bean(body, _BlockPool).block_pool
+    if not block_pool:
+        raise MalformedReplyError("JMX shows no block pool yet")
+    return block_pool
 
 
 def parse_last_txid(body: bytes) -> int:

@@ -12,9 +12,18 @@ from http import HTTPStatus
 import aiohttp
 from yarl import URL
 
-from hadoop.election_view import Active, Answer, ElectionView, NameNode
+from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
 from hadoop.errors import MalformedReplyError, NoActiveNameNodeError
-from hadoop.jmx import STARTED_QUERY, STATUS_QUERY, parse_started_ms, parse_status
+from hadoop.jmx import (
+    BLOCK_POOL_QUERY,
+    JOURNAL_QUERY,
+    STARTED_QUERY,
+    STATUS_QUERY,
+    parse_block_pool,
+    parse_last_txid,
+    parse_started_ms,
+    parse_status,
+)
 from hadoop.namenode_settings import NameNodeSettings
 from hadoop.rpc.namenode import NameNodeRpc
 
@@ -56,6 +65,9 @@ class NameNodePool:
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
+        self._block_pools: dict[
+            NameNode, tuple[int, str]
+        ] = {}  # what each said, in which life of its process
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
@@ -72,6 +84,11 @@ class NameNodePool:
     def confirmed_as_of(self) -> float | None:
         """Local time at which the oldest probe was sent of those that show `active` to be the only active one."""
         return self._view.confirmed_as_of
+
+    @property
+    def last_probe(self) -> Probe | None:
+        """The latest moment by which it is known how far the log of `active` had come."""
+        return self._view.last_probe
 
     async def run(self) -> None:
         """Watch the NameNodes until cancelled."""
@@ -181,9 +198,43 @@ class NameNodePool:
         self._probed = asyncio.Event()
 
     async def _ask(self, session: aiohttp.ClientSession, namenode: NameNode) -> Answer:
-        # The start first: a process that starts in between shows up in the status as another life.
-        started_ms = parse_started_ms(await self._get(session, namenode, STARTED_QUERY))
-        return parse_status(await self._get(session, namenode, STATUS_QUERY)).answer(started_ms)
+        """Ask when the process started, what it is, how far its log has come, and when it started again.
+
+        Only the same start before and after shows that one process gave all these answers.
+        """
+        started_ms = await self._ask_started(session, namenode)
+        block_pool = await self._ask_block_pool(session, namenode, started_ms)
+        status = parse_status(await self._get(session, namenode, STATUS_QUERY))
+        journal = await self._ask_journal(session, namenode)
+        if await self._ask_started(session, namenode) != started_ms:
+            raise MalformedReplyError(f"{namenode.http} was restarted between two questions")
+        return status.answer(started_ms, block_pool, journal)
+
+    async def _ask_started(self, session: aiohttp.ClientSession, namenode: NameNode) -> int:
+        return parse_started_ms(await self._get(session, namenode, STARTED_QUERY))
+
+    async def _ask_block_pool(
+        self, session: aiohttp.ClientSession, namenode: NameNode, started_ms: int
+    ) -> str:
+        known = self._block_pools.get(namenode)
+        if known is not None and known[0] == started_ms:
+            return known[1]
+        try:
+            block_pool = parse_block_pool(await self._get(session, namenode, BLOCK_POOL_QUERY))
+        except MalformedReplyError as exc:
+            _log.debug("%s does not say which namespace it serves: %s", namenode.http, exc)
+            return ""
+        self._block_pools[namenode] = started_ms, block_pool
+        return block_pool
+
+    async def _ask_journal(self, session: aiohttp.ClientSession, namenode: NameNode) -> Journal | None:
+        asked_at = self._clock()
+        try:
+            last_txid = parse_last_txid(await self._get(session, namenode, JOURNAL_QUERY))
+        except MalformedReplyError as exc:
+            _log.debug("%s does not say how far its log has come: %s", namenode.http, exc)
+            return None
+        return Journal(last_txid=last_txid, asked_at=asked_at, answered_at=self._clock())
 
     async def _get(self, session: aiohttp.ClientSession, namenode: NameNode, query: str) -> bytes:
         url = URL(f"http://{namenode.http}{query}", encoded=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from hadoop.election_view import Active, NameNode
+from hadoop.election_view import Active, NameNode, Probe
 from hadoop.events import EditsPage
 
 
@@ -38,6 +38,10 @@ class NameNodes(Protocol):
     @property
     def confirmed_as_of(self) -> float | None:
         """When the last probe was sent that found `active` to be the only active one."""
+
+    @property
+    def last_probe(self) -> Probe | None:
+        """By when it is known how far the log of `active` had come; None while `active` is, or does not say."""
 
     def suspect(self, namenode: NameNode, why: str) -> None:
         """Have it probed at once."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hadoop.change import Change
-from hadoop.election_view import Active, Answer, ElectionView, NameNode
+from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
 from hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
 from hadoop.events import EditsPage, Event, EventBatch, Unlink
 from hadoop.ha_state import HaState
@@ -51,6 +51,9 @@ class FakeNameNode:
         self.max_events = 1000  # dfs.namenode.inotify.max.events.per.rpc
         self.is_reachable = True  # over RPC
         self.answers_jmx = True
+        self.answers_journal = True  # says over JMX how far its log has come
+        self.block_pool = "BP-1-127.0.0.1-1"
+        self.applied: int | None = None  # up to where a standby has followed; None: as far as it can
         self.wire = 0  # counts up whenever all RPC connections are cut
         self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
         self.roll_refusal: Exception | None = None
@@ -64,6 +67,13 @@ class FakeNameNode:
     def synced(self) -> int:
         """The last durable transaction."""
         return self.log.end - self.unsynced
+
+    @property
+    def last_txid(self) -> int:
+        """What it says over JMX: the last transaction written or, as a standby, applied."""
+        if self.state is HaState.ACTIVE:
+            return self.log.end
+        return self.synced if self.applied is None else self.applied
 
     def write(self, *events: Event) -> int:
         """Do what makes these events (none: a transaction without), durably; return its txid."""
@@ -170,14 +180,25 @@ class FakePool:
         """When it was last probed."""
         return self._view.confirmed_as_of
 
+    @property
+    def last_probe(self) -> Probe | None:
+        """How far its log had come then."""
+        return self._view.last_probe
+
     def probe(self) -> None:
         """Ask all NameNodes who they are."""
         for fake in self.fakes:
             if fake.answers_jmx:
+                asked_at = self._clock()
+                journal = Journal(last_txid=fake.last_txid, asked_at=asked_at, answered_at=asked_at)
                 answer = Answer(
-                    state=fake.state, started_ms=fake.started_ms, transition_ms=fake.transition_ms
+                    state=fake.state,
+                    started_ms=fake.started_ms,
+                    transition_ms=fake.transition_ms,
+                    block_pool=fake.block_pool,
+                    journal=journal if fake.answers_journal else None,
                 )
-                self._view.answered(fake.address, self._clock(), answer)
+                self._view.answered(fake.address, asked_at, answer)
             else:
                 self._view.failed(fake.address)
 
