@@ -14,6 +14,6 @@ from nncache.settings import PROXY, load_settings
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
     settings = load_settings(PROXY, config, given(flags))
-    from nncache.wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
+    from nncache.proxy_wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 
     run_proxy(settings)

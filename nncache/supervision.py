@@ -2,8 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import NoReturn
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import NoReturn, TypeAlias
+
+Work: TypeAlias = tuple[str, Callable[[], Awaitable[object]]]
+"""What it is, for the log, and how to begin it."""
 
 PAUSE_S = 1.0
 """Before work that failed is begun again."""
@@ -27,3 +31,15 @@ async def keep_running(
         else:
             _log.error("%s ended by itself; it starts again in %g s", what, pause_s)
         await asyncio.sleep(pause_s)
+
+
+@asynccontextmanager
+async def background(works: Iterable[Work]) -> AsyncIterator[None]:
+    """Keep all this work running while the block lasts; an error of the block leaves as a group."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(keep_running(what, work), name=what) for what, work in works]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()

@@ -34,7 +34,7 @@ def test_the_proxy_command_does_not_need_the_test_bed(tmp_path: Path) -> None:
     (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import nncache.wiring, nncache.commands\n"
+        "import nncache.proxy_wiring, nncache.commands\n"
         "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from nncache.supervision import keep_running
+from nncache.supervision import background, keep_running
 
 
 @pytest.mark.parametrize(("fault", "told"), [(OSError("broken"), "failed"), (None, "ended by itself")])
@@ -48,3 +48,25 @@ async def test_cancelling_ends_it() -> None:
         await started.wait()
         task.cancel()
     assert task.cancelled()
+
+
+async def test_background_work_runs_as_long_as_its_block() -> None:
+    """All of it at once, supervised; none outlives the block."""
+    begun: list[str] = []
+    ended: list[str] = []
+    all_begun = asyncio.Event()
+
+    async def work(name: str) -> None:
+        begun.append(name)
+        if len(begun) == 2:
+            all_begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+
+    async with asyncio.timeout(5):
+        async with background([("one", lambda: work("one")), ("two", lambda: work("two"))]):
+            await all_begun.wait()
+            assert not ended
+    assert sorted(begun) == sorted(ended) == ["one", "two"]

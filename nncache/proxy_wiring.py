@@ -1,4 +1,4 @@
-"""Build the objects of all rooms and run them: the only place that does. (nncache/wiring.py)
+"""Build the parts of a proxy from all rooms and run them. (nncache/proxy_wiring.py)
 
 One event loop, one task group for the work in the background, one order of ending: clients first, then the
 questions under way to the NameNode, then the watch over the NameNodes and their changes.
@@ -6,11 +6,8 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 
 import asyncio
 import logging
-import signal
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
-
-import uvloop
 
 from cache import MetadataCache
 from hadoop.endpoint import Endpoint
@@ -22,6 +19,7 @@ from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
 from nncache.admin.server import AdminServer
 from nncache.announcer import Situation, announce
 from nncache.clock import boottime
+from nncache.daemon import run_until_signal
 from nncache.errors import ConfigurationError, StartError
 from nncache.hit_memory import FastPathMemory
 from nncache.housekeeping import calm_collector, reclaim_in_slices
@@ -29,7 +27,7 @@ from nncache.logs import set_up_logs
 from nncache.metrics import MetricsPage
 from nncache.queries import PoolQueries
 from nncache.settings import SettingsOfProxy
-from nncache.supervision import keep_running
+from nncache.supervision import background
 from proxy.errors import StartError as ProxyStartError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
@@ -57,24 +55,13 @@ def run_proxy(settings: SettingsOfProxy) -> None:
         load_stream_class(settings.channel_name)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_until_signal(settings))
+    run_until_signal(
+        lambda stop: ProxySystem(settings, boottime).serve(stop),
+        "no new connections, requests under way are finished",
+    )
 
 
-async def _until_signal(settings: SettingsOfProxy) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _stop_on, number, stop)
-    await System(settings, boottime).serve(stop)
-
-
-def _stop_on(number: signal.Signals, stop: asyncio.Event) -> None:
-    _log.info("%s: no new connections, requests under way are finished", number.name)
-    stop.set()
-
-
-class System:
+class ProxySystem:
     """A proxy: all its parts, and the order in which they begin and end."""
 
     def __init__(self, settings: SettingsOfProxy, clock: Clock) -> None:
@@ -90,7 +77,8 @@ class System:
             zookeeper=settings.zookeeper,
             clock=clock,
         )
-        self._consumer = Consumer(self._cache, load_stream_class(settings.channel_name)(setup), clock)
+        self._stream = load_stream_class(settings.channel_name)(setup)
+        self._consumer = Consumer(self._cache, self._stream, clock)
         self._upstream = Upstream(self._pool, settings.limits, clock)
         queries = PoolQueries(self._pool, timeout_s=settings.proxy.namenode_query_timeout_s)
         self._front_end = FrontEnd(
@@ -126,6 +114,7 @@ class System:
         except TimeoutError:
             _log.warning("questions to the NameNode were given up after %g s", QUESTIONS_END_S)
         finally:
+            await self._stream.shut_down()
             await self._pool.close()
         if failure is not None:
             raise failure
@@ -147,11 +136,7 @@ class System:
     async def _work_until(self, stop: asyncio.Event) -> None:
         """Do everything there is to do, until `stop`; then drain."""
         try:
-            async with asyncio.TaskGroup() as background:
-                tasks = [
-                    background.create_task(keep_running(what, work), name=what)
-                    for what, work in self._background()
-                ]
+            async with background(self._background()):
                 self._is_listening = True
                 self._say_where()
                 calm_collector()
@@ -160,8 +145,6 @@ class System:
                 finally:
                     self._is_listening = False
                     await self._server.stop()
-                for task in tasks:
-                    task.cancel()
         finally:
             await self._admin.__aexit__(None, None, None)
 

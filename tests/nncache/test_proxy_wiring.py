@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from nncache.clock import boottime
 from nncache.errors import StartError
 from nncache.metrics import METRICS
+from nncache.proxy_wiring import ProxySystem
 from nncache.settings import PROXY, SettingsOfProxy, load_settings
-from nncache.wiring import System
 from tests.nncache.fake_namenode import FakeNameNode
 
 
@@ -52,7 +52,7 @@ async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
     """Run a proxy; yields the event that stops it, and waits for its end."""
     stop = asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        group.create_task(System(chosen, boottime).serve(stop))
+        group.create_task(ProxySystem(chosen, boottime).serve(stop))
         try:
             await answers(chosen.proxy.admin)
             yield stop
@@ -157,4 +157,4 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         chosen = settings(free_address(), **{key: address})
         with pytest.raises(StartError, match=f"^{key}: {address}: "):
-            await System(chosen, boottime).serve(asyncio.Event())
+            await ProxySystem(chosen, boottime).serve(asyncio.Event())
