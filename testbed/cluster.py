@@ -1,11 +1,9 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,11 +12,13 @@ from testbed.configuration import Addresses, NameNodeAddress, write_configuratio
 from testbed.errors import StartError
 from testbed.jars import Progress, resolve, silent
 from testbed.jars import java as find_java
-from testbed.members import DataNode, JournalNode, NameNode, ZooKeeper
+from testbed.members import DataNode, JournalNode, NameNode
 from testbed.ports import PortLease
-from testbed.process import Lifeline, ServerProcess, await_all
+from testbed.process import ServerProcess, await_all
 from testbed.shell import ShellResult, environment, run
 from testbed.spec import ClusterSpec
+from testbed.workplace import workplace
+from testbed.zookeeper import ZooKeeper
 
 
 class Cluster:
@@ -35,25 +35,27 @@ class Cluster:
         self.hadoop_version = spec.hadoop_version
         self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
         self._progress = progress
-        self._runtime = java.JavaRuntime(
-            java=find_java(), jars=resolve(spec.hadoop_version, progress=progress)
-        )
+        runtime = java.JavaRuntime(java=find_java(), jars=resolve(spec.hadoop_version, progress=progress))
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
-            self.directory = self._make_directory()
+            self._place = self._close.enter_context(
+                workplace(
+                    runtime,
+                    "cluster",
+                    directory=spec.directory,
+                    user=spec.superuser,
+                    start_timeout_s=spec.start_timeout_s,
+                )
+            )
+            self.directory, self.conf_dir, self.logs = (
+                self._place.directory,
+                self._place.conf_dir,
+                self._place.logs,
+            )
             ports = self._close.enter_context(PortLease())
             self.addresses = _addresses(spec, ports)
-            self.conf_dir = self.directory / "conf"
-            self.logs = self.directory / "logs"
-            self._data = self.directory / "data"
-            for place in (self.logs, self._data / "tmp"):
-                place.mkdir(parents=True, exist_ok=True)
-            write_configuration(self.conf_dir, self._data, spec, self.addresses)
-            self._lifeline = Lifeline(
-                self._data / "guard.lock", self.directory if spec.directory is None else None
-            )
-            self._close.callback(self._lifeline.close)
+            write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnode = self._journalnode()
@@ -78,7 +80,7 @@ class Cluster:
     @property
     def classpath(self) -> str:
         """The class path of the servers, configuration first."""
-        return self._runtime.classpath(self.conf_dir)
+        return self._place.runtime.classpath(self.conf_dir)
 
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
@@ -112,7 +114,7 @@ class Cluster:
 
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
         """Run any main class of the jars to its end; see `testbed.shell.run`."""
-        command = self._runtime.command(
+        command = self._place.runtime.command(
             main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
         )
         return run(command, environ=environment(user or self.superuser), stdin=stdin)
@@ -195,7 +197,7 @@ class Cluster:
 
     def _format(self) -> None:
         """Make the first image of the namespace, unless the directory has one from an earlier run."""
-        images = [self._data / namenode.id for namenode in self.namenodes]
+        images = [self._place.data / namenode.id for namenode in self.namenodes]
         if (images[0] / "current" / "VERSION").exists():
             return
         began = time.monotonic()
@@ -249,13 +251,7 @@ class Cluster:
         address = self.addresses.zookeeper
         if not address:
             return None
-        process = self._server(
-            "zookeeper",
-            java.ZOOKEEPER,
-            str(self.conf_dir / "zoo.cfg"),
-            is_up=lambda: readiness.zookeeper_is_up(address),
-        )
-        return ZooKeeper(address, process)
+        return ZooKeeper.in_workplace(self._place, address, self.spec.server_jvm)
 
     def _server(
         self,
@@ -265,33 +261,8 @@ class Cluster:
         is_up: Callable[[], bool],
         jvm: tuple[str, ...] | None = None,
     ) -> ServerProcess:
-        command = self._runtime.command(
-            main,
-            *arguments,
-            configuration=self.conf_dir,
-            jvm=(
-                f"-Dproc_{name}",
-                f"-Djava.io.tmpdir={self._data / 'tmp'}",
-                *(self.spec.server_jvm if jvm is None else jvm),
-            ),
-        )
-        return ServerProcess(
-            name,
-            command,
-            log=self.logs / f"{name}.log",
-            environ=environment(self.superuser),
-            lifeline=self._lifeline,
-            is_up=is_up,
-            timeout_s=self.spec.start_timeout_s,
-        )
-
-    def _make_directory(self) -> Path:
-        if self.spec.directory is not None:
-            self.spec.directory.mkdir(parents=True, exist_ok=True)
-            return self.spec.directory.resolve()
-        made = Path(tempfile.mkdtemp(prefix="nncache-cluster-"))
-        self._close.callback(shutil.rmtree, made, ignore_errors=True)
-        return made
+        jvm = self.spec.server_jvm if jvm is None else jvm
+        return self._place.server(name, main, *arguments, is_up=is_up, jvm=jvm)
 
 
 def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:

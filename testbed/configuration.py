@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from testbed import four_letters
 from testbed.spec import GROUPS_OF_USERS, ClusterSpec
+
+_LOG4J_NAME = "log4j.properties"
 
 _LOG4J = """\
 log4j.rootLogger=INFO, out
@@ -63,7 +66,7 @@ class Addresses:
 
 
 def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresses: Addresses) -> None:
-    """Write all that the servers read into `directory`, and what the shells read into `directory`/shell."""
+    """Write all that HDFS's servers read into `directory`, and what the shells read into `directory`/shell."""
     settings = properties(spec, addresses, data)
     shell = directory / "shell"
     shell.mkdir(parents=True, exist_ok=True)
@@ -71,26 +74,39 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
         # Each file beats the defaults of its own kind only, so both say everything.
         (place / "core-site.xml").write_bytes(_site(settings))
         (place / "hdfs-site.xml").write_bytes(_site(settings))
-    (shell / "log4j.properties").write_text(_SHELL_LOG4J, encoding="ascii")
+    (shell / _LOG4J_NAME).write_text(_SHELL_LOG4J, encoding="ascii")
     (directory / "hadoop-metrics2.properties").write_text(_METRICS2, encoding="ascii")
-    log4j = _LOG4J.format(
-        audit_level="INFO" if spec.audit_log else "OFF",
-        audit_appender="FileAppender" if spec.audit_log else "varia.NullAppender",
-        audit_file=data.parent / "logs" / "hdfs-audit.log",
+    _write_logging(directory, data.parent / "logs" / "hdfs-audit.log" if spec.audit_log else None)
+
+
+def write_zookeeper_configuration(directory: Path, data: Path, address: str) -> Path:
+    """Write what a ZooKeeper with this client address reads into `directory`; return its zoo.cfg."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if not (directory / _LOG4J_NAME).exists():
+        _write_logging(directory, None)
+    host, _, port = address.rpartition(":")
+    lines = (
+        f"dataDir={data}",
+        f"clientPort={port}",
+        f"clientPortAddress={host}",
+        "tickTime=500",  # ms; a session may be as short as two ticks
+        "maxClientCnxns=0",
+        "admin.enableServer=false",
+        f"4lw.commands.whitelist={','.join(four_letters.ALLOWED)}",
     )
-    (directory / "log4j.properties").write_text(log4j, encoding="utf-8")
-    if addresses.zookeeper:
-        host, _, port = addresses.zookeeper.rpartition(":")
-        lines = (
-            f"dataDir={data / 'zookeeper'}",
-            f"clientPort={port}",
-            f"clientPortAddress={host}",
-            "tickTime=500",  # ms; a session may be as short as two ticks
-            "maxClientCnxns=0",
-            "admin.enableServer=false",
-            "4lw.commands.whitelist=srvr,ruok,mntr,cons",
-        )
-        (directory / "zoo.cfg").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    file = directory / "zoo.cfg"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def _write_logging(directory: Path, audit_log: Path | None) -> None:
+    """Let servers log to their standard error, and the NameNode write its audit log when there is a place for it."""
+    text = _LOG4J.format(
+        audit_level="OFF" if audit_log is None else "INFO",
+        audit_appender="varia.NullAppender" if audit_log is None else "FileAppender",
+        audit_file=audit_log or "",
+    )
+    (directory / _LOG4J_NAME).write_text(text, encoding="utf-8")
 
 
 def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:

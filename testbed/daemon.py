@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -16,78 +17,96 @@ from testbed.ports import PortLease
 from testbed.process import Lifeline, ServerProcess
 
 _ASK_TIMEOUT_S = 5.0
+_ADMIN = "--admin"
+_LISTEN = "--listen"
 _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE)
 
 
-class Proxy:
-    """A running `nncache proxy`; ends with the `with` block, or with this process.
+class Daemon:
+    """A running `nncache COMMAND`, on free ports of its own; ends with the `with` block, or with this process.
 
-    `arguments` are the flags of `nncache proxy` beside the addresses of its own two ports.
+    It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
+    end of the `with` block.
     """
 
-    def __init__(self, *arguments: str, start_timeout_s: float = 30.0) -> None:
-        """Lay it out on two free ports without starting it; `start()` or a `with` block does."""
+    def __init__(
+        self,
+        command: str,
+        own_addresses: tuple[str, ...],
+        arguments: tuple[str, ...],
+        *,
+        is_up: Callable[[dict[str, Any]], bool],
+        start_timeout_s: float,
+    ) -> None:
+        """Lay it out without starting it.
+
+        `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready.
+        """
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
             directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
             ports = self._close.enter_context(PortLease())
-            self.address = f"127.0.0.1:{ports.take()}"
-            self.admin = f"127.0.0.1:{ports.take()}"
+            self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
             lifeline = Lifeline(directory / "guard.lock", None)
             self._close.callback(lifeline.close)
-            command = (
-                *(str(Path(sys.executable).with_name("nncache")), "proxy"),
-                *("--listen", self.address, "--admin", self.admin),
-                *arguments,
-            )
             self.process = ServerProcess(
-                "nncache proxy",
-                command,
-                log=directory / "proxy.log",
+                f"nncache {command}",
+                (
+                    *(str(Path(sys.executable).with_name("nncache")), command),
+                    *(word for flag_and_address in self._addresses.items() for word in flag_and_address),
+                    *arguments,
+                ),
+                log=directory / f"{command}.log",
                 environ=os.environ,
                 lifeline=lifeline,
-                is_up=lambda: self.readiness().get("ready") is True,
+                is_up=lambda: is_up(self.readiness()),
                 timeout_s=start_timeout_s,
             )
             undo.pop_all()
 
+    @property
+    def admin(self) -> str:
+        """Where its own pages are, "host:port"."""
+        return self._addresses[_ADMIN]
+
     def start(self) -> Self:
-        """Start it and wait until it serves.
+        """Start it, the first time or again, and wait until it is up.
 
         Raises:
-            StartError: it ended, or is not ready in time; the end of its log is told.
+            StartError: it ended, or is not up in time; the end of its log is told, and it does not run.
         """
         try:
             self.process.start()
         except BaseException:
-            self.stop()
+            self.process.stop()
             raise
         return self
 
     def stop(self) -> None:
-        """Ask it to end, wait for that, and remove its log. May be called again."""
+        """Ask it to end and wait for that. May be called again."""
         self.process.stop()
+
+    def kill(self) -> None:
+        """End it as a crash would (SIGKILL)."""
+        self.process.kill()
+
+    def close(self) -> None:
+        """Stop it, give its ports back and remove its log; it can't be started again. May be called again."""
+        self.stop()
         self._close.close()
 
     def __enter__(self) -> Self:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
-
-    def await_gate(self, *, is_open: bool = True) -> None:
-        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything.
-
-        Raises:
-            StartError: neither came in time.
-        """
-        self.process.await_that(
-            lambda: self.readiness().get("is_gate_open") is is_open,
-            "does not answer from memory" if is_open else "still answers from memory",
-        )
+        self.close()
 
     def readiness(self) -> dict[str, Any]:
         """Return the page /ready; empty while there is none."""
@@ -95,10 +114,6 @@ class Proxy:
             return dict(json.loads(self._page("/ready")))
         except (OSError, http.client.HTTPException, ValueError):
             return {}
-
-    def explain(self, path: str) -> dict[str, Any]:
-        """Return what it knows of a path."""
-        return dict(json.loads(self._page("/explain?path=" + quote(path))))
 
     def metrics(self) -> dict[str, float]:
         """Return all samples of its metrics page, summed over their labels."""
@@ -114,3 +129,68 @@ class Proxy:
             return connection.getresponse().read()
         finally:
             connection.close()
+
+
+class Proxy(Daemon):
+    """A `nncache proxy`; it is up when it forwards calls. See `Daemon`.
+
+    `arguments` are its flags beside the addresses of its own two ports.
+    """
+
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does."""
+        super().__init__(
+            "proxy",
+            (_LISTEN,),
+            arguments,
+            is_up=lambda readiness: readiness.get("ready") is True,
+            start_timeout_s=start_timeout_s,
+        )
+
+    @property
+    def address(self) -> str:
+        """Where clients ask, "host:port"."""
+        return self._addresses[_LISTEN]
+
+    def await_gate(self, *, is_open: bool = True) -> None:
+        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything.
+
+        Raises:
+            StartError: neither came in time.
+        """
+        self.process.await_that(
+            lambda: self.readiness().get("is_gate_open") is is_open,
+            "does not answer from memory" if is_open else "still answers from memory",
+        )
+
+    def explain(self, path: str) -> dict[str, Any]:
+        """Return what it knows of a path."""
+        return dict(json.loads(self._page("/explain?path=" + quote(path))))
+
+
+class Publisher(Daemon):
+    """A `nncache publisher`; it is up when its pages are there, with or without a ZooKeeper. See `Daemon`.
+
+    `arguments` are its flags beside the address of its own port.
+    """
+
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0) -> None:
+        """Lay it out without starting it; `start()` or a `with` block does."""
+        super().__init__(
+            "publisher",
+            (),
+            arguments,
+            is_up=lambda readiness: "ready" in readiness,
+            start_timeout_s=start_timeout_s,
+        )
+
+    def await_publishing(self, *, is_publishing: bool = True) -> None:
+        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not.
+
+        Raises:
+            StartError: that did not come in time; its log is told.
+        """
+        self.process.await_that(
+            lambda: self.readiness().get("ready") is is_publishing,
+            "does not publish" if is_publishing else "still publishes",
+        )

@@ -34,11 +34,3 @@ class JournalNode:
 
     rpc: str
     process: ServerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class ZooKeeper:
-    """A standalone ZooKeeper: its client address and process."""
-
-    address: str
-    process: ServerProcess

@@ -6,6 +6,8 @@ import socket
 from typing import Any
 from urllib.parse import quote
 
+from testbed import four_letters
+
 _TIMEOUT_S = 2.0
 
 
@@ -62,16 +64,10 @@ def accepts(address: str) -> bool:
 
 def zookeeper_is_up(address: str) -> bool:
     """Tell whether a ZooKeeper serves clients (its four-letter word `srvr`)."""
-    host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as connection:
-            connection.sendall(b"srvr")
-            answer = b""
-            while part := connection.recv(4096):
-                answer += part
+        return "Mode: " in four_letters.ask(address, "srvr")
     except OSError:
         return False
-    return b"Mode: " in answer
 
 
 def _get(address: str, target: str) -> tuple[int, bytes]:

@@ -22,7 +22,8 @@ QUICK_START_JVM = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtL
 # For whoever measures a NameNode's speed: as an administrator would run a small one.
 FULL_SPEED_JVM = ("-Xms1g", "-Xmx1g")
 
-_SMALL_JVM = ("-Xms32m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# For what has little to do: DataNode, JournalNode, ZooKeeper, shells.
+SMALL_JVM = ("-Xms32m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,5 +55,5 @@ class ClusterSpec:
     ] = ()  # addresses whose X-Forwarded-For is believed; see Cluster.believe_proxies
     audit_log: bool = False  # the NameNode writes logs/hdfs-audit.log
     namenode_jvm: tuple[str, ...] = QUICK_START_JVM
-    server_jvm: tuple[str, ...] = _SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
+    server_jvm: tuple[str, ...] = SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
     start_timeout_s: float = 90.0

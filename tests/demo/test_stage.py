@@ -30,7 +30,7 @@ def test_clients_go_where_they_are_said_to_go(cluster: Cluster) -> None:
         direct = stage.at_namenode("alice").url("GETFILESTATUS", "/f")
         through = stage.through_proxy("alice").url("GETFILESTATUS", "/f")
     finally:
-        proxy.stop()
+        proxy.close()
     assert direct.startswith(f"http://{namenode.http}/webhdfs/v1/f?")
     assert through.startswith(f"http://{proxy.address}/webhdfs/v1/f?")
 
@@ -44,6 +44,6 @@ def test_all_reads_are_kept_for_the_books(cluster: Cluster) -> None:
         pollers = stage.pollers((question, question))
         seen = stage.note(question, Sighting(view=MISSING, is_hit=True, started_at=0.0, ended_at=0.0))
     finally:
-        proxy.stop()
+        proxy.close()
     assert stage.records[:2] == list(pollers.records)
     assert stage.records[2].sightings == (seen,)

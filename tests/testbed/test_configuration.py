@@ -3,7 +3,14 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from testbed.configuration import Addresses, NameNodeAddress, properties, write_configuration
+from testbed.configuration import (
+    Addresses,
+    NameNodeAddress,
+    properties,
+    write_configuration,
+    write_zookeeper_configuration,
+)
+from testbed.four_letters import ALLOWED
 from testbed.spec import ClusterSpec
 
 ONE = Addresses(namenodes=(NameNodeAddress("nn1", "127.0.0.1:1", "127.0.0.1:2"),), zookeeper="127.0.0.1:9")
@@ -78,9 +85,18 @@ def test_shells_are_quiet_and_servers_are_not(tmp_path: Path) -> None:
     assert "rootLogger=WARN" in (tmp_path / "conf" / "shell" / "log4j.properties").read_text(encoding="utf-8")
 
 
-def test_zookeeper_is_configured_only_when_there_is_one(tmp_path: Path) -> None:
-    """zoo.cfg names its port."""
-    write_configuration(tmp_path / "a", tmp_path / "data", ClusterSpec(), ONE)
-    assert "clientPort=9\n" in (tmp_path / "a" / "zoo.cfg").read_text(encoding="utf-8")
-    write_configuration(tmp_path / "b", tmp_path / "data", ClusterSpec(ha=True), TWO)
-    assert not (tmp_path / "b" / "zoo.cfg").exists()
+def test_a_zookeeper_is_told_its_port_and_its_words(tmp_path: Path) -> None:
+    """And where its data is; it logs as the other servers do."""
+    file = write_zookeeper_configuration(tmp_path / "conf", tmp_path / "data", "127.0.0.1:9")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert "clientPort=9" in lines
+    assert f"dataDir={tmp_path / 'data'}" in lines
+    assert "4lw.commands.whitelist=" + ",".join(ALLOWED) in lines
+    assert "rootLogger=INFO" in (tmp_path / "conf" / "log4j.properties").read_text(encoding="utf-8")
+
+
+def test_a_zookeeper_beside_a_namenode_leaves_its_logging_alone(tmp_path: Path) -> None:
+    """They share one directory, and the audit log is the NameNode's."""
+    write_configuration(tmp_path / "conf", tmp_path / "data", ClusterSpec(audit_log=True), ONE)
+    write_zookeeper_configuration(tmp_path / "conf", tmp_path / "data", "127.0.0.1:9")
+    assert "hdfs-audit.log" in (tmp_path / "conf" / "log4j.properties").read_text(encoding="utf-8")

@@ -1,18 +1,25 @@
-"""The proxy as a process beside the cluster."""
+"""nncache's daemons as processes beside the cluster."""
 
 import pytest
 
 from testbed import Cluster, StartError
-from testbed.daemon import Proxy
+from testbed.daemon import Proxy, Publisher
 from testbed.ports import is_free
+
+
+def flags(cluster: Cluster) -> tuple[str, ...]:
+    """Return the flags of a proxy that reads the edits itself."""
+    namenode = cluster.namenodes[0]
+    return (
+        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+        *("--channel", "direct", "--glob", "/t/*"),
+    )
 
 
 def test_it_starts_tells_and_ends(cluster: Cluster) -> None:
     """Its pages are there while the `with` block lasts, and its ports are free afterwards."""
-    namenode = cluster.namenodes[0]
-    flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--glob", "/t/*")
-    with Proxy(*flags) as proxy:
-        assert proxy.readiness()["active"] == namenode.http
+    with Proxy(*flags(cluster)) as proxy:
+        assert proxy.readiness()["active"] == cluster.namenodes[0].http
         proxy.await_gate()
         assert proxy.explain("/t/f")["answer"] == "miss"
         assert proxy.metrics()["nncache_cache_gate_open"] == 1.0
@@ -23,7 +30,30 @@ def test_it_starts_tells_and_ends(cluster: Cluster) -> None:
     assert all(is_free(int(address.rpartition(":")[2])) for address in (proxy.address, proxy.admin))
 
 
+def test_it_can_be_stopped_and_killed_and_started_again(cluster: Cluster) -> None:
+    """Where it was, as another process."""
+    with Proxy(*flags(cluster)) as proxy:
+        address, pids = proxy.address, {proxy.process.pid}
+        for end in (proxy.stop, proxy.kill):
+            end()
+            assert proxy.process.pid is None
+            proxy.start().await_gate()
+            pids.add(proxy.process.pid)
+        assert proxy.address == address
+        assert len(pids) == 3
+
+
 def test_a_start_that_fails_says_why() -> None:
     """The end of its log is told."""
     with pytest.raises(StartError, match="max_staleness_s"), Proxy("--max-staleness-s", "-1"):
         pass
+
+
+@pytest.mark.parametrize("laid_out", [Proxy, Publisher])
+def test_what_is_never_started_gives_its_ports_back(laid_out: type[Proxy | Publisher]) -> None:
+    """`close` is enough, and may be called again."""
+    daemon = laid_out()
+    assert daemon.readiness() == {}
+    daemon.close()
+    daemon.close()
+    assert daemon.process.pid is None

@@ -1,0 +1,143 @@
+"""A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
+
+import getpass
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from testbed import four_letters, java, readiness
+from testbed.configuration import write_zookeeper_configuration
+from testbed.jars import DEFAULT_HADOOP_VERSION, resolve
+from testbed.jars import java as find_java
+from testbed.ports import PortLease
+from testbed.process import ServerProcess
+from testbed.spec import SMALL_JVM
+from testbed.workplace import Workplace, workplace
+
+_START_TIMEOUT_S = 60.0
+
+
+class ZooKeeper:
+    """A standalone ZooKeeper: where it listens, its process and its data.
+
+    Attributes:
+        address: of the client port, "host:port".
+        data: the directory of its snapshots and its log of transactions.
+    """
+
+    def __init__(self, address: str, process: ServerProcess, data: Path) -> None:
+        self.address = address
+        self.process = process
+        self.data = data
+
+    @classmethod
+    def in_workplace(cls, place: Workplace, address: str, jvm: tuple[str, ...] = SMALL_JVM) -> "ZooKeeper":
+        """Write its configuration and lay it out without starting it."""
+        data = place.data / "zookeeper"
+        configuration = write_zookeeper_configuration(place.conf_dir, data, address)
+        process = place.server(
+            "zookeeper",
+            java.ZOOKEEPER,
+            str(configuration),
+            is_up=lambda: readiness.zookeeper_is_up(address),
+            jvm=jvm,
+        )
+        return ZooKeeper(address, process, data)
+
+    def stop(self) -> None:
+        """Ask it to end and wait for that. Port and data stay; `start_again` brings it back."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End it as a crash would (SIGKILL). What it acknowledged is in its log of transactions."""
+        self.process.kill()
+
+    def start_again(self) -> None:
+        """Start it on the same port with the data that is there, and wait until it serves.
+
+        Sessions that have not expired go on: ZooKeeper keeps them in its data.
+
+        Raises:
+            StartError: it ended, or does not serve in time.
+        """
+        self.process.start()
+
+    def wipe(self) -> None:
+        """End it and delete all that it knows, as an administrator who sets up another one would."""
+        self.kill()
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def writes(self) -> int:
+        """Count the write transactions so far: see `four_letters.transactions`. Starts at 0 when it is wiped.
+
+        Raises:
+            OSError: it does not serve.
+        """
+        return four_letters.transactions(self.address)
+
+    def sessions(self) -> int:
+        """Count the sessions that have not ended, those without a connection included.
+
+        Raises:
+            OSError: it does not serve.
+        """
+        return four_letters.monitored(self.address, "zk_global_sessions")
+
+    def watches(self) -> int:
+        """Count the watches of all sessions.
+
+        Raises:
+            OSError: it does not serve.
+        """
+        return four_letters.monitored(self.address, "zk_watch_count")
+
+
+class ZooKeeperServer(ZooKeeper):
+    """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+
+    It also ends when this process does, in whatever way (see `testbed.guard`).
+    """
+
+    def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:
+        """Lay it out without starting it; the `with` block does. The release says whose jars it comes from.
+
+        Raises:
+            TestbedError: Java, Maven or the jars are missing, or no port is free.
+        """
+        runtime = java.JavaRuntime(java=find_java(), jars=resolve(hadoop_version))
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            place = self._close.enter_context(
+                workplace(
+                    runtime,
+                    "zookeeper",
+                    directory=None,
+                    user=getpass.getuser(),
+                    start_timeout_s=_START_TIMEOUT_S,
+                )
+            )
+            ports = self._close.enter_context(PortLease())
+            laid_out = ZooKeeper.in_workplace(place, f"127.0.0.1:{ports.take()}")
+            undo.pop_all()
+        super().__init__(laid_out.address, laid_out.process, laid_out.data)
+
+    def __enter__(self) -> Self:
+        try:
+            self.process.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, give its port back and remove its directory. May be called again."""
+        self.process.kill()  # nobody will read its data again
+        self._close.close()
