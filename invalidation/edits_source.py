@@ -18,6 +18,7 @@ class EditsRead:
     batches: tuple[EventBatch, ...]  # the transactions with events, in order
     through_txid: int  # every transaction up to this one has been read in this life
     covered_as_of: float | None  # all acknowledged before this time has been read; None when not known
+    is_durable: bool = True  # no NameNode can lose a transaction up to `through_txid`
 
 
 class EditsSource(Protocol):
@@ -29,6 +30,9 @@ class EditsSource(Protocol):
 
     async def start(self, after_txid: int | None) -> None:
         """Begin a life after this transaction, or (None) at the present end; see `PolledEdits.start`."""
+
+    def stop(self) -> None:
+        """End the life; without one do nothing."""
 
     async def read(self) -> EditsRead:
         """Return what comes next; may be cancelled and called again. Raises MissingEventsError on a gap."""

@@ -1,8 +1,19 @@
 """What can go wrong between the NameNode's edits and the cache. (invalidation/errors.py)"""
 
+from enum import Enum, auto
+
 
 class InvalidationError(Exception):
     """Root of this room's errors. Caught only where the consumer's loop is supervised."""
+
+
+class GapKind(Enum):
+    """Why events are missing, as far as that decides how to go on."""
+
+    PURGED = auto()  # these transactions are gone; what follows them can be read
+    WENT_BACK = auto()  # the log ends before a transaction that was read from it
+    UNREADABLE = auto()  # the edits after the position can't be read, for all we know for good
+    OTHER = auto()  # whatever else ends a life, such as another active NameNode; nothing need be lost
 
 
 class MissingEventsError(InvalidationError):
@@ -12,9 +23,26 @@ class MissingEventsError(InvalidationError):
     the stream may begin at once. Named after org.apache.hadoop.hdfs.inotify.MissingEventsException.
     """
 
+    def __init__(
+        self,
+        reason: str,
+        kind: GapKind = GapKind.OTHER,
+        *,
+        first_txid: int | None = None,
+        last_txid: int | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.first_txid = first_txid  # the first transaction that is missing, where known
+        self.last_txid = last_txid  # the last one that is, where known
+
 
 class ChannelUnavailableError(InvalidationError):
     """The stream can't be opened now; asking again later may help."""
+
+
+class UnreadableEditsError(ChannelUnavailableError):
+    """The NameNode answers, but these edits can't be read: it has lost them, or they hold what is not known here."""
 
 
 class UnconfirmedReplyError(ChannelUnavailableError):

@@ -24,9 +24,11 @@ from invalidation.edits_cursor import EditsCursor, Gap
 from invalidation.edits_source import EditsRead
 from invalidation.errors import (
     ChannelUnavailableError,
+    GapKind,
     MissingEventsError,
     NotPermittedError,
     UnconfirmedReplyError,
+    UnreadableEditsError,
 )
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import PROBE_SPACING_S, PollPacer, RollPolicy
@@ -91,7 +93,8 @@ class PolledEdits:
         has a higher transaction id than it, or is one of those read.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or it can't be read now.
+            ChannelUnavailableError: no active NameNode, or it can't be read now (UnreadableEditsError: these edits
+                can't, for all that is known).
             NotPermittedError: this user may not read edits.
             MissingEventsError: `after_txid` is purged or not yet reached, or the active one changed meanwhile.
         """
@@ -103,8 +106,10 @@ class PolledEdits:
         namenode = ConfirmedNameNode(self._namenodes, active, self._clock)
         try:
             await namenode.confirm()
+            # Asked in any case: while a NameNode is only becoming active, its syncTxid may be one of its last life.
+            end_txid = await namenode.present_end()
             if after_txid is None:
-                self._cursor = EditsCursor(await namenode.present_end())
+                self._cursor = EditsCursor(end_txid)
             else:
                 self._cursor = EditsCursor(after_txid, synced_txid=after_txid)
             await self._pause()
@@ -169,7 +174,12 @@ class PolledEdits:
         reply = await namenode.poll(self._cursor.next_txid)
         progress = self._cursor.receive(reply.page, reply.sent_at)
         if isinstance(progress, Gap):
-            raise MissingEventsError(progress.reason)
+            raise MissingEventsError(
+                progress.reason,
+                progress.kind,
+                first_txid=progress.first_txid,
+                last_txid=progress.last_txid,
+            )
         took_s = reply.replied_at - reply.sent_at
         self._pacer.polled(
             reply.sent_at, reply.replied_at, advanced=progress.advanced, is_behind=progress.is_behind
@@ -180,7 +190,7 @@ class PolledEdits:
         covered_as_of = namenode.covered_as_of(progress.covered_at)
         if covered_as_of is not None and self._wanted_at is not None and covered_as_of >= self._wanted_at:
             self._wanted_at = None
-        return EditsRead(progress.batches, progress.through_txid, covered_as_of)
+        return EditsRead(progress.batches, progress.through_txid, covered_as_of, progress.is_durable)
 
     def _hurry(self) -> None:
         """While coverage is waited for: poll soon and, with several NameNodes, have the pool ask who is active."""
@@ -246,7 +256,10 @@ class PolledEdits:
                 if self._unreadable_since is None:
                     self._unreadable_since = now
                 if now - self._unreadable_since >= UNREADABLE_S:
-                    raise MissingEventsError(f"unreadable from {self._cursor.next_txid} on: {exc}") from exc
+                    next_txid = self._cursor.next_txid
+                    raise MissingEventsError(
+                        f"unreadable from {next_txid} on: {exc}", GapKind.UNREADABLE, first_txid=next_txid
+                    ) from exc
         delay_s = self._backoff.failed(self._chance())
         if self._backoff.failures == 2:  # noqa: PLR2004 - one lost connection is no news
             _log.warning("edits can't be read, trying again: %s", exc)
@@ -265,4 +278,8 @@ def _unavailable(exc: HadoopError) -> ChannelUnavailableError:
     match exc:
         case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
             return NotPermittedError(str(exc))
-    return ChannelUnavailableError(str(exc))
+        case RpcUnavailableError():
+            return ChannelUnavailableError(str(exc))
+        case RemoteCallError(verdict=verdict) if verdict in _PASSING:
+            return ChannelUnavailableError(str(exc))
+    return UnreadableEditsError(str(exc))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hadoop.events import EditsPage, EventBatch, Unlink
 from invalidation.edits_cursor import EditsCursor, Gap, Progress
+from invalidation.errors import GapKind
 
 
 def batch(txid: int) -> EventBatch:
@@ -43,7 +44,12 @@ def test_a_complete_page_covers_its_own_poll() -> None:
     assert cursor.next_txid == 11
     seen = progress(cursor.receive(page(11, 14, 14, 12, 14), 5.0))
     assert seen == Progress(
-        batches=(batch(12), batch(14)), through_txid=14, covered_at=5.0, is_behind=False, advanced=True
+        batches=(batch(12), batch(14)),
+        through_txid=14,
+        covered_at=5.0,
+        is_behind=False,
+        advanced=True,
+        is_durable=True,
     )
     assert (cursor.next_txid, cursor.through_txid) == (15, 14)
 
@@ -87,13 +93,23 @@ def test_nothing_is_covered_while_the_namenode_does_not_know_what_is_durable() -
     assert (seen.covered_at, seen.through_txid) == (None, 12)
     assert progress(cursor.receive(idle(0), 6.0)).covered_at is None
     assert progress(cursor.receive(idle(12), 7.0)).covered_at == 7.0
+    assert progress(cursor.receive(idle(0), 8.0)).covered_at is None, "no log that went back either"
 
 
 def test_at_the_present_end_the_log_may_not_be_durable_yet() -> None:
     """The last transaction written may not be durable yet: that is no log that went back."""
     cursor = EditsCursor(10)
-    assert progress(cursor.receive(idle(8), 5.0)).covered_at == 5.0
-    assert progress(cursor.receive(idle(10), 6.0)).covered_at == 6.0
+    before = progress(cursor.receive(idle(8), 5.0))
+    assert (before.covered_at, before.is_durable) == (5.0, False)
+    after = progress(cursor.receive(idle(10), 6.0))
+    assert (after.covered_at, after.is_durable) == (6.0, True)
+
+
+def test_what_was_read_is_durable() -> None:
+    """C4: also finalized segments of a NameNode that does not know its syncTxid yet, and a checkpoint."""
+    assert progress(EditsCursor(10).receive(page(11, 12, 0), 5.0)).is_durable
+    assert progress(EditsCursor(10, synced_txid=10).receive(idle(0), 5.0)).is_durable
+    assert not progress(EditsCursor(10).receive(idle(0), 5.0)).is_durable
 
 
 @pytest.mark.parametrize(
@@ -126,6 +142,15 @@ def test_a_log_that_goes_back_within_a_life_is_noticed() -> None:
     cursor = EditsCursor(10)
     progress(cursor.receive(page(11, 12, 20), 5.0))
     assert "went back" in gap(cursor.receive(page(13, 14, 19), 6.0))
+
+
+def test_a_gap_says_as_a_value_how_to_go_on() -> None:
+    """What is purged has a first and a last transaction; an odd page may be right when asked for again."""
+    cursor = EditsCursor(10, synced_txid=10)
+    purged = cursor.receive(page(14, 15, 15, 14), 5.0)
+    assert purged == Gap("purged: asked for 11, got 14", GapKind.PURGED, 11, 13)
+    assert cursor.receive(idle(9), 5.0) == Gap("the log went back: synced to 9, was 10", GapKind.WENT_BACK)
+    assert cursor.receive(page(10, 11, 11), 5.0) == Gap("not a page from 11: 10 to 11", GapKind.UNREADABLE)
 
 
 @dataclass

@@ -5,9 +5,15 @@ import logging
 
 import pytest
 
-from hadoop.errors import MalformedReplyError, RpcAuthenticationError
+from hadoop.errors import MalformedReplyError, RpcAuthenticationError, RpcUnavailableError
 from hadoop.ha_state import HaState
-from invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
+from invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    UnreadableEditsError,
+)
 from invalidation.polled_edits import UNREADABLE_S
 from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, remote_error
 from tests.invalidation.stage import Stage, play, txids
@@ -50,12 +56,14 @@ def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
 
     async def purged(on: Stage) -> None:
         on.namenode.log.first_kept = 6
-        with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6"):
+        with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6") as caught:
             await on.source.start(4)
+        assert (caught.value.kind, caught.value.first_txid, caught.value.last_txid) == (GapKind.PURGED, 5, 5)
 
     async def rolled_back(on: Stage) -> None:
-        with pytest.raises(MissingEventsError, match="went back"):
+        with pytest.raises(MissingEventsError, match="went back") as caught:
             await on.source.start(11)
+        assert caught.value.kind is GapKind.WENT_BACK
 
     play(purged)
     play(rolled_back)
@@ -67,7 +75,9 @@ def test_the_end_may_be_ahead_of_what_is_durable() -> None:
     async def story(on: Stage) -> None:
         on.namenode.unsynced = 2
         await on.source.start(None)
+        assert not (await on.source.read()).is_durable
         on.namenode.unsynced = 0
+        assert (await on.source.read()).is_durable
         on.namenode.unlink("/a")
         assert txids(await on.read_until(lambda read: read.through_txid == 11)) == [11]
 
@@ -241,9 +251,40 @@ def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
         await on.source.read()
         on.namenode.refusal = fault
         began_at = clock()
-        with pytest.raises(MissingEventsError, match="unreadable from 11 on"):
+        with pytest.raises(MissingEventsError, match="unreadable from 11 on") as caught:
             await on.source.read()
+        assert caught.value.kind is GapKind.UNREADABLE
         assert UNREADABLE_S <= clock() - began_at < UNREADABLE_S + 2
+
+    play(story)
+
+
+@pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
+def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) -> None:
+    """A publisher that begins at its checkpoint has to tell them from a NameNode that is not there."""
+
+    async def story(on: Stage) -> None:
+        on.namenode.refusal = fault
+        with pytest.raises(UnreadableEditsError):
+            await on.source.start(4)
+        for passing in (remote_error(STANDBY), RpcUnavailableError("cut off", is_sent=True)):
+            on.namenode.refusal = passing
+            with pytest.raises(ChannelUnavailableError) as caught:
+                await on.source.start(4)
+            assert not isinstance(caught.value, UnreadableEditsError)
+
+    play(story)
+
+
+def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None:
+    """Its syncTxid may be one of its last life as the active one: that is no log that went back."""
+
+    async def story(on: Stage) -> None:
+        on.namenode.unsynced, on.namenode.becoming_active = 5, True
+        with pytest.raises(ChannelUnavailableError, match="becoming active"):
+            await on.source.start(10)
+        on.namenode.unsynced, on.namenode.becoming_active = 0, False
+        await on.source.start(10)
 
     play(story)
 
