@@ -161,13 +161,13 @@ def test_forgotten_positions_accuse_nobody() -> None:
 def test_a_probe_is_wanted_until_one_is_late_enough() -> None:
     """Whoever waits for coverage is served by a probe asked after that, and by no earlier one."""
     fresh = Freshness(1, 0, 100.0)
-    assert not fresh.is_probe_wanted
+    wanted = [fresh.is_probe_wanted]
     fresh.want(101.0)
-    assert fresh.is_probe_wanted
-    fresh.probed(probe(100.9, 0))
-    assert fresh.is_probe_wanted
-    fresh.probed(probe(101.0, 7))
-    assert not fresh.is_probe_wanted  # though not reached yet: another probe would not bring the records
+    wanted.append(fresh.is_probe_wanted)
+    for at, txid in ((100.9, 0), (101.0, 7)):
+        fresh.probed(probe(at, txid))
+        wanted.append(fresh.is_probe_wanted)
+    assert wanted == [False, True, True, False]  # the last is not reached yet, but needs records, not probes
 
 
 STEPS = st.lists(
