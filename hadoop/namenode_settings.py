@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from hadoop.addresses import split_address
 from hadoop.election_view import NameNode
 from hadoop.settings import SettingError
-
-_USER = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*[$]?")
-"""What a NameNode takes for a user name: `dfs.webhdfs.user.provider.user.pattern`."""
+from hadoop.users import is_user_name
 
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -117,7 +115,7 @@ def _check_nameservice(nameservice: str) -> None:
 
 
 def _check_user(user: str) -> None:
-    if not _USER.fullmatch(user):
+    if not is_user_name(user):
         raise SettingError("user", user, "must be a user name that HDFS knows, such as hdfs")
 
 
