@@ -24,7 +24,7 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.hit_memory import FastPathMemory
 from nncache.housekeeping import calm_collector, reclaim_in_slices
 from nncache.logs import set_up_logs
-from nncache.metrics import MetricsPage
+from nncache.metrics.page import MetricsPage
 from nncache.queries import PoolQueries
 from nncache.settings import SettingsOfProxy
 from nncache.supervision import background
@@ -89,7 +89,7 @@ class ProxySystem:
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
         sources = ProxySources(
             readiness=self._readiness,
-            metrics=MetricsPage(self.figures).render,
+            metrics=MetricsPage("proxy", self.figures).render,
             explain=lambda path: self._cache.explain(path, clock()),
         )
         self._admin = AdminServer(
@@ -177,15 +177,17 @@ class ProxySystem:
             _log.warning("no --glob is given: nothing will be answered from memory")
 
     def figures(self) -> Mapping[str, object]:
-        """Return each room's figures of now; the keys are those of `nncache.metrics`."""
+        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        stream = self._consumer.stats()
         return {
             "cache": self._cache.stats(self._clock()),
             "fast_path": self._fast_path.stats(),
             "forward": self._upstream.stats(),
             "front_end": self._front_end.stats(),
+            "polling": stream.channel,
             "pool": self._pool.stats(),
             "server": self._server.stats(),
-            "stream": self._consumer.stats(),
+            "stream": stream,
         }
 
     def _readiness(self) -> ProxyReadiness:

@@ -3,18 +3,21 @@
 from cache.decisions import Conclusion, Reason
 from cache.stats import CacheStats
 from hadoop.pool import PoolStats
-from invalidation.stats import StreamStats
+from invalidation.stats import ChannelStats, StreamStats
+from nncache.metrics.metric import ROOMS, Daemon
 from proxy.fastpath import FastPathStats
 from proxy.front_end import FrontEndStats
 from proxy.handling import Bypass
 from proxy.server import ServerStats
 from proxy.upstream import ForwardStats
 
-ROOMS = ("cache", "fast_path", "forward", "front_end", "pool", "server", "stream")
+
+def made_up(daemon: Daemon) -> dict[str, object]:
+    """Return one Stats value per room of the daemon."""
+    return {room: stats for room, stats in _all().items() if daemon in ROOMS[room]}
 
 
-def made_up() -> dict[str, object]:
-    """Return one Stats value per room."""
+def _all() -> dict[str, object]:
     return {
         "cache": CacheStats(
             entries=1,
@@ -80,5 +83,6 @@ def made_up() -> dict[str, object]:
             requests_refused=0,
             bugs=0,
         ),
+        "polling": ChannelStats(),
         "stream": StreamStats(),
     }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nncache.forms import Form
-from nncache.metrics import METRICS
+from nncache.metrics.table import METRICS
 from nncache.reference import metrics_page, pages, settings_page, write
 from nncache.settings import FORMS, KEYS
 
@@ -33,10 +33,10 @@ def test_each_command_has_a_section_that_leads_to_all_its_settings(form: Form[An
 
 
 def test_each_metric_has_a_row() -> None:
-    """Name, kind, unit and meaning."""
+    """Name, kind, unit, the daemons that have it, and meaning."""
     page = metrics_page()
     for metric in METRICS:
-        assert f"| `{metric.name}` | {metric.kind} | {metric.unit} | " in page
+        assert f"| `{metric.name}` | {metric.kind} | {metric.unit} | {', '.join(metric.daemons)} | " in page
 
 
 def test_the_pages_do_not_tell_who_generated_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""The metrics of both daemons: one table, read from the rooms' figures at scrape."""

@@ -1,0 +1,75 @@
+"""The page at `/metrics`, in Prometheus' text format. (nncache/metrics/page.py)"""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from operator import attrgetter
+
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
+
+from nncache.metrics.metric import Daemon, Metric
+from nncache.metrics.table import METRICS
+
+Figures = Mapping[str, object]
+"""Room -> its Stats value of this moment: keys as in the first part of `Metric.source`."""
+
+
+def value_of(metric: Metric, figures: Figures) -> object:
+    """Return the field that the row names."""
+    value: object = attrgetter(metric.source.partition(".")[2])(figures[metric.room])
+    return value
+
+
+class StatsCollector(Collector):
+    """Makes Prometheus families of the figures of a daemon's rooms when somebody asks."""
+
+    def __init__(self, daemon: Daemon, read: Callable[[], Figures]) -> None:
+        self._metrics = [metric for metric in METRICS if daemon in metric.daemons]
+        self._read = read
+
+    def collect(self) -> Iterable[Family]:
+        """Return one family per row."""
+        figures = self._read()
+        return [family(metric, value_of(metric, figures)) for metric in self._metrics]
+
+
+class MetricsPage:
+    """The page at `/metrics`: our figures, the process's and the interpreter's."""
+
+    def __init__(self, daemon: Daemon, read: Callable[[], Figures]) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(StatsCollector(daemon, read))
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        Info("nncache", "What runs.", registry=self._registry).info(
+            {"version": version("nncache"), "daemon": daemon}
+        )
+
+    def render(self) -> bytes:
+        """Return the page as of now, in Prometheus' text format 0.0.4."""
+        return generate_latest(self._registry)
+
+
+def family(metric: Metric, value: object) -> Family:
+    """Return the Prometheus form of one row."""
+    kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+    made = kind(metric.name, metric.meaning, labels=[] if metric.label is None else [metric.label])
+    match value:
+        case dict():
+            for key, count in value.items():
+                made.add_metric([str(key)], float(count))
+        case int() | float():
+            made.add_metric([], float(value))
+        case _:
+            raise TypeError(f"{metric.source} is not a number: {value!r}")
+    return made

@@ -1,0 +1,11 @@
+"""The table of all metrics. (nncache/metrics/table.py)
+
+The rooms count in plain integers and hand out frozen `Stats` values; nothing here runs on the way of a request.
+docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.
+"""
+
+from nncache.metrics.metric import Metric
+from nncache.metrics.proxy_rows import PROXY_ROWS
+from nncache.metrics.shared_rows import SHARED_ROWS
+
+METRICS: tuple[Metric, ...] = (*PROXY_ROWS, *SHARED_ROWS)
