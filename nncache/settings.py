@@ -7,8 +7,11 @@ from typing import Any
 
 from cache.settings import CacheSettings
 from coordination.settings import ZooKeeperSettings
-from hadoop.namenode_settings import NameNodeSettings, NameserviceSettings
+from hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
 from hadoop.settings import SettingError
+from invalidation.filters.settings import FilterSettings
+from invalidation.publisher.settings import ZOOKEEPER as ZOOKEEPER_OUTPUT
+from invalidation.publisher.settings import PublisherSettings
 from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from nncache.forms import Form, SettingsT
 from nncache.logs import LogSettings
@@ -18,6 +21,7 @@ from proxy.settings import ProxySettings
 THE_NAMENODES = {"heading": "The NameNodes"}
 THE_EDITS = {"heading": "Polling of the edits"}
 THE_LOG = {"heading": "The log"}
+THE_FILTERS = {"heading": "Where the filters are"}
 THE_ZOOKEEPER = {"heading": "ZooKeeper"}
 
 
@@ -65,6 +69,39 @@ class SettingsOfProxy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfPublisher:
+    """All that an operator may choose about `nncache publisher`."""
+
+    publisher: PublisherSettings = field(
+        default_factory=PublisherSettings, metadata={"heading": "What is published"}
+    )
+    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
+    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        if self.publisher.output_stream == ZOOKEEPER_OUTPUT:
+            _need_zookeeper(self.zookeeper, "nncache publisher")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfFilters:
+    """All that `nncache filters` may be told of its surroundings."""
+
+    namenodes: WebHdfsSettings = field(
+        default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
+    )
+    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfWatch:
     """All that `nncache watch` may be told of its surroundings."""
 
@@ -90,9 +127,11 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
 
 
 PROXY = Form("proxy", SettingsOfProxy)
+PUBLISHER = Form("publisher", SettingsOfPublisher)
+FILTERS = Form("filters", SettingsOfFilters)
 WATCH = Form("watch", SettingsOfWatch)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, WATCH)
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

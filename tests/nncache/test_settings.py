@@ -7,7 +7,7 @@ import pytest
 
 from nncache.errors import ConfigurationError
 from nncache.forms import Form
-from nncache.settings import FORMS, KEYS, PROXY, WATCH, SettingsOfProxy, load_settings
+from nncache.settings import FILTERS, FORMS, KEYS, PROXY, PUBLISHER, WATCH, SettingsOfProxy, load_settings
 
 ZOOKEEPER = {"zookeeper": ("zk1:2181,zk2:2181",)}
 
@@ -62,6 +62,11 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
             ),
         ),
         (
+            PUBLISHER,
+            {"nameservice": "ns1"},
+            "zookeeper: none: must name the servers of ZooKeeper for nncache publisher, host:port each",
+        ),
+        (
             WATCH,
             {"nameservice": "ns1"},
             "zookeeper: none: must name the servers of ZooKeeper for nncache watch, host:port each",
@@ -77,6 +82,24 @@ def test_what_does_not_fit_together_is_refused_with_what_to_do(
     assert str(caught.value) == told
 
 
+def test_a_publisher_of_another_output_needs_no_zookeeper() -> None:
+    """The output is a seam, like the channel."""
+    flags = {"output_stream": "package.module:Class"}
+    assert not load_settings(PUBLISHER, None, flags).zookeeper.zookeeper
+
+
+def test_the_daemons_of_one_host_do_not_meet_at_one_address() -> None:
+    """Each has its own default of `admin`."""
+    proxy, publisher = load_settings(PROXY, None, {}), load_settings(PUBLISHER, None, ZOOKEEPER)
+    assert len({proxy.proxy.listen_at, proxy.proxy.admin_at, publisher.publisher.admin_at}) == 3
+
+
+def test_filters_are_found_without_addresses_that_only_daemons_need() -> None:
+    """Both NameNodes of a pair are named once."""
+    settings = load_settings(FILTERS, None, {"namenode_http": ("a:1,b:1",), "user": "hdfs"})
+    assert settings.namenodes.namenode_http == ("a:1", "b:1")
+
+
 def test_the_globs_of_a_proxy_that_polls_are_its_own() -> None:
     """The direct channel, and a channel of somebody else's, know no filters in HDFS."""
     for channel in ("direct", "package.module:Class"):
@@ -89,6 +112,7 @@ def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path
     """A key that only another command has means nothing here, whatever its value; as in hdfs-site.xml."""
     config = tmp_path / "nncache.toml"
     others = sorted(KEYS - set(form.keys))
+    assert others
     config.write_text("".join(f'{name} = "?"\n' for name in others))
     with_zookeeper = ZOOKEEPER if "zookeeper" in form.keys else {}
     assert load_settings(form, config, with_zookeeper) == load_settings(form, None, with_zookeeper)
