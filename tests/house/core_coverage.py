@@ -34,6 +34,7 @@ DECIDERS = (
     "hadoop/rpc/messages.py",
     "invalidation/backoff.py",
     "invalidation/edits_cursor.py",
+    "invalidation/filters/definition.py",
     "invalidation/freshness.py",
     "invalidation/incarnation.py",
     "invalidation/pacing.py",

@@ -1,0 +1,161 @@
+"""What a filter is, and how HDFS keeps it. (invalidation/filters/definition.py)
+
+Named after the INotifyPathFilterInfo of HDFS-8940. Each of its facts has one place: a file, `definition.json`, holds
+name and glob; a directory, `subscribers`, belongs to the filter's owner and has one child for each user that may
+subscribe. So HDFS's own permissions say who may change what, and nothing that is written twice can differ.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from hadoop.globs import GlobError, compile_glob
+from hadoop.users import is_user_name
+from invalidation.channel.znodes import is_filter_name
+from invalidation.filters.errors import FilterError
+
+__all__ = [
+    "DEFINITION",
+    "MAX_DEFINITION_BYTES",
+    "SUBSCRIBERS",
+    "Filter",
+    "FilterError",
+    "check_name",
+    "check_subscriber",
+    "encode_definition",
+    "filter_as_json",
+    "parse_definition",
+]
+
+DEFINITION: Final = "definition.json"
+"""The file with what only an administrator may change."""
+
+SUBSCRIBERS: Final = "subscribers"
+"""The directory that belongs to the owner."""
+
+MAX_GLOB_LENGTH: Final = 8000
+"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH."""
+
+MAX_SUBSCRIBERS: Final = 10_000
+"""As many clients as the service is made for."""
+
+MAX_SUBSCRIBERS_LENGTH: Final = 256 * 1024
+"""Characters of all their names; with the glob they still fit into one znode of 512 KiB."""
+
+MAX_DEFINITION_BYTES: Final = 64 * 1024
+"""No glob makes it longer, even if JSON escapes each of its characters."""
+
+_NO_USER: Final = (
+    "must be a user name of HDFS: letters, digits, . _ and -, beginning with a letter or _, "
+    "at most 255 characters"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which paths matter, whose filter that is, and who may subscribe to what happens to them.
+
+    Raises:
+        FilterError: what is wrong with it, for whoever wrote it.
+    """
+
+    name: str
+    path_glob: str  # as in `hadoop.glob_syntax`
+    owner: str
+    allowed_subscribers: tuple[str, ...] = ()  # sorted, each once, however they are given
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        _check_glob(self.path_glob)
+        if not is_user_name(self.owner):
+            raise FilterError(f"owner: {self.owner!r}: {_NO_USER}")
+        for user in self.allowed_subscribers:
+            check_subscriber(user)
+        users = tuple(sorted(set(self.allowed_subscribers)))
+        if len(users) > MAX_SUBSCRIBERS:
+            raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
+        if (length := sum(map(len, users))) > MAX_SUBSCRIBERS_LENGTH:
+            raise FilterError(
+                f"{len(users)} subscribers: their names have {length} characters, "
+                f"at most {MAX_SUBSCRIBERS_LENGTH} are possible"
+            )
+        object.__setattr__(self, "allowed_subscribers", users)
+
+
+def check_name(name: str) -> None:
+    """See that a filter may be called so.
+
+    Raises:
+        FilterError: ZooKeeper, or another part of the service, could not.
+    """
+    if not is_filter_name(name):
+        raise FilterError(
+            f"name: {name!r}: must be letters, digits, . _ and -, beginning with a letter or digit, "
+            "at most 128 characters, and neither zookeeper nor quota"
+        )
+
+
+def check_subscriber(user: str) -> None:
+    """See that this can be a user.
+
+    Raises:
+        FilterError: a NameNode would not know such a user.
+    """
+    if not is_user_name(user):
+        raise FilterError(f"subscriber: {user!r}: {_NO_USER}")
+
+
+def _check_glob(glob: str) -> None:
+    if len(glob) > MAX_GLOB_LENGTH:
+        raise FilterError(
+            f"glob: {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible, as in a path"
+        )
+    try:
+        glob.encode()
+        compile_glob(glob)
+    except GlobError as error:
+        raise FilterError(f"glob: {error}") from error
+    except UnicodeEncodeError as error:
+        raise FilterError(f"glob: {glob!r}: is not UTF-8") from error
+
+
+class _Definition(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    name: str
+    path_glob: str
+
+
+_DECODER: Final = msgspec.json.Decoder(_Definition)
+
+
+def encode_definition(definition: Filter) -> bytes:
+    """Return the content of the filter's `definition.json`."""
+    return msgspec.json.encode(_Definition(definition.name, definition.path_glob)) + b"\n"
+
+
+def parse_definition(
+    data: bytes, *, name: str, owner: str, allowed_subscribers: Iterable[str] = ()
+) -> Filter:
+    """Put a filter together from its `definition.json` and from what its directories say.
+
+    Raises:
+        FilterError: what is wrong. A field that is not known is wrong, too: it might narrow what is meant.
+    """
+    try:
+        found = _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FilterError(f"{DEFINITION}: {error}") from error
+    if found.name != name:
+        raise FilterError(f"{DEFINITION}: is that of {found.name!r}")
+    return Filter(name, found.path_glob, owner, tuple(allowed_subscribers))
+
+
+def filter_as_json(definition: Filter) -> dict[str, object]:
+    """Return all of a filter under the names that HDFS-8940 gives its parts."""
+    return {
+        "name": definition.name,
+        "pathGlob": definition.path_glob,
+        "owner": definition.owner,
+        "allowedSubscribers": list(definition.allowed_subscribers),
+    }

@@ -1,0 +1,123 @@
+"""A filter is checked when it is made, so that nothing that cannot work reaches HDFS or ZooKeeper."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from invalidation.filters.definition import (
+    MAX_DEFINITION_BYTES,
+    MAX_GLOB_LENGTH,
+    Filter,
+    FilterError,
+    encode_definition,
+    filter_as_json,
+    parse_definition,
+)
+
+JOE = Filter("joe.SUCCESS-1", "/user/joe/*/*/_SUCCESS", "joe", ("bob", "alice", "bob"))
+
+
+def test_subscribers_are_a_set_in_order() -> None:
+    """Two filters that allow the same users are equal, however they were written."""
+    assert JOE.allowed_subscribers == ("alice", "bob")
+    assert Filter("joe.SUCCESS-1", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob")) == JOE
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".cache", ".tmp-1", "-a", "a/b", "a b", "ä", "zookeeper", "quota", "a" * 129, "a\n", ".."]
+)
+def test_a_name_that_no_znode_may_have_is_refused(name: str) -> None:
+    """The name becomes a znode beside the channel's own, and a directory of HDFS."""
+    with pytest.raises(FilterError, match=r"^name: .*must be letters, digits"):
+        Filter(name, "/a", "joe")
+
+
+@pytest.mark.parametrize("glob", ["", "user/joe", "/a{b", "/a/../b", "//a"])
+def test_a_glob_that_hadoop_would_not_read_is_refused(glob: str) -> None:
+    """The reason is that of the glob's own reader, with the position."""
+    with pytest.raises(FilterError, match=r"^glob: .*at position"):
+        Filter("a", glob, "joe")
+
+
+def test_a_glob_that_no_path_could_carry_is_refused() -> None:
+    """Bytes that are no UTF-8 (a command line keeps them as surrogates), and more characters than a path may have."""
+    with pytest.raises(FilterError, match=r"^glob: .*is not UTF-8"):
+        Filter("a", "/\udcff", "joe")
+    with pytest.raises(FilterError, match=r"^glob: 8001 characters: at most 8000"):
+        Filter("a", "/" + "a" * MAX_GLOB_LENGTH, "joe")
+
+
+def test_whoever_is_no_user_is_refused() -> None:
+    """An owner is given a directory, a subscriber becomes the name of a file."""
+    with pytest.raises(FilterError, match=r"^owner: 'a b': must be a user name"):
+        Filter("a", "/a", "a b")
+    with pytest.raises(FilterError, match=r"^subscriber: '../b': must be a user name"):
+        Filter("a", "/a", "joe", ("alice", "../b"))
+
+
+def test_the_subscribers_of_one_filter_fit_into_a_znode() -> None:
+    """Both their number and the length of their names are bounded (guarantee: every definition can be published)."""
+    Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_000)))
+    with pytest.raises(FilterError, match=r"^10001 subscribers: at most 10000"):
+        Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_001)))
+    with pytest.raises(FilterError, match=r"^2000 subscribers: their names have 400000 characters"):
+        Filter("a", "/a", "joe", tuple(f"u{number:0199}" for number in range(2000)))
+
+
+def test_the_definition_holds_what_only_an_administrator_may_change() -> None:
+    """Owner and subscribers are not in it: the directory that the owner edits says both."""
+    assert encode_definition(JOE) == b'{"name":"joe.SUCCESS-1","pathGlob":"/user/joe/*/*/_SUCCESS"}\n'
+    assert (
+        parse_definition(
+            encode_definition(JOE), name=JOE.name, owner="joe", allowed_subscribers=("bob", "alice")
+        )
+        == JOE
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "truncated"),
+        (b"[]", "Expected `object`"),
+        (b"\xff", "malformed"),
+        (b'{"name":"\xff","pathGlob":"/a"}', "utf-8"),
+        (b'{"name":"a"}', "missing required field `pathGlob`"),
+        (b'{"name":"a","pathGlob":1}', r"Expected `str`.*pathGlob"),
+        (b'{"name":"a","pathGlob":"/a","allowedSubscribers":["joe"]}', "unknown field `allowedSubscribers`"),
+        (b'{"name":"b","pathGlob":"/a"}', "is that of 'b'"),
+        (b'{"name":"a","pathGlob":"a"}', "at position 0"),
+    ],
+)
+def test_a_definition_that_says_something_else_is_refused(data: bytes, reason: str) -> None:
+    """One bad definition costs its filter, and says why."""
+    with pytest.raises(FilterError, match=reason):
+        parse_definition(data, name="a", owner="joe")
+
+
+@given(st.text(max_size=50))
+def test_a_definition_survives_the_way_through_hdfs(text: str) -> None:
+    """Any glob that is accepted is read back as it was."""
+    try:
+        made = Filter("a", "/" + text, "joe")
+    except FilterError:
+        return
+    assert parse_definition(encode_definition(made), name="a", owner="joe") == made
+
+
+def test_no_definition_is_longer_than_what_is_read() -> None:
+    """The longest glob, of characters that JSON escapes."""
+    longest = Filter("a" * 128, "/" + "\x01" * (MAX_GLOB_LENGTH - 1), "joe")
+    assert len(encode_definition(longest)) <= MAX_DEFINITION_BYTES
+
+
+def test_json_has_the_names_of_the_design() -> None:
+    """As in INotifyPathFilterInfo."""
+    assert json.loads(json.dumps(filter_as_json(JOE))) == {
+        "name": "joe.SUCCESS-1",
+        "pathGlob": "/user/joe/*/*/_SUCCESS",
+        "owner": "joe",
+        "allowedSubscribers": ["alice", "bob"],
+    }
