@@ -252,6 +252,23 @@ def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None
     ]
 
 
+def test_whoever_asks_is_told_why_no_stream_is_open() -> None:
+    """As long as none is: /ready of a proxy shows it."""
+    told: list[str] = []
+
+    async def look_now_and_then(stage: Stage) -> None:
+        told.append(stage.consumer.trouble)
+        await asyncio.sleep(0.01)
+        told.append(stage.consumer.trouble)
+        await asyncio.sleep(1)
+        told.append(stage.consumer.trouble)
+        await asyncio.sleep(20)
+        told.append(stage.consumer.trouble)
+
+    play(look_now_and_then, *down(2), [10.0, MissingEventsError("purged")], *down(30))
+    assert told == ["", "down", "", "down"]
+
+
 def test_waiters_are_told_of_the_next_coverage() -> None:
     """Every waiter of that moment; not those that came too late."""
 
