@@ -51,3 +51,11 @@ class UnconfirmedReplyError(ChannelUnavailableError):
 
 class NotPermittedError(ChannelUnavailableError):
     """The NameNode refuses its edits to this user; only an administrator can help."""
+
+
+class CorruptZnodeError(InvalidationError):
+    """A znode of the channel does not hold what it should; it says nothing, in any part. `path` names it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path

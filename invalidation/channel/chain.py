@@ -1,0 +1,95 @@
+"""Follow a stream's records and notice every gap. (invalidation/channel/chain.py)
+
+Sans-I/O. Each record names the one before it, so a gap is known exactly, where the design of HDFS-8940 guesses it
+from "no overlap".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from invalidation.channel.records import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The record is the next one; of its transactions those up to `after_txid` have been read already."""
+
+    after_txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """All of the record has been read already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Continuity is lost: transactions are missing, or the stream is not the one followed so far."""
+
+    reason: str
+
+
+Step: TypeAlias = Next | Replayed | Broken
+
+
+class Chain:
+    """A position in a stream.
+
+    Invariant: every transaction from the first position up to `txid` was in some record that was `Next`.
+    """
+
+    def __init__(self, chain: str, txid: int) -> None:
+        """Start after transaction `txid` of the stream that this chain id stands for."""
+        self._chain = chain
+        self._txid = txid
+
+    @property
+    def chain(self) -> str:
+        """The id of the stream's present life."""
+        return self._chain
+
+    @property
+    def txid(self) -> int:
+        """Every transaction up to this one has been read."""
+        return self._txid
+
+    def receive(self, link: Link) -> Step:
+        """Take the next record that was found; only `Next` moves the position."""
+        if link.chain != self._chain:
+            return Broken("the stream was begun anew")
+        if link.txid <= self._txid:
+            return Replayed()
+        if link.previous > self._txid:
+            return Broken(f"transactions {self._txid + 1} to {link.previous} are missing")
+        after_txid, self._txid = self._txid, link.txid
+        return Next(after_txid)
+
+
+def resume(
+    position_txid: int, links: Iterable[Link], *, chain: str, last_txid: int, through_txid: int = -1
+) -> Chain | Broken:
+    """Tell whether a stream can be followed from a position that was reached earlier.
+
+    `links` are those of all records that the stream has, in any order, `chain` is the id of its present life, and
+    `last_txid` the value of its znode: the last record's transaction or, before the first record, where the stream
+    begins. Every transaction up to `through_txid` is known to have been published, if it matched.
+    """
+    ordered = sorted(links, key=lambda link: link.txid)
+    first_txid = ordered[0].previous if ordered else last_txid
+    reached = first_txid
+    for link in ordered:
+        if link.chain != chain:
+            return Broken("the stream was begun anew")
+        if link.previous != reached:
+            return Broken(f"the record after transaction {reached} is missing")
+        reached = link.txid
+    if reached != last_txid:
+        return Broken(f"the record of transaction {last_txid} is missing")
+    if position_txid < first_txid:
+        return Broken(f"transactions {position_txid + 1} to {first_txid} are no longer there")
+    if position_txid > max(last_txid, through_txid):
+        return Broken(
+            f"transaction {position_txid} is yet to be published: the position is of another stream"
+        )
+    return Chain(chain, position_txid)

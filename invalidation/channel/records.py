@@ -1,0 +1,360 @@
+"""Read and write what the channel's znodes hold. (invalidation/channel/records.py)
+
+JSON, for applications in any language. `chain` stands for one continuous life of a stream and is replaced whenever
+continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is
+known exactly. What cannot be read whole is refused whole; keys that are not known here are ignored.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias, TypeVar, assert_never
+
+import msgspec
+
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.event_json import decode_event, encode_event
+from hadoop.events import EventBatch
+from hadoop.globs import compile_glob
+from hadoop.paths import InvalidPathError, canonical, name
+from invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
+from invalidation.errors import CorruptZnodeError
+
+MAX_RECORD_BYTES: Final = 512 * 1024
+"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A record's place in its stream: it covers the transactions after `previous` up to `txid`."""
+
+    chain: str
+    previous: int
+    txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What matched a filter, in order."""
+
+    batches: tuple[EventBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """What caches must forget, each change with its transaction id, in order."""
+
+    changes: tuple[tuple[int, Change], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What these transactions, both ends included, brought will never be published."""
+
+    first_txid: int
+    last_txid: int
+    reason: str  # for people
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRecord:
+    """A record of a filter's stream."""
+
+    link: Link
+    content: Events | Dropped
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """A record of the stream for caches, made with the filters of this generation."""
+
+    link: Link
+    generation: int
+    content: Stale | Dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFilter:
+    """A filter as it is in force: matched from `since_txid` on (exclusive), under an id that is never used again."""
+
+    name: str
+    id: str
+    path_glob: str
+    since_txid: int
+    owner: str
+    allowed_subscribers: tuple[str, ...]
+
+
+def fits(data: bytes) -> bool:
+    """Tell whether a record is small enough to be written."""
+    return len(data) <= MAX_RECORD_BYTES
+
+
+# -- the form of the JSON ---------------------------------------------------------------------------------
+
+_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]
+_Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]{1,128}\Z")]
+
+
+class _Dropped(msgspec.Struct, frozen=True):
+    first: _Number
+    last: _Number
+    reason: str
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    txid: _Number
+    events: list[dict[str, object]]
+
+
+class _Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    chain: _Id
+    previous: _Number
+    txid: _Number
+    dropped: _Dropped | None = None
+
+
+class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    batches: list[_Batch] | None = None
+
+
+class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    generation: _Number
+    changes: list[list[int | str]] | None = None
+
+
+class _Definition(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    id: _Id
+    path_glob: str
+    since: _Number
+    owner: str
+    allowed_subscribers: tuple[str, ...]
+
+
+_FILTER_RECORD: Final = msgspec.json.Decoder(_FilterRecord)
+_CACHE_RECORD: Final = msgspec.json.Decoder(_CacheRecord)
+_DEFINITION: Final = msgspec.json.Decoder(_Definition)
+_ENCODER: Final = msgspec.json.Encoder()
+
+_Parsed = TypeVar("_Parsed")
+
+_Single: TypeAlias = Appeared | Vanished | Touched | Opened | Closed | AccessChanged | SubtreeUnknown
+_SINGLE: Final[dict[str, type[_Single]]] = {
+    "appeared": Appeared,
+    "vanished": Vanished,
+    "touched": Touched,
+    "opened": Opened,
+    "closed": Closed,
+    "access": AccessChanged,
+    "subtree": SubtreeUnknown,
+}
+_WORDS: Final = {made: word for word, made in _SINGLE.items()}
+
+
+# -- a filter's stream ------------------------------------------------------------------------------------
+
+
+def encode_filter_record(record: FilterRecord) -> bytes:
+    """Give what a record of a filter's stream holds."""
+    link, content = record.link, record.content
+    batches, dropped = None, None
+    match content:
+        case Events():
+            batches = [
+                _Batch(batch.txid, [encode_event(event) for event in batch.events])
+                for batch in content.batches
+            ]
+        case Dropped():
+            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
+        case _:
+            assert_never(content)
+    return _ENCODER.encode(
+        _FilterRecord(
+            chain=link.chain, previous=link.previous, txid=link.txid, batches=batches, dropped=dropped
+        )
+    )
+
+
+def parse_filter_record(path: str, data: bytes) -> FilterRecord:
+    """Read the data of the znode `path`, a record of a filter's stream.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return _parse(path, data, _filter_record)
+
+
+def _filter_record(path: str, data: bytes) -> FilterRecord:
+    record = _FILTER_RECORD.decode(data)
+    link = _link(path, record)
+    dropped = _dropped(record.dropped, link)
+    if (dropped is None) == (record.batches is None):
+        raise ValueError("a record holds either batches or what was dropped")
+    batches = tuple(
+        EventBatch(batch.txid, tuple(decode_event(event) for event in batch.events))
+        for batch in record.batches or ()
+    )
+    _see_order(link, (batch.txid for batch in batches), least_step=1)
+    return FilterRecord(link, dropped or Events(batches))
+
+
+# -- the stream for caches --------------------------------------------------------------------------------
+
+
+def encode_cache_record(record: CacheRecord) -> bytes:
+    """Give what a record of the stream for caches holds."""
+    link, content = record.link, record.content
+    changes, dropped = None, None
+    match content:
+        case Stale():
+            changes = [_spell(txid, change) for txid, change in content.changes]
+        case Dropped():
+            dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
+        case _:
+            assert_never(content)
+    return _ENCODER.encode(
+        _CacheRecord(
+            chain=link.chain,
+            previous=link.previous,
+            txid=link.txid,
+            generation=record.generation,
+            changes=changes,
+            dropped=dropped,
+        )
+    )
+
+
+def parse_cache_record(path: str, data: bytes) -> CacheRecord:
+    """Read the data of the znode `path`, a record of the stream for caches.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return _parse(path, data, _cache_record)
+
+
+def _cache_record(path: str, data: bytes) -> CacheRecord:
+    record = _CACHE_RECORD.decode(data)
+    link = _link(path, record)
+    dropped = _dropped(record.dropped, link)
+    if (dropped is None) == (record.changes is None):
+        raise ValueError("a record holds either changes or what was dropped")
+    changes = tuple(_change(spelled) for spelled in record.changes or ())
+    _see_order(link, (txid for txid, _ in changes), least_step=0)
+    return CacheRecord(link, record.generation, dropped or Stale(changes))
+
+
+def _spell(txid: int, change: Change) -> list[int | str]:
+    match change:
+        case Moved(source, destination):
+            return [txid, "moved", source, destination]
+        case EverythingUnknown(reason):
+            return [txid, "everything", reason]
+        case _:
+            return [txid, _WORDS[type(change)], change.path]
+
+
+def _change(spelled: list[int | str]) -> tuple[int, Change]:
+    match spelled:
+        case [int(txid), "moved", str(source), str(destination)] if source != destination:
+            return txid, Moved(_path(source), _path(destination))
+        case [int(txid), "everything", str(reason)]:
+            return txid, EverythingUnknown(reason)
+        case [int(txid), str(word), str(path)] if word in _SINGLE:
+            return txid, _SINGLE[word](_path(path))
+        case _:
+            raise ValueError(f"no change: {spelled!r}")
+
+
+def _path(text: str) -> str:
+    if canonical(text) != text:
+        raise ValueError(f"not a canonical path: {text!r}")
+    return text
+
+
+# -- definitions ------------------------------------------------------------------------------------------
+
+
+def encode_published_filter(published: PublishedFilter) -> bytes:
+    """Give what the znode of a filter's definition holds; the name is the znode's own."""
+    return _ENCODER.encode(
+        _Definition(
+            id=published.id,
+            path_glob=published.path_glob,
+            since=published.since_txid,
+            owner=published.owner,
+            allowed_subscribers=published.allowed_subscribers,
+        )
+    )
+
+
+def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
+    """Read the data of the znode `path`, a filter's definition.
+
+    Raises:
+        CorruptZnodeError: see the class.
+    """
+    return _parse(path, data, _published_filter)
+
+
+def _published_filter(path: str, data: bytes) -> PublishedFilter:
+    if not is_filter_name(name(path)):
+        raise ValueError("no filter may be called so")
+    definition = _DEFINITION.decode(data)
+    compile_glob(definition.path_glob)
+    return PublishedFilter(
+        name=name(path),
+        id=definition.id,
+        path_glob=definition.path_glob,
+        since_txid=definition.since,
+        owner=definition.owner,
+        allowed_subscribers=definition.allowed_subscribers,
+    )
+
+
+# -- what records have in common --------------------------------------------------------------------------
+
+
+def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
+    try:
+        return parse(path, data)
+    except (
+        ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
+        InvalidPathError,
+        RecursionError,  # of msgspec, for what is nested a thousand deep
+    ) as exc:
+        raise CorruptZnodeError(path, str(exc)) from exc
+
+
+def _link(path: str, record: _Record) -> Link:
+    if parse_txid(name(path)) != record.txid:
+        raise ValueError(f"the record of transaction {record.txid} has another's name")
+    if record.previous >= record.txid:
+        raise ValueError(f"the record of transaction {record.txid} follows that of {record.previous}")
+    return Link(record.chain, record.previous, record.txid)
+
+
+def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:
+    if dropped is None:
+        return None
+    if not dropped.first <= dropped.last <= link.txid:
+        raise ValueError(f"dropped from {dropped.first} to {dropped.last} in a record of {link.txid}")
+    return Dropped(dropped.first, dropped.last, dropped.reason)
+
+
+def _see_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
+    least = link.previous + 1
+    for txid in txids:
+        if not least <= txid <= link.txid:
+            raise ValueError(f"transaction {txid} is out of order in ({link.previous}, {link.txid}]")
+        least = txid + least_step
