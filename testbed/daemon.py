@@ -48,15 +48,13 @@ class Daemon:
             directory = Path(self._close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
             ports = self._close.enter_context(PortLease())
             self._addresses = {flag: f"127.0.0.1:{ports.take()}" for flag in (*own_addresses, _ADMIN)}
+            own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
+            self.typed = (command, *own, *arguments)  # what an operator would type after `nncache`
             lifeline = Lifeline(directory / "guard.lock", None)
             self._close.callback(lifeline.close)
             self.process = ServerProcess(
                 f"nncache {command}",
-                (
-                    *(str(Path(sys.executable).with_name("nncache")), command),
-                    *(word for flag_and_address in self._addresses.items() for word in flag_and_address),
-                    *arguments,
-                ),
+                (str(Path(sys.executable).with_name("nncache")), *self.typed),
                 log=directory / f"{command}.log",
                 environ=os.environ,
                 lifeline=lifeline,

@@ -82,6 +82,16 @@ def test_the_addresses_are_one_json_object() -> None:
     assert nothing_is_left(told["directory"])
 
 
+def test_a_zookeeper_beside_it_is_named() -> None:
+    """And serves."""
+    with spawn("--hadoop", HADOOP, "--with-zookeeper") as command:
+        told: dict[str, Any] = json.loads(line(command.stdout))
+        assert readiness.zookeeper_is_up(told["zookeeper"])
+        command.terminate()
+        command.communicate(timeout=30)
+    assert nothing_is_left(told["directory"])
+
+
 def test_a_killed_command_leaves_nothing() -> None:
     """Its guards see to it: SIGKILL gives it no chance to do so itself."""
     with spawn("--hadoop", HADOOP) as command:

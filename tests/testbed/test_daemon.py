@@ -43,6 +43,13 @@ def test_it_can_be_stopped_and_killed_and_started_again(cluster: Cluster) -> Non
         assert len(pids) == 3
 
 
+def test_it_can_be_typed_as_it_was_started() -> None:
+    """The demo shows it to the reader."""
+    proxy = Proxy("--glob", "/t/*")
+    assert proxy.typed == ("proxy", "--listen", proxy.address, "--admin", proxy.admin, "--glob", "/t/*")
+    proxy.close()
+
+
 def test_a_start_that_fails_says_why() -> None:
     """The end of its log is told."""
     with pytest.raises(StartError, match="max_staleness_s"), Proxy("--max-staleness-s", "-1"):

@@ -21,11 +21,11 @@ def test_a_temporary_one_is_removed() -> None:
 
 def test_one_that_was_given_is_kept(tmp_path: Path) -> None:
     """For the next start."""
-    for _ in range(2):
+    for number in range(2):
         with workplace(RUNTIME, "x", directory=tmp_path / "a/b", user="hdfs", start_timeout_s=5) as place:
             assert place.directory == tmp_path / "a/b"
+            assert (place.data / "kept").exists() == bool(number)
             (place.data / "kept").touch()
-    assert (place.data / "kept").exists()
 
 
 def test_a_server_reads_its_configuration_and_writes_its_log_there() -> None:
