@@ -5,8 +5,7 @@ The superuser sees everything and proves nothing, so stories are about alice, bo
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -17,7 +16,8 @@ from hadoop.calls import PREFIX
 from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
-from testbed.daemon import Proxy
+from testbed.daemon import Proxy, Publisher
+from tests.service import Service
 
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
@@ -91,6 +91,8 @@ class World:
 
     cluster: Cluster
     proxy: Proxy
+    publisher: Publisher | None = None
+    service: Service | None = None
     through: Asker = field(init=False)
     direct: Asker = field(init=False)
 
@@ -219,25 +221,3 @@ class World:
         """Make a directory, and missing ones above it, straight at the NameNode as their owner."""
         self.must(self.call(Where.NAMENODE, "PUT", "MKDIRS", path, owner))
         self.must(self.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission))
-
-
-@contextmanager
-def proxied(cluster: Cluster, *globs: str, rpc: str | None = None, **flags: object) -> Iterator[World]:
-    """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
-
-    `rpc` is another address for the NameNode's RPC port, such as a relay's. `flags` are further settings.
-    """
-    http = ",".join(namenode.http for namenode in cluster.namenodes)
-    rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
-    arguments = ["--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"]
-    for glob in globs:
-        arguments += ["--glob", glob]
-    for name, value in flags.items():
-        arguments += ["--" + name.replace("_", "-"), str(value)]
-    with Proxy(*arguments) as proxy:
-        proxy.await_gate()
-        world = World(cluster, proxy)
-        try:
-            yield world
-        finally:
-            world.close()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from testbed import Cluster
+from tests.channels import proxied
 from tests.cluster import make_directory
-from tests.world import proxied
 
 Story = Callable[[str, str], list[str]]
 """Takes "host:port" and a directory of its own, and returns what it saw, one line a step."""

@@ -1,13 +1,13 @@
 """The NameNode's edits cannot be read, while clients read and files change."""
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from testbed import Cluster, Relay
-from tests.pollers import Pollers
-from tests.world import MAX_STALENESS_S, Where, World, proxied
+from tests.channels import proxied
+from tests.faults.outage import survive
+from tests.world import World
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 RESUMED_WITHIN_S = 10.0  # generous: what is checked is that it happens by itself
@@ -39,30 +39,7 @@ def test_no_read_fails_and_none_is_older_than_the_bound(
     world: World, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
     """FailToNameNode and Bounded: calls are forwarded while nothing is known, and caching resumes by itself."""
-    made, gone = f"{hdfs_directory}/d/made", f"{hdfs_directory}/d/gone"
-    world.mkdirs(f"{hdfs_directory}/d", "alice")
-    world.must(world.write(Where.NAMENODE, gone, b"x", "alice"))
-    asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
-    for path, user in asked:
-        world.make_hit(path, user)
-    with Pollers(world.proxy.address, asked) as pollers:
-        pollers.await_hits(after=time.monotonic(), timeout_s=5.0)
-        try:
-            broken(relay)
-            made_at = world.must(world.write(Where.NAMENODE, made, b"x", "alice")).ended_at
-            gone_at = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", gone, "alice")).ended_at
-            world.proxy.await_gate(is_open=False)
-            for path, user in asked:
-                world.await_agreement(path, user, since=gone_at)
-        finally:
-            relay.restore()
-        resumed_at = pollers.await_hits(after=time.monotonic(), timeout_s=RESUMED_WITHIN_S)
-    print(f"from memory again {resumed_at - gone_at:.2f} s after the last change")  # noqa: T201 - shown on failure
-    assert pollers.failed() == []
-    assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
-    assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
-    for path, user in asked:
-        assert world.make_hit(path, user).status == (200 if path == made else 404)
+    survive(world, hdfs_directory, lambda: broken(relay), relay.restore, resumed_within_s=RESUMED_WITHIN_S)
 
 
 def test_a_short_cut_costs_nothing(world: World, relay: Relay, hdfs_directory: str) -> None:

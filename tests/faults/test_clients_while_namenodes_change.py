@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from testbed import Cluster, ClusterSpec
+from tests.channels import proxied
 from tests.cluster import HADOOP, make_directory
 from tests.pollers import Pollers
-from tests.world import MAX_STALENESS_S, Where, World, proxied
+from tests.world import MAX_STALENESS_S, Where, World
 
 GLOBS = ("/t/*", "/t/*/*")
 

@@ -1,19 +1,20 @@
-"""One proxy in front of the session's cluster, for all stories."""
+"""A proxy in front of the session's cluster for all stories, on each of the channels in turn."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from testbed import Cluster
-from tests.world import Where, World, proxied
+from tests.channels import Channel, proxied
+from tests.world import Where, World
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 
 
-@pytest.fixture(scope="session")
-def world(cluster: Cluster) -> Iterator[World]:
+@pytest.fixture(scope="session", params=Channel, ids=lambda channel: channel.value)
+def world(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[World]:
     """The session's cluster and a proxy whose filters match everything below /t."""
-    with proxied(cluster, *GLOBS) as world:
+    with proxied(cluster, *GLOBS, channel=request.param) as world:
         enable = world.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
         assert enable.status == 200, enable
         yield world

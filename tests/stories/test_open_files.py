@@ -5,8 +5,9 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.channels import Channel, proxied
 from tests.stories.conftest import GLOBS
-from tests.world import Where, World, proxied
+from tests.world import Where, World
 
 
 @contextmanager
@@ -55,12 +56,13 @@ def test_an_open_file_is_never_answered_from_memory(world: World, hdfs_directory
     assert b'"length":2000' in world.make_hit(path, "alice").body
 
 
-def test_a_file_that_was_open_before_the_proxy_started_is_not_kept(world: World, hdfs_directory: str) -> None:
+def test_a_file_that_was_open_before_proxy_and_publisher_started_is_not_kept(world: World, hdfs_directory: str) -> None:
     """No event tells of the opening: the NameNode is asked whether the file is closed."""
     path = f"{hdfs_directory}/f"
+    channel = Channel.DIRECT if world.service is None else Channel.ZOOKEEPER
     with (
         open_for_writing(world, path, Where.NAMENODE, "alice") as connection,
-        proxied(world.cluster, *GLOBS) as later,
+        proxied(world.cluster, *GLOBS, channel=channel) as later,
     ):
         assert_never_a_hit(later, path, "alice")
         close(connection)

@@ -1,0 +1,61 @@
+"""Both ways in which a proxy learns of changes."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from enum import Enum
+from types import MappingProxyType
+from typing import assert_never
+
+from testbed import Cluster
+from testbed.daemon import Proxy, Publisher
+from tests.service import Service, spelled
+from tests.world import World
+
+
+class Channel(Enum):
+    """The built-in channels, by their names in the settings."""
+
+    DIRECT = "direct"
+    ZOOKEEPER = "zookeeper"
+
+
+@contextmanager
+def proxied(
+    cluster: Cluster,
+    *globs: str,
+    channel: Channel = Channel.DIRECT,
+    rpc: str | None = None,
+    zookeeper: str | None = None,
+    polling: Mapping[str, object] = MappingProxyType({}),
+    **flags: object,
+) -> Iterator[World]:
+    """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
+
+    `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
+    cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy.
+    """
+    with ExitStack() as running:
+        publisher: Publisher | None = None
+        service: Service | None = None
+        match channel:
+            case Channel.DIRECT:
+                http = ",".join(namenode.http for namenode in cluster.namenodes)
+                rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
+                proxy = Proxy(
+                    *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
+                    *(argument for glob in globs for argument in ("--glob", glob)),
+                    *spelled({**polling, **flags}),
+                )
+            case Channel.ZOOKEEPER:
+                service = Service.of(cluster, zookeeper)
+                for number, glob in enumerate(globs):
+                    service.add(f"f{number}", glob)
+                publisher = running.enter_context(service.publisher(**polling))
+                proxy = service.proxy(**flags)
+            case _:
+                assert_never(channel)
+        running.enter_context(proxy)
+        proxy.await_gate()
+        world = World(cluster, proxy, publisher, service)
+        running.callback(world.close)
+        yield world

@@ -1,0 +1,71 @@
+"""A long open edit segment, and what reading it costs the NameNode."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hadoop.webhdfs import WebHdfs
+from testbed import Cluster
+from testbed.daemon import Daemon
+
+_AT_ONCE = 32
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def fill_segment(cluster: Cluster, txids: int, progress: Callable[[int], None] = lambda _: None) -> None:
+    """Let the NameNode write at least so many transactions; each is a SETTIMES of one directory."""
+
+    async def write() -> None:
+        async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+            await hdfs.mkdirs("/segment")
+            numbers = iter(range(1, txids + 1))
+
+            async def one_after_the_other() -> None:
+                for number in numbers:
+                    await hdfs.set_times("/segment", modification_ms=number)
+                    progress(number)
+
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(_AT_ONCE):
+                    tasks.create_task(one_after_the_other())
+
+    asyncio.run(write())
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """What the NameNode's process and the polling of its edits have used since a moment."""
+
+    cluster: Cluster
+    polling: Daemon  # who reads the edits
+    began_at: float
+    cpu_s: float
+    poll_s: float
+
+    @classmethod
+    def start(cls, cluster: Cluster, polling: Daemon) -> "Meter":
+        """Begin to measure."""
+        return cls(cluster, polling, time.monotonic(), _cpu_s(cluster), _poll_s(polling))
+
+    def line(self) -> str:
+        """Say in plain words what was used since."""
+        took_s = time.monotonic() - self.began_at
+        return (
+            f"NameNode              {(_cpu_s(self.cluster) - self.cpu_s) / took_s:.1%} of a core in all; polls of its "
+            f"edits took {(_poll_s(self.polling) - self.poll_s) / took_s:.1%} of the time"
+        )
+
+
+def _cpu_s(cluster: Cluster) -> float:
+    """CPU-seconds of the NameNode's process so far (proc(5): utime and stime)."""
+    stat = Path(f"/proc/{cluster.namenodes[0].process.pid}/stat").read_text(encoding="ascii")
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def _poll_s(polling: Daemon) -> float:
+    metrics = polling.metrics()
+    return metrics["nncache_edits_poll_seconds_total"]

@@ -1,0 +1,65 @@
+"""A hand in ZooKeeper that is nobody's of the service."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from coordination.session import Session
+from coordination.settings import ZooKeeperSettings
+from coordination.zookeeper import Create, SetData, ZooKeeper
+from nncache.clock import boottime
+from tests.service import NAMESERVICE, Service
+
+_T = TypeVar("_T")
+
+
+class Tampering:
+    """Reads and writes below a service's znodes; paths are relative to its nameservice."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def newest(self, stream: str) -> str:
+        """Return the relative path of a stream's newest record."""
+
+        async def read(zookeeper: ZooKeeper) -> str:
+            names = await zookeeper.children(self._path(stream))
+            return f"{stream}/{max(int(name) for name in names if name.isdigit())}"
+
+        return self._with(read)
+
+    def read(self, path: str) -> bytes:
+        """Return the data of a znode."""
+
+        async def read(zookeeper: ZooKeeper) -> bytes:
+            return (await zookeeper.get(self._path(path))).data
+
+        return self._with(read)
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Return the names of a znode's children."""
+
+        async def read(zookeeper: ZooKeeper) -> tuple[str, ...]:
+            return await zookeeper.children(self._path(path))
+
+        return self._with(read)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Overwrite a znode."""
+        self._with(lambda zookeeper: zookeeper.commit([SetData(self._path(path), data)]))
+
+    def create(self, path: str, data: bytes = b"") -> None:
+        """Make a znode where none belongs."""
+        self._with(lambda zookeeper: zookeeper.commit([Create(self._path(path), data)]))
+
+    def _path(self, relative: str) -> str:
+        return f"{self._service.root}/{NAMESERVICE}/{relative}".rstrip("/")
+
+    def _with(self, act: Callable[[ZooKeeper], Awaitable[_T]]) -> _T:
+        async def run() -> _T:
+            settings = ZooKeeperSettings(zookeeper=(self._service.zookeeper,))
+            async with Session(settings, boottime) as session:
+                await session.wait_connected(10.0)
+                return await act(session)
+
+        return asyncio.run(run())

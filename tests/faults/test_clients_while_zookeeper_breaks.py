@@ -1,0 +1,119 @@
+"""ZooKeeper or the publisher fails in every way, while clients read and files change."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from testbed import Cluster, Relay
+from testbed.zookeeper import ZooKeeperServer
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP
+from tests.faults.outage import survive
+from tests.world import World
+
+pytestmark = pytest.mark.timeout(180)
+
+GLOBS = ("/t/*/*", "/t/*/*/*")
+RESUMED_WITHIN_S = 5.0  # after ZooKeeper accepts writes and the publisher's process is up
+SESSION_TIMEOUT_S = 1.0
+
+
+@pytest.fixture(scope="module")
+def zookeeper() -> Iterator[ZooKeeperServer]:
+    """A ZooKeeper to be maltreated."""
+    with ZooKeeperServer(hadoop_version=HADOOP) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def relay(zookeeper: ZooKeeperServer) -> Iterator[Relay]:
+    """What lies between ZooKeeper and everybody else."""
+    with Relay(zookeeper.address) as relay:
+        yield relay
+
+
+@pytest.fixture(scope="module")
+def world(cluster: Cluster, relay: Relay) -> Iterator[World]:
+    """Publisher and proxy on that ZooKeeper."""
+    with proxied(
+        cluster,
+        *GLOBS,
+        channel=Channel.ZOOKEEPER,
+        zookeeper=relay.address,
+        polling={"zookeeper_session_timeout_s": SESSION_TIMEOUT_S},
+        zookeeper_session_timeout_s=SESSION_TIMEOUT_S,
+    ) as world:
+        yield world
+
+
+def test_zookeeper_is_stopped_and_started(
+    world: World, zookeeper: ZooKeeperServer, hdfs_directory: str
+) -> None:
+    """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
+    survive(world, hdfs_directory, zookeeper.stop, zookeeper.start_again, resumed_within_s=RESUMED_WITHIN_S)
+
+
+def test_zookeeper_is_killed(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
+    """As when its host dies."""
+    survive(world, hdfs_directory, zookeeper.kill, zookeeper.start_again, resumed_within_s=RESUMED_WITHIN_S)
+
+
+def test_zookeeper_is_wiped(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
+    """Filters are kept in HDFS, so an empty ZooKeeper is filled again, and nothing is believed to have lasted."""
+
+    def wiped() -> None:
+        zookeeper.wipe()
+        zookeeper.start_again()
+
+    survive(world, hdfs_directory, zookeeper.stop, wiped, resumed_within_s=RESUMED_WITHIN_S)
+
+
+BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs": Relay.hold}
+
+
+@pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
+def test_sessions_expire(world: World, relay: Relay, hdfs_directory: str, broken: object) -> None:
+    """The outage lasts until the gate is closed (3 s), three times the sessions' timeout."""
+    assert callable(broken)
+    survive(
+        world,
+        hdfs_directory,
+        lambda: broken(relay),
+        relay.restore,
+        resumed_within_s=RESUMED_WITHIN_S,
+    )
+
+
+def test_the_publisher_is_killed(world: World, hdfs_directory: str) -> None:
+    """SIGKILL: its presence is still in ZooKeeper when it is started again."""
+    assert world.publisher is not None
+    process = world.publisher.process
+    survive(world, hdfs_directory, process.kill, process.launch, resumed_within_s=RESUMED_WITHIN_S)
+
+
+def test_the_publisher_hangs(world: World, hdfs_directory: str) -> None:
+    """SIGSTOP and SIGCONT: its session is over when it goes on, and it must not write as if it were not."""
+    assert world.publisher is not None
+    process = world.publisher.process
+    survive(world, hdfs_directory, process.pause, process.resume, resumed_within_s=RESUMED_WITHIN_S)
+
+
+def test_a_short_outage_costs_nothing(
+    world: World, relay: Relay, zookeeper: ZooKeeperServer, hdfs_directory: str
+) -> None:
+    """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
+    paths = [f"{hdfs_directory}/{n}" for n in range(20)]
+    world.proxy.await_gate()
+    world.settle()
+    for path in paths:
+        world.make_hit(path, "alice")
+    flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+    relay.reset_connections()
+    world.settle()
+    zookeeper.process.kill()
+    zookeeper.start_again()
+    world.mkdirs(f"{hdfs_directory}/elsewhere")
+    world.settle()
+    world.proxy.await_gate()
+    assert {world.ask(path, "alice").header("Cache-Status") for path in paths} == {"nncache; hit"}
+    assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes

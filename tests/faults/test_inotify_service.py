@@ -1,0 +1,146 @@
+"""Filters come and go, znodes are tampered with, jobs commit: the inotify service goes on."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from testbed import Cluster
+from tests.channels import Channel, proxied
+from tests.faults.tampering import Tampering
+from tests.world import Where, World
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def world(cluster: Cluster, hdfs_directory: str) -> Iterator[World]:
+    """A service with two filters, f0 for a/*, f1 for b/*, and a proxy."""
+    globs = (f"{hdfs_directory}/a/*", f"{hdfs_directory}/b/*")
+    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER) as world:
+        world.mkdirs(f"{hdfs_directory}/a", "alice")
+        world.mkdirs(f"{hdfs_directory}/b", "alice")
+        world.settle()
+        yield world
+
+
+@pytest.fixture
+def tampering(world: World) -> Tampering:
+    """A foreign hand in the service's znodes."""
+    assert world.service is not None
+    return Tampering(world.service)
+
+
+def _is_never_wrong(world: World, *paths: str) -> None:
+    """Change each path behind the proxy's back; both changes are seen within the bound, and kept again."""
+    for path in paths:
+        made = world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+        world.await_agreement(path, "alice", since=made.ended_at)
+        world.make_hit(path, "alice")
+        gone = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
+        world.await_agreement(path, "alice", since=gone.ended_at)
+        world.make_hit(path, "alice")
+
+
+def _await_filters(world: World, number: int) -> None:
+    world.proxy.process.await_that(
+        lambda: world.proxy.metrics()["nncache_channel_filters"] == number,
+        f"has not {number} filters in force",
+    )
+
+
+def test_a_filter_is_added_and_removed_within_a_second(world: World, hdfs_directory: str) -> None:
+    """By inotify itself; nothing is kept for a filter that the publisher does not match (any more)."""
+    assert world.service is not None
+    path = f"{hdfs_directory}/c/f"
+    world.mkdirs(f"{hdfs_directory}/c", "alice")
+    assert "no-filter" in world.ask(path, "alice").header("Cache-Status")
+    world.service.add("f2", f"{hdfs_directory}/c/*")
+    added_at = time.monotonic()
+    while "no-filter" in world.ask(path, "alice").header("Cache-Status"):
+        assert time.monotonic() - added_at < 1.0
+    _is_never_wrong(world, path)
+    world.service.remove("f2")
+    removed_at = time.monotonic()
+    while "no-filter" not in world.ask(path, "alice").header("Cache-Status"):
+        assert time.monotonic() - removed_at < 1.0
+    assert not world.disagreement(path, "alice")
+
+
+def test_a_filter_is_removed_and_added_again_while_in_use(world: World, hdfs_directory: str) -> None:
+    """GapFlush: what happened in between was not matched, so nothing kept before may be served after."""
+    assert world.service is not None
+    path = f"{hdfs_directory}/a/f"
+    for _ in range(3):
+        world.make_hit(path, "alice")
+        world.service.remove("f0")
+        made = world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+        world.service.add("f0", f"{hdfs_directory}/a/*")
+        world.await_agreement(path, "alice", since=made.ended_at)
+        assert world.make_hit(path, "alice").status == 200
+        world.must(world.call(Where.PROXY, "DELETE", "DELETE", path, "alice"))
+        assert world.disagreement(path, "alice") == []
+
+
+def test_a_corrupt_definition_costs_only_its_filter(
+    world: World, tampering: Tampering, hdfs_directory: str
+) -> None:
+    """It is counted and logged; the other filter's hits stay."""
+    kept, lost = f"{hdfs_directory}/b/f", f"{hdfs_directory}/a/f"
+    world.make_hit(kept, "alice")
+    tampering.write(".filters/f0", b'{"id": 7')
+    _is_never_wrong(world, kept, lost)
+
+
+def test_a_corrupt_record_costs_a_flush_and_is_counted(
+    world: World, tampering: Tampering, hdfs_directory: str
+) -> None:
+    """A record that cannot be read may have said anything: everything is forgotten, nothing wrong is served."""
+    path = f"{hdfs_directory}/a/f"
+    world.make_hit(path, "alice")
+    world.proxy.process.pause()
+    made = world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+    before = tampering.newest(".cache")
+    while tampering.newest(".cache") == before:
+        assert time.monotonic() - made.ended_at < 5.0
+        world.must(
+            world.call(Where.NAMENODE, "PUT", "MKDIRS", f"{hdfs_directory}/a/{time.monotonic_ns()}", "alice")
+        )
+    tampering.write(tampering.newest(".cache"), b"\xff not a record")
+    world.proxy.process.resume()
+    world.await_agreement(path, "alice", since=time.monotonic())
+    _is_never_wrong(world, f"{hdfs_directory}/b/f")
+    assert world.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= 1
+
+
+def test_foreign_znodes_are_passed_over(world: World, tampering: Tampering, hdfs_directory: str) -> None:
+    """Whoever leaves something in the tree costs nobody anything."""
+    path = f"{hdfs_directory}/a/f"
+    world.make_hit(path, "alice")
+    flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+    for place in ("notes", ".cache/notes", ".filters/-odd name", "f0/notes"):
+        tampering.create(place, b"\x00\xff")
+    _is_never_wrong(world, path, f"{hdfs_directory}/b/f")
+    assert world.publisher is not None
+    world.publisher.process.kill()
+    world.publisher.process.start()
+    _is_never_wrong(world, path, f"{hdfs_directory}/b/f")
+    assert world.proxy.metrics()["nncache_cache_flushes_total"] == flushes
+
+
+def test_a_corrupt_filter_record_is_a_gap_for_its_subscribers_alone(
+    world: World, tampering: Tampering, hdfs_directory: str
+) -> None:
+    """The record's place in the chain is lost with it, so a subscriber that has yet to read it is told of a gap."""
+    assert world.service is not None
+    path = f"{hdfs_directory}/a/f"
+    since = int(tampering.read("f0"))
+    world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+    world.settle()
+    tampering.write(tampering.newest("f0"), b"{}")
+    with world.service.subscriber("f0", "--from", str(since)) as subscriber:
+        subscriber.await_that(lambda it: bool(it.gaps()), "tells of no gap")
+        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
+        subscriber.await_that(lambda it: bool(it.events()), "tells of no event")
+        assert subscriber.events()[-1]["type"] == "UNLINK"
+    _is_never_wrong(world, path, f"{hdfs_directory}/b/f")

@@ -1,0 +1,102 @@
+"""What the commit of a job with many part files costs ZooKeeper, and what it does not cost others."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from testbed.zookeeper import ZooKeeperServer
+from tests.job_commit.job import Job
+from tests.world import World
+
+MAX_WRITES = 100
+"""Of ZooKeeper, in all."""
+
+MARKED = ("CREATE", "CLOSE")
+"""The events of one `_SUCCESS`."""
+
+_OTHERS = 50  # paths outside the job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFigures:
+    """What one commit cost."""
+
+    parts: int
+    seconds: float  # of the commit itself
+    writes: int  # transactions of ZooKeeper, from before the commit until all was published
+    others: int  # hits outside the job before it
+    kept: int  # of these, still hits after it, without the NameNode having been asked
+    success_events: tuple[str, ...]  # what a subscriber was told of `_SUCCESS`, by type
+    seen_after_s: (
+        float  # from the acknowledgement of `_SUCCESS` to the first read through the proxy that shows it
+    )
+
+    def lines(self) -> list[str]:
+        """Say it in plain words."""
+        return [
+            f"committed             {self.parts} part files in {self.seconds:.1f} s",
+            f"ZooKeeper writes      {self.writes}",
+            f"hits kept elsewhere   {self.kept} of {self.others}",
+            f"told of _SUCCESS      {', '.join(self.success_events)}",
+            f"_SUCCESS seen after   {1000 * self.seen_after_s:.1f} ms",
+        ]
+
+    def shortfalls(self) -> list[str]:
+        """Say in what it falls short of what it must show; empty when it does not."""
+        short = []
+        if self.writes > MAX_WRITES:
+            short.append(f"{self.writes} writes of ZooKeeper, not {MAX_WRITES} at most")
+        if self.kept < self.others:
+            short.append(f"only {self.kept} of {self.others} hits outside the job were kept")
+        if self.success_events != MARKED:
+            short.append(
+                f"the subscriber was told {self.success_events} of _SUCCESS, not its CREATE and CLOSE"
+            )
+        return short
+
+
+def globs_of(directory: str) -> tuple[str, ...]:
+    """Return the filters: f0 for the marks of jobs, f1 for what lies elsewhere."""
+    return (f"{directory}/jobs/*/_SUCCESS", f"{directory}/elsewhere/*")
+
+
+def run_job(
+    world: World,
+    zookeeper: ZooKeeperServer,
+    directory: str,
+    parts: int,
+    progress: Callable[[], None] = lambda: None,
+) -> CommitFigures:
+    """Run one job below `directory`, whose filters are `globs_of` it; `progress` is called twice for each part."""
+    assert world.service is not None
+    job = Job(world.cluster, f"{directory}/jobs/one", parts)
+    world.mkdirs(f"{directory}/elsewhere", "alice")
+    world.mkdirs(job.output, "alice")
+    job.write(progress)
+    world.settle()
+    mark = f"{job.output}/_SUCCESS"
+    others = [f"{directory}/elsewhere/{number}" for number in range(_OTHERS)]
+    for path in (mark, *others):
+        world.make_hit(path, "alice")
+    with world.service.subscriber("f0") as subscriber:
+        world.settle()
+        writes = zookeeper.writes()
+        began = time.monotonic()
+        job.commit(progress)
+        ended = time.monotonic()
+        seen = world.await_agreement(mark, "alice", since=ended)
+        world.settle()
+        subscriber.await_that(lambda it: len(it.events()) >= len(MARKED), "is not told of _SUCCESS")
+        writes = zookeeper.writes() - writes
+        told = tuple(event["type"] for event in subscriber.events())
+        assert all(event["path"] == mark for event in subscriber.events()), "the filter matches nothing else"
+    kept = sum(world.ask(path, "alice").is_hit for path in others)
+    return CommitFigures(
+        parts=parts,
+        seconds=ended - began,
+        writes=writes,
+        others=len(others),
+        kept=kept,
+        success_events=told,
+        seen_after_s=seen.seconds,
+    )

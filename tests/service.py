@@ -1,0 +1,87 @@
+"""An inotify service of a test's own: its filters, publishers and proxies, started as an operator would start them."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from hadoop.webhdfs import WebHdfs
+from invalidation.filters.definition import Filter
+from invalidation.filters.hdfs_store import FilterStore
+from testbed import Cluster
+from testbed.daemon import Proxy, Publisher
+from testbed.subscriber import Subscriber
+
+NAMESERVICE = "ns1"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One inotify service: its places in HDFS and ZooKeeper are its own, so that tests don't meet."""
+
+    cluster: Cluster
+    zookeeper: str  # host:port
+    root: str
+    filters_path: str
+
+    @classmethod
+    def of(cls, cluster: Cluster, zookeeper: str | None = None) -> "Service":
+        """Lay one out, on the cluster's own ZooKeeper unless another is given."""
+        if zookeeper is None:
+            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
+            zookeeper = cluster.zookeeper.address
+        name = uuid.uuid4().hex[:12]
+        return cls(cluster, zookeeper, f"/inotify-{name}", f"/filters/{name}")
+
+    @property
+    def namenode_flags(self) -> tuple[str, ...]:
+        """Where the NameNodes are."""
+        http = ",".join(namenode.http for namenode in self.cluster.namenodes)
+        rpc = ",".join(namenode.rpc for namenode in self.cluster.namenodes)
+        return ("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc)
+
+    @property
+    def zookeeper_flags(self) -> tuple[str, ...]:
+        """Where ZooKeeper is, and the place in it."""
+        return ("--zookeeper", self.zookeeper, "--zookeeper-root", self.root)
+
+    def add(self, name: str, glob: str) -> None:
+        """Add a filter."""
+        self._on_store(lambda store: store.add(Filter(name, glob, self.cluster.superuser, ("alice",))))
+
+    def remove(self, name: str) -> None:
+        """Remove a filter."""
+        self._on_store(lambda store: store.remove(name))
+
+    def _on_store(self, act: Callable[[FilterStore], Awaitable[object]]) -> None:
+        async def carry_out() -> None:
+            active = next(
+                (each for each in self.cluster.namenodes if each.state() == "active"),
+                self.cluster.namenodes[0],
+            )
+            async with WebHdfs(f"http://{active.http}", self.cluster.superuser) as hdfs:
+                await act(FilterStore(hdfs, self.filters_path))
+
+        asyncio.run(carry_out())
+
+    def publisher(self, **flags: object) -> Publisher:
+        """Return a publisher that is not started yet."""
+        return Publisher(
+            *self.namenode_flags,
+            *self.zookeeper_flags,
+            *("--filters-path", self.filters_path),
+            *spelled(flags),
+        )
+
+    def proxy(self, **flags: object) -> Proxy:
+        """Return a proxy that is not started yet."""
+        return Proxy(*self.namenode_flags, *self.zookeeper_flags, *spelled(flags))
+
+    def subscriber(self, filter_name: str, *arguments: str) -> Subscriber:
+        """Return a subscriber of a filter that is not started yet."""
+        return Subscriber(filter_name, "--nameservice", NAMESERVICE, *self.zookeeper_flags, *arguments)
+
+
+def spelled(flags: Mapping[str, object]) -> list[str]:
+    """Return flags as they are given on a command line."""
+    return [part for name, value in flags.items() for part in ("--" + name.replace("_", "-"), str(value))]
