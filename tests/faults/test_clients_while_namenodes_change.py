@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from testbed import Cluster, ClusterSpec
-from tests.channels import proxied
+from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.pollers import Pollers
 from tests.world import MAX_STALENESS_S, Where, World
@@ -14,15 +14,20 @@ from tests.world import MAX_STALENESS_S, Where, World
 GLOBS = ("/t/*", "/t/*/*")
 
 
+BOTH = pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+
+
 @pytest.fixture
-def lone_world() -> Iterator[World]:
+def lone_world(channel: Channel) -> Iterator[World]:
     """A cluster of one NameNode that may be killed, and a proxy."""
-    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_datanode=False)) as cluster:
+    spec = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=channel is Channel.ZOOKEEPER)
+    with Cluster.start(spec) as cluster:
         make_directory(cluster, "/t")
-        with proxied(cluster, *GLOBS) as world:
+        with proxied(cluster, *GLOBS, channel=channel) as world:
             yield world
 
 
+@BOTH
 def test_a_restarted_namenode_means_an_empty_cache(lone_world: World) -> None:
     """What a NameNode showed before it died may never have reached its log: all is asked for again."""
     world = lone_world
@@ -47,13 +52,15 @@ def test_a_restarted_namenode_means_an_empty_cache(lone_world: World) -> None:
     assert world.proxy.metrics()["nncache_cache_flushes_total"] > flushes
 
 
+@BOTH
 @pytest.mark.timeout(240)
-def test_reads_go_on_with_the_other_namenode_of_a_pair() -> None:
+def test_reads_go_on_with_the_other_namenode_of_a_pair(channel: Channel) -> None:
     """FailToNameNode: after a failover the same clients are answered, by the new active, and from memory again."""
-    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_datanode=False, ha=True)) as cluster:
+    spec = ClusterSpec(hadoop_version=HADOOP, ha=True, with_zookeeper=channel is Channel.ZOOKEEPER)
+    with Cluster.start(spec) as cluster:
         make_directory(cluster, "/t")
         first, second = cluster.namenodes
-        with proxied(cluster, *GLOBS) as world:
+        with proxied(cluster, *GLOBS, channel=channel) as world:
             world.make_hit("/t/f", "alice")
             term = world.proxy.explain("/t/f")["term"]
             cluster.transition_to_standby(0)
