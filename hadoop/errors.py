@@ -15,6 +15,10 @@ class MalformedReplyError(HadoopError):
     """A server's reply is not what the protocol says: not to be trusted in any part."""
 
 
+class JmxUnavailableError(HadoopError):
+    """No reply over JMX: not connected, cut off, or too slow."""
+
+
 class RpcError(HadoopError):
     """Root of what can go wrong with a call over Hadoop RPC."""
 
@@ -40,6 +44,10 @@ class RpcAuthenticationError(RpcError):
             f"{address} refuses the connection: {message}; "
             "only NameNodes that accept SIMPLE authentication can be asked, not Kerberos"
         )
+
+
+class TooManyCallersError(RpcError):
+    """There is no connection left for asking as a caller; nothing was asked."""
 
 
 class RemoteCallError(RpcError):
@@ -77,3 +85,7 @@ class RemoteExceptionError(WebHdfsError):
     def verdict(self) -> Verdict:
         """What to make of it."""
         return self.remote.verdict
+
+
+class DataNodeUnavailableError(WebHdfsError):
+    """The second step of a call got no answer from its DataNode; it may have been carried out."""

@@ -1,27 +1,21 @@
-"""A small WebHDFS client: for the test bed, the demo and the tests. (hadoop/webhdfs.py)
+"""A small WebHDFS client: for the filters, the test bed, the demo and the tests. (hadoop/webhdfs.py)
 
 Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an ordinary client sends: the user in
 `user.name`, data in a second step to the DataNode that the first step's redirect names.
 """
 
-from collections.abc import AsyncIterable
-from http import HTTPStatus
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote, urlencode
 
-import aiohttp
 import msgspec
-from yarl import URL
 
 from hadoop.calls import PREFIX
-from hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
+from hadoop.errors import MalformedReplyError, RemoteExceptionError
 from hadoop.filestatus import FileStatus, parse_file_status
-from hadoop.remote_exception import Verdict, parse_remote_exception
-
-Data = bytes | AsyncIterable[bytes]
-"""What is written: while an async iterable goes on, the file stays open."""
-
+from hadoop.remote_exception import Verdict
+from hadoop.webhdfs_transport import Data, WebHdfsTransport
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 
@@ -49,35 +43,39 @@ class _Truth(msgspec.Struct, frozen=True):
 class WebHdfs:
     """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
 
+    With `others` it finds the active NameNode among them all by trying; a call goes to another one only where
+    `hadoop.retry` allows it.
+
     Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
-    another error, `MalformedReplyError` when it is no such result, and `aiohttp.ClientError` or `TimeoutError`
-    when there is none.
+    another error (`DataNodeUnavailableError` when the second step of a call has none), `MalformedReplyError` when
+    it is no such result, `aiohttp.ClientError` or `TimeoutError` when there is none; and, of several NameNodes,
+    `NoActiveNameNodeError` when each led to the next.
     """
 
-    def __init__(self, base_url: str, user: str, *, doas: str | None = None, timeout_s: float = 30.0) -> None:
-        self._base = base_url.rstrip("/") + PREFIX
+    def __init__(
+        self,
+        base_url: str,
+        user: str,
+        *,
+        others: Sequence[str] = (),
+        doas: str | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
         self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._reads: aiohttp.ClientSession  # keeps connections; set by __aenter__
-        self._writes: (
-            aiohttp.ClientSession
-        )  # a connection each, as aiohttp repeats a PUT on a kept one that died
+        self._transport = WebHdfsTransport((base_url, *others), timeout_s)
 
     async def __aenter__(self) -> Self:
-        self._reads = self._session(force_close=False)
-        self._writes = self._session(force_close=True)
+        await self._transport.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._reads.close()
-        await self._writes.close()
+        await self._transport.close()
 
     def url(self, op: str, path: str, **parameters: str) -> str:
         """Return the URL of a call, as this user."""
-        query = urlencode({"op": op} | self._who | parameters, safe="/:,")
-        return f"{self._base}{quote(path)}?{query}"
+        return self._transport.url(self._target(op, path, parameters))
 
     # -- reads
 
@@ -101,9 +99,7 @@ class WebHdfs:
 
     async def read(self, path: str) -> bytes:
         """Return the content of a file (OPEN, in two steps)."""
-        location = await self._redirect("GET", "OPEN", path)
-        async with self._reads.get(URL(location, encoded=True), allow_redirects=False) as reply:
-            return await _result(reply)
+        return await self._redirected("GET", "OPEN", path)
 
     async def acl(self, path: str) -> tuple[str, ...]:
         """Return the entries of a path's ACL, such as "user:alice:r-x"."""
@@ -116,20 +112,23 @@ class WebHdfs:
         return _truth(await self._call("PUT", "MKDIRS", path, permission=permission))
 
     async def create(
-        self, path: str, data: Data = b"", *, overwrite: bool = False, permission: str = "644"
+        self,
+        path: str,
+        data: Data = b"",
+        *,
+        overwrite: bool = False,
+        permission: str = "644",
+        create_parent: bool = True,
     ) -> None:
         """Write a file (CREATE, in two steps) and close it."""
-        location = await self._redirect(
-            "PUT", "CREATE", path, overwrite=str(overwrite).lower(), permission=permission
-        )
-        async with self._writes.put(URL(location, encoded=True), data=data, allow_redirects=False) as reply:
-            await _result(reply)
+        how = {"overwrite": str(overwrite).lower(), "permission": permission}
+        if not create_parent:
+            how["createparent"] = "false"
+        await self._redirected("PUT", "CREATE", path, data, **how)
 
     async def append(self, path: str, data: Data) -> None:
         """Write to the end of a file (APPEND, in two steps) and close it."""
-        location = await self._redirect("POST", "APPEND", path)
-        async with self._writes.post(URL(location, encoded=True), data=data, allow_redirects=False) as reply:
-            await _result(reply)
+        await self._redirected("POST", "APPEND", path, data)
 
     async def truncate(self, path: str, length: int) -> bool:
         """Cut a file to this length; False while the last block is still being cut."""
@@ -146,6 +145,10 @@ class WebHdfs:
     async def rename(self, source: str, destination: str) -> bool:
         """Move a path to another place, or into a directory that exists; False if that cannot be."""
         return _truth(await self._call("PUT", "RENAME", source, destination=destination))
+
+    async def rename_to(self, source: str, destination: str) -> None:
+        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        await self._call("PUT", "RENAME", source, destination=destination, renameoptions="NONE")
 
     async def set_permission(self, path: str, permission: str) -> None:
         """Set the mode: octal, as in "700"."""
@@ -178,39 +181,17 @@ class WebHdfs:
 
     # -- inner parts
 
-    def _session(self, *, force_close: bool) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=force_close),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=self._timeout,
-        )
-
     async def _call(self, method: str, op: str, path: str, **parameters: str) -> bytes:
-        session = self._reads if method == "GET" else self._writes
-        url = URL(self.url(op, path, **parameters), encoded=True)
-        async with session.request(method, url, allow_redirects=False) as reply:
-            return await _result(reply)
+        return await self._transport.ask(method, self._target(op, path, parameters))
 
-    async def _redirect(self, method: str, op: str, path: str, **parameters: str) -> str:
-        session = self._reads if method == "GET" else self._writes
-        url = URL(self.url(op, path, **parameters), encoded=True)
-        async with session.request(method, url, allow_redirects=False) as reply:
-            location = reply.headers.get("Location")
-            if reply.status != HTTPStatus.TEMPORARY_REDIRECT or location is None:
-                await _result(reply)
-                raise WebHdfsError(f"{method} {url}: {reply.status} instead of a redirect")
-            return location
+    async def _redirected(
+        self, method: str, op: str, path: str, data: Data | None = None, **parameters: str
+    ) -> bytes:
+        return await self._transport.ask_in_two_steps(method, self._target(op, path, parameters), data)
 
-
-async def _result(reply: aiohttp.ClientResponse) -> bytes:
-    body = await reply.read()
-    if reply.status < HTTPStatus.MULTIPLE_CHOICES:
-        return body
-    call = f"{reply.method} {reply.url}"
-    remote = parse_remote_exception(body)
-    if remote is None:
-        raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
-    raise RemoteExceptionError(reply.status, remote, call=call)
+    def _target(self, op: str, path: str, parameters: Mapping[str, str]) -> str:
+        query = urlencode({"op": op, **self._who, **parameters}, safe="/:,")
+        return f"{PREFIX}{quote(path)}?{query}"
 
 
 def _truth(body: bytes) -> bool:

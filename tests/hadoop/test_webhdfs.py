@@ -52,6 +52,48 @@ async def test_an_existing_file_is_replaced_only_on_demand(hdfs: WebHdfs, hdfs_d
     assert await hdfs.read(path) == b"three"
 
 
+async def test_a_name_that_is_taken_is_not_taken_again(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """RENAME with an option never moves into a directory, as the one without does; the parent must be there."""
+    for name in ("a", "b"):
+        await hdfs.mkdirs(f"{hdfs_directory}/{name}")
+    with pytest.raises(RemoteExceptionError, match="FileAlreadyExistsException"):
+        await hdfs.rename_to(f"{hdfs_directory}/a", f"{hdfs_directory}/b")
+    assert await hdfs.list(f"{hdfs_directory}/b") == ()
+    with pytest.raises(RemoteExceptionError, match="FileNotFoundException"):
+        await hdfs.rename_to(f"{hdfs_directory}/a", f"{hdfs_directory}/none/a")
+    await hdfs.rename_to(f"{hdfs_directory}/a", f"{hdfs_directory}/b/a")
+    assert [status.path_suffix for status in await hdfs.list(f"{hdfs_directory}/b")] == ["a"]
+
+
+async def test_a_file_can_be_made_without_its_parents(hdfs: WebHdfs, hdfs_directory: str) -> None:
+    """CREATE makes what is missing above it, unless it is told not to."""
+    with pytest.raises(RemoteExceptionError, match="FileNotFoundException"):
+        await hdfs.create(f"{hdfs_directory}/none/f", create_parent=False)
+    assert not await hdfs.exists(f"{hdfs_directory}/none")
+    await hdfs.create(f"{hdfs_directory}/made/f")
+    await hdfs.create(f"{hdfs_directory}/made/g", create_parent=False)
+    assert len(await hdfs.list(f"{hdfs_directory}/made")) == 2
+
+
+async def test_a_standby_leads_to_the_active_one(cluster: Cluster, hdfs_directory: str) -> None:
+    """Of several NameNodes any may be named first."""
+    app = web.Application()
+
+    async def refuse(_: web.Request) -> web.Response:
+        remote = {"exception": "StandbyException", "javaClassName": "org.apache.hadoop.ipc.StandbyException"}
+        return web.json_response({"RemoteException": remote}, status=403)
+
+    app.router.add_route("*", "/{path:.*}", refuse)
+    namenode = f"http://{cluster.namenodes[0].http}"
+    async with (
+        TestServer(app) as standby,
+        WebHdfs(str(standby.make_url("/")), cluster.superuser, others=[namenode]) as hdfs,
+    ):
+        await hdfs.create(f"{hdfs_directory}/f", b"data")
+        assert await hdfs.read(f"{hdfs_directory}/f") == b"data"
+        assert hdfs.url("OPEN", "/f").startswith(namenode)
+
+
 async def test_concat(hdfs: WebHdfs, hdfs_directory: str) -> None:
     """The sources end in the target."""
     for name in ("a", "b", "c"):

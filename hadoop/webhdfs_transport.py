@@ -1,0 +1,140 @@
+"""Carry WebHDFS calls to the NameNode that answers them, and to DataNodes. (hadoop/webhdfs_transport.py)"""
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from hadoop.errors import (
+    DataNodeUnavailableError,
+    NoActiveNameNodeError,
+    RemoteExceptionError,
+    WebHdfsError,
+)
+from hadoop.remote_exception import Verdict, parse_remote_exception
+from hadoop.retry import FailureKind, may_retry
+
+Data = bytes | AsyncIterable[bytes]
+"""What is written: while an async iterable goes on, the file stays open."""
+
+_ResultT = TypeVar("_ResultT")
+
+_KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: FailureKind.RETRIABLE}
+
+
+class WebHdfsTransport:
+    """Connections to one NameNode, or to several of which one is the active one.
+
+    A call goes first to the NameNode that answered last, and to another only where `hadoop.retry` allows it.
+    For what it raises see `hadoop.webhdfs.WebHdfs`.
+    """
+
+    def __init__(self, bases: Sequence[str], timeout_s: float) -> None:
+        self._bases = tuple(base.rstrip("/") for base in bases)
+        self._base = self._bases[0]  # of the NameNode that answered last
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._reads: aiohttp.ClientSession  # keeps connections; set by `open`
+        self._writes: (
+            aiohttp.ClientSession
+        )  # a connection each, as aiohttp repeats a PUT on a kept one that died
+
+    async def open(self) -> None:
+        """Make ready; `close` must follow."""
+        self._reads = self._session(force_close=False)
+        self._writes = self._session(force_close=True)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._reads.close()
+        await self._writes.close()
+
+    def url(self, target: str) -> str:
+        """Return the URL of a call."""
+        return self._base + target
+
+    async def ask(self, method: str, target: str) -> bytes:
+        """Make a call of one step and return the body of its answer."""
+        return await self._ask_namenode(method, target, _body)
+
+    async def ask_in_two_steps(self, method: str, target: str, data: Data | None = None) -> bytes:
+        """Make a call whose second step, and the data, go to the DataNode that the first names."""
+        url = URL(await self._ask_namenode(method, target, _location), encoded=True)
+        session = self._reads if method == "GET" else self._writes
+        try:
+            async with session.request(method, url, data=data, allow_redirects=False) as reply:
+                return await _body(reply)
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise DataNodeUnavailableError(f"{url.authority}: {_said(exc)}") from exc
+
+    async def _ask_namenode(
+        self, method: str, target: str, read: Callable[[aiohttp.ClientResponse], Awaitable[_ResultT]]
+    ) -> _ResultT:
+        session = self._reads if method == "GET" else self._writes
+        failures: list[str] = []
+        timeouts = 0
+        for base in sorted(self._bases, key=lambda base: base != self._base):
+            url = URL(base + target, encoded=True)
+            try:
+                async with session.request(method, url, allow_redirects=False) as reply:
+                    result = await read(reply)
+            except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
+                kind = _kind_of(exc)
+                if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):
+                    raise
+                timeouts += kind is FailureKind.TIMEOUT
+                failures.append(f"{url.authority}: {_said(exc)}")
+            else:
+                self._base = base
+                return result
+        raise NoActiveNameNodeError(f"none of the NameNodes is the active one: {'; '.join(failures)}")
+
+    def _session(self, *, force_close: bool) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, force_close=force_close),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=self._timeout,
+        )
+
+
+def _kind_of(exc: RemoteExceptionError | aiohttp.ClientError | TimeoutError) -> FailureKind | None:
+    """Say how a question to one NameNode failed; None: the exception is its answer."""
+    match exc:
+        case RemoteExceptionError():
+            return _KINDS.get(exc.verdict)
+        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            return FailureKind.NOT_SENT
+        case TimeoutError():
+            return FailureKind.TIMEOUT
+        case _:
+            return FailureKind.CUT
+
+
+def _said(exc: Exception) -> str:
+    match exc:
+        case RemoteExceptionError():
+            return exc.remote.exception
+        case TimeoutError():
+            return "no answer in time"
+        case _:
+            return str(exc) or type(exc).__name__
+
+
+async def _body(reply: aiohttp.ClientResponse) -> bytes:
+    body = await reply.read()
+    if reply.status < HTTPStatus.MULTIPLE_CHOICES:
+        return body
+    call = f"{reply.method} {reply.url}"
+    remote = parse_remote_exception(body)
+    if remote is None:
+        raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
+    raise RemoteExceptionError(reply.status, remote, call=call)
+
+
+async def _location(reply: aiohttp.ClientResponse) -> str:
+    location = reply.headers.get("Location")
+    if reply.status != HTTPStatus.TEMPORARY_REDIRECT or location is None:
+        await _body(reply)
+        raise WebHdfsError(f"{reply.method} {reply.url}: {reply.status} instead of a redirect")
+    return location

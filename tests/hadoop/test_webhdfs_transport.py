@@ -1,0 +1,186 @@
+"""Calls go to the NameNode that answers them, and to another only where nothing can have been done."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from enum import Enum, auto
+
+import aiohttp
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, RemoteExceptionError
+from hadoop.webhdfs_transport import WebHdfsTransport
+from testbed.ports import PortLease
+
+TARGET = "/webhdfs/v1/a?op=X"
+
+
+class Mood(Enum):
+    """What a NameNode makes of any call."""
+
+    ACTIVE = auto()
+    STANDBY = auto()
+    STARTING = auto()
+    REFUSING = auto()  # with an answer that counts
+    CUTTING = auto()  # the connection, once it has the call
+    SILENT = auto()
+    REDIRECTING = auto()  # to `datanode`
+
+
+_EXCEPTIONS = {
+    Mood.STANDBY: "StandbyException",
+    Mood.STARTING: "RetriableException",
+    Mood.REFUSING: "AccessControlException",
+}
+
+
+class Server:
+    """A NameNode, or a DataNode, in some mood."""
+
+    def __init__(self, mood: Mood, datanode: str = "") -> None:
+        self.mood = mood
+        self.datanode = datanode
+        self.asked = 0
+        self.over = asyncio.Event()  # lets go those who wait for a silent one
+        self.base = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer as the mood is."""
+        self.asked += 1
+        match self.mood:
+            case Mood.REDIRECTING:
+                return web.Response(status=307, headers={"Location": self.datanode})
+            case Mood.SILENT:
+                await self.over.wait()
+            case Mood.CUTTING:
+                assert request.transport is not None
+                request.transport.close()
+            case Mood.STANDBY | Mood.STARTING | Mood.REFUSING:
+                remote = {"exception": _EXCEPTIONS[self.mood], "message": "no"}
+                return web.json_response({"RemoteException": remote}, status=403)
+        return web.Response(body=await request.read() or b"done")
+
+
+@asynccontextmanager
+async def running(*servers: Server) -> AsyncIterator[WebHdfsTransport]:
+    """Start them and give a transport to them, in this order."""
+    async with AsyncExitStack() as stack:
+        for server in servers:
+            app = web.Application()
+            app.router.add_route("*", "/{path:.*}", server.answer)
+            started = await stack.enter_async_context(TestServer(app))
+            server.base = str(started.make_url("/"))
+            stack.callback(server.over.set)
+        transport = WebHdfsTransport([server.base for server in servers], timeout_s=5.0)
+        await transport.open()
+        stack.push_async_callback(transport.close)
+        yield transport
+
+
+async def test_the_active_namenode_is_found_and_remembered() -> None:
+    """Neither a standby nor one that is still starting does anything: the next is asked, and first the next time."""
+    standby, starting, active = Server(Mood.STANDBY), Server(Mood.STARTING), Server(Mood.ACTIVE)
+    async with running(standby, starting, active) as transport:
+        for method in ("PUT", "GET", "DELETE"):
+            assert await transport.ask(method, TARGET) == b"done"
+        assert (standby.asked, starting.asked, active.asked) == (1, 1, 3)
+        assert transport.url(TARGET) == active.base.rstrip("/") + TARGET
+        standby.mood, active.mood = Mood.ACTIVE, Mood.STANDBY
+        assert await transport.ask("PUT", TARGET) == b"done"
+        assert await transport.ask("PUT", TARGET) == b"done"
+        assert (standby.asked, starting.asked, active.asked) == (3, 1, 4)
+
+
+async def test_a_refused_connection_leads_to_the_next() -> None:
+    """Nothing was sent, so any call may go elsewhere."""
+    with PortLease() as lease:
+        gone = f"http://127.0.0.1:{lease.take()}"
+        active = Server(Mood.ACTIVE)
+        async with running(active):
+            transport = WebHdfsTransport((gone, active.base), timeout_s=5.0)
+            await transport.open()
+            assert await transport.ask("PUT", TARGET) == b"done"
+            await transport.close()
+
+
+async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:
+    """Only a read is asked elsewhere after its connection was cut."""
+    cutting, active = Server(Mood.CUTTING), Server(Mood.ACTIVE)
+    async with running(cutting, active) as transport:
+        with pytest.raises(aiohttp.ClientError):
+            await transport.ask("PUT", TARGET)
+        assert active.asked == 0
+        assert await transport.ask("GET", TARGET) == b"done"
+        assert active.asked == 1
+
+
+async def test_an_answer_that_counts_is_the_answer() -> None:
+    """Whoever refuses for another reason than its state is the active one."""
+    refusing, active = Server(Mood.REFUSING), Server(Mood.ACTIVE)
+    async with running(refusing, active) as transport:
+        with pytest.raises(RemoteExceptionError, match="403 AccessControlException: no"):
+            await transport.ask("PUT", TARGET)
+    assert active.asked == 0
+
+
+async def test_where_nobody_is_active_every_reason_is_told() -> None:
+    """Both addresses are named, each with what it said."""
+    standby, starting = Server(Mood.STANDBY), Server(Mood.STARTING)
+    async with running(standby, starting) as transport:
+        with pytest.raises(
+            NoActiveNameNodeError,
+            match=r"none of the NameNodes is the active one: "
+            r"127\.0\.0\.1:\d+: StandbyException; 127\.0\.0\.1:\d+: RetriableException$",
+        ):
+            await transport.ask("GET", TARGET)
+
+
+async def test_a_single_namenode_says_itself_what_is_wrong() -> None:
+    """There is nobody to go to."""
+    standby = Server(Mood.STANDBY)
+    async with running(standby) as transport:
+        with pytest.raises(RemoteExceptionError, match="StandbyException"):
+            await transport.ask("GET", TARGET)
+    assert standby.asked == 1
+
+
+async def test_silence_lasts_for_one_deadline_of_a_read() -> None:
+    """Slow NameNodes are not helped by more questions: after the first timeout the next one is the last."""
+    silent = [Server(Mood.SILENT) for _ in range(3)]
+    async with running(*silent):
+        transport = WebHdfsTransport([server.base for server in silent], timeout_s=0.05)
+        await transport.open()
+        with pytest.raises(TimeoutError):
+            await transport.ask("GET", TARGET)
+        assert [server.asked for server in silent] == [1, 1, 0]
+        with pytest.raises(TimeoutError):
+            await transport.ask("PUT", TARGET)
+        assert [server.asked for server in silent] == [2, 1, 0]
+        await transport.close()
+
+
+async def test_data_goes_to_the_datanode_that_the_active_namenode_names() -> None:
+    """The first step finds the NameNode, the second carries the data."""
+    standby, namenode, datanode = Server(Mood.STANDBY), Server(Mood.REDIRECTING), Server(Mood.ACTIVE)
+    async with running(datanode, standby, namenode):
+        namenode.datanode = datanode.base + "f?op=CREATE"
+        transport = WebHdfsTransport((standby.base, namenode.base), timeout_s=5.0)
+        await transport.open()
+        assert await transport.ask_in_two_steps("PUT", TARGET, b"data") == b"data"
+        assert await transport.ask_in_two_steps("GET", TARGET) == b"done"
+        await transport.close()
+
+
+@pytest.mark.parametrize("mood", [Mood.CUTTING, Mood.SILENT])
+async def test_a_datanode_without_an_answer_is_named(mood: Mood) -> None:
+    """It is another machine, maybe out of reach of whoever reaches the NameNode."""
+    namenode, datanode = Server(Mood.REDIRECTING), Server(mood)
+    async with running(namenode, datanode):
+        namenode.datanode = datanode.base
+        transport = WebHdfsTransport([namenode.base], timeout_s=0.2)
+        await transport.open()
+        with pytest.raises(DataNodeUnavailableError, match=rf"{datanode.base[7:-1]}: \w+"):
+            await transport.ask_in_two_steps("PUT", TARGET, b"data")
+        await transport.close()
