@@ -1,0 +1,243 @@
+"""The connection to ZooKeeper, made again and again. (coordination/connection.py)
+
+It distrusts silence, by its own clock: see `coordination/patience.py`.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from typing import Final, assert_never
+
+from coordination.errors import ConnectionLostError
+from coordination.kazoo_client import (
+    Attempted,
+    Client,
+    ClientEvent,
+    ClientId,
+    Closed,
+    Connected,
+    Ended,
+    Expired,
+    Suspended,
+)
+from coordination.patience import Patience
+from coordination.settings import ZooKeeperSettings
+
+_log = logging.getLogger(__name__)
+
+CLOSE_S: Final = 2.0
+"""How long `close` may take; a ZooKeeper that is silent is left without a farewell."""
+
+_TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
+_RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
+_SESSION_BITS: Final = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Connection:
+    """Keeps one client connected from `start` to `close`, and takes another one when its session is past hope.
+
+    Invariants:
+        N1  At most one client is in use; what the others tell counts for nothing.
+        N2  From `start` to `close`, the timer runs whenever there is no connection.
+        N3  A session that was given up is closed at the next connection, in case that ZooKeeper still holds it: its
+            ephemeral znodes go then, and not only when it expires.
+    """
+
+    def __init__(
+        self,
+        settings: ZooKeeperSettings,
+        clock: Callable[[], float],
+        *,
+        log_name: str,
+        on_connected: Callable[[], None],
+    ) -> None:
+        self.timeout_s = settings.zookeeper_session_timeout_s
+        self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
+        self.connections = 0  # counts; also the id of the present one
+        self.sessions = 0  # counts
+        self.sessions_given_up = 0  # counts
+        self.session_id = 0  # 0: there is none
+        self._hosts = ",".join(settings.zookeeper)
+        self._clock = clock
+        self._label = f"{log_name}: " if log_name else ""  # of each line in the log
+        self._on_connected = on_connected
+        self._client: Client | None = None  # the one in use
+        self._leaving: set[Client] = set()  # the others, as long as anything is left of them
+        self._client_id: ClientId | None = None  # of the present session
+        self._orphan: ClientId | None = None  # a session that was given up
+        self._connected = asyncio.Event()
+        self._patience = Patience(self.timeout_s)
+        self._lost_at = 0.0  # since when there is no connection
+        self._failure = "not started"  # why there is none, as far as is known
+        self._is_told = False  # the log has said that there has been none for long
+        self._anew_at = math.inf  # when to replace a client that has failed
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connected.is_set()
+
+    def start(self) -> None:
+        """Begin to connect; returns at once."""
+        self._failure = "no answer yet"
+        self._lost_at = self._clock()
+        self._client = Client(self._hosts, self.timeout_s, self._hear)
+        self._tick()
+
+    async def close(self) -> None:
+        """Close the session, within CLOSE_S; nobody is connected from now on."""
+        self._lose(self._clock(), "closed")
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._client is not None:
+            self._leaving.add(self._client)
+            self._client = None
+        self._end_session()
+        leaving = tuple(self._leaving)
+        for client in leaving:
+            client.retire()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                for client in leaving:
+                    await client.wait_closed()
+        except TimeoutError:
+            _log.warning("%sNo farewell to %s: it took too long", self._label, self.name)
+
+    def client(self) -> Client:
+        """Return the client, which is connected.
+
+        Raises:
+            ConnectionLostError: there is no connection.
+        """
+        if self._client is None or not self.is_connected:
+            raise ConnectionLostError(self.complaint)
+        return self._client
+
+    @property
+    def complaint(self) -> str:
+        """Why nothing can be asked while there is no connection."""
+        return f"no connection to {self.name}: {self._failure}"
+
+    async def wait(self) -> None:
+        """Return when there is a connection."""
+        await self._connected.wait()
+
+    def _hear(self, client: Client, event: ClientEvent) -> None:
+        if client is not self._client:
+            self._hear_leaving(client, event)
+            return
+        now = self._clock()
+        match event:
+            case Connected(client_id):
+                self._take(client_id, now)
+            case Suspended():
+                _log.warning("%sThe connection to %s is lost", self._label, self.name)
+                self._lose(now, "the connection was lost")
+            case Expired():
+                _log.warning("%s%s has ended session %s", self._label, self.name, self._shown_session())
+                self._lose(now, "the session has expired")
+                self._end_session()
+            case Attempted(""):
+                self._patience.reached(now)
+                self._failure = "it is there, and grants no session"
+            case Attempted(failure):
+                self._patience.not_reached()
+                self._failure = failure
+            case Ended():
+                self._lose(now, self._failure)
+                self._anew_at = now + _RESTART_S
+            case Closed():
+                pass
+            case _:
+                assert_never(event)
+
+    def _hear_leaving(self, client: Client, event: ClientEvent) -> None:
+        match event:
+            case Connected() | Expired() | Ended():  # an orphan: it can be closed now, or needs no closing
+                client.retire()
+            case Closed():
+                self._leaving.discard(client)
+            case Suspended() | Attempted():
+                pass
+            case _:
+                assert_never(event)
+
+    def _take(self, client_id: ClientId, now: float) -> None:
+        is_new = client_id != self._client_id
+        self.connections += 1
+        self.sessions += is_new
+        self.session_id, self._client_id = client_id[0], client_id
+        _log.info(
+            "%sConnected to %s after %.1f s, with %s session %s",
+            self._label,
+            self.name,
+            now - self._lost_at,
+            "a new" if is_new else "the same",
+            self._shown_session(),
+        )
+        self._patience.connected()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._is_told = False
+        self._connected.set()
+        self._close_orphan()
+        self._on_connected()
+
+    def _lose(self, now: float, why: str) -> None:
+        self._failure = why
+        if not self.is_connected:
+            return
+        self._connected.clear()
+        self._lost_at = now
+        self._patience.lost(now)
+        self._tick()
+
+    def _end_session(self) -> None:
+        self._patience.ended()
+        self.session_id, self._client_id = 0, None
+
+    def _tick(self) -> None:
+        """Look at the clock, and again a little later."""
+        self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        now = self._clock()
+        if self._patience.is_over(now) or now >= self._anew_at:
+            self._begin_anew(now)
+        elif not self._is_told and now - self._lost_at > self.timeout_s:
+            self._is_told = True
+            _log.warning("%sStill %s", self._label, self.complaint)
+
+    def _begin_anew(self, now: float) -> None:
+        """Put another client in the place of this one, and ask for a new session."""
+        self._anew_at = math.inf
+        if self._client_id is not None:
+            self._is_told = True
+            self.sessions_given_up += 1
+            _log.warning(
+                "%sSession %s is given up after %.1f s: %s",
+                self._label,
+                self._shown_session(),
+                now - self._lost_at,
+                self.complaint,
+            )
+            self._orphan = self._client_id
+            self._end_session()
+        if self._client is not None:
+            self._leaving.add(self._client)
+            self._client.retire()
+        self._client = Client(self._hosts, self.timeout_s, self._hear)
+
+    def _close_orphan(self) -> None:
+        """Take up the session that was given up, in order to close it."""
+        if self._orphan is None:
+            return
+        closer = Client(self._hosts, self.timeout_s, self._hear, resume=self._orphan)
+        self._orphan = None
+        self._leaving.add(closer)
+        asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)
+
+    def _shown_session(self) -> str:
+        """Return the session's id as ZooKeeper's own logs have it."""
+        return f"0x{self.session_id & _SESSION_BITS:x}"

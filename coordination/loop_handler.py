@@ -1,0 +1,189 @@
+"""kazoo's threads meet the event loop here, and nowhere else. (coordination/loop_handler.py)
+
+A handler is kazoo's own seam for how a client runs what it runs (kazoo.interfaces.IHandler, kazoo 2.11). Its stock
+handler calls back on two threads, completions on one and watches on the other, so that nobody knows which came
+first. This one has no thread for that: it hands everything to the event loop in the order of the wire.
+"""
+
+import asyncio
+import contextlib
+import errno
+import math
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kazoo.handlers.threading import AsyncResult, KazooTimeoutError
+from kazoo.protocol.states import Callback, EventType
+
+CONNECT_TIMEOUT_S: Final = 2.0
+"""For TCP to connect: a host that is gone without a word is left for the next one, or asked again."""
+
+
+class _Posts:
+    """What kazoo takes for a queue of completions."""
+
+    def __init__(self, post: Callable[..., None]) -> None:
+        self.put = post
+
+
+class LoopHandler:
+    """Runs one KazooClient: the thread of its connection, and callbacks on the event loop.
+
+    Called from kazoo's thread, but for `interrupt` and `close`. Only what kazoo's client needs is here; its recipes,
+    which nobody here uses, would need more.
+
+    Invariants:
+        H1  Whatever the connection's thread tells (replies, watches, states) runs on the loop, in that order.
+        H2  After `interrupt` the connection's thread waits for no network any more.
+    """
+
+    name = "loop_handler"
+    timeout_exception = KazooTimeoutError
+    sleep_func = staticmethod(time.sleep)
+    running = True  # kazoo calls completions back through `completion_queue` as long as this is so
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        on_attempt: Callable[[str], None],
+        on_thread_ended: Callable[[], None],
+    ) -> None:
+        """Make a handler; the functions are called on the loop.
+
+        Args:
+            loop: where everything is told.
+            on_attempt: told of each attempt to reach a server: what failed, or nothing.
+            on_thread_ended: told when the connection's thread has ended.
+        """
+        self._loop = loop
+        self._on_attempt = on_attempt
+        self._on_thread_ended = on_thread_ended
+        self._alarm, self._alarm_bell = socket.socketpair()  # readable: `interrupt` was called
+        self._is_interrupted = False
+        self.completion_queue = _Posts(self.post)
+
+    def post(self, tell: Callable[..., object], *arguments: object) -> None:
+        """Have it called on the event loop; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(tell, *arguments)
+
+    def interrupt(self) -> None:
+        """Make each wait for the network fail, now and from now on; from any thread."""
+        self._is_interrupted = True
+        with contextlib.suppress(OSError):  # closed: no thread is left that waits
+            self._alarm_bell.send(b"\0")
+
+    def close(self) -> None:
+        """Free what is held, when the threads have ended."""
+        self._alarm.close()
+        self._alarm_bell.close()
+
+    # ---- what kazoo calls ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Do nothing: there are no worker threads."""
+
+    def stop(self) -> None:
+        """Do nothing: what is still to be told is told."""
+
+    def dispatch_callback(self, callback: Callback) -> None:
+        """Tell a watcher, without arguments, that its watch has fired.
+
+        kazoo also tells watchers of a lost connection; here that is heard from the connection itself.
+        """
+        (event,) = callback.args
+        if event.type != EventType.NONE:
+            self.post(callback.func)
+
+    def select(
+        self,
+        readers: Sequence[socket.socket],
+        writers: Sequence[socket.socket],
+        _: Sequence[socket.socket],
+        timeout: float | None = None,
+    ) -> tuple[list[socket.socket], list[socket.socket], list[socket.socket]]:
+        """Wait until one of the sockets is ready, as `select.select` does.
+
+        Raises:
+            KazooTimeoutError: `interrupt` was called.
+        """
+        poll = select.poll()
+        for reader in readers:
+            poll.register(reader, select.POLLIN)
+        for writer in writers:
+            poll.register(writer, select.POLLOUT)
+        poll.register(self._alarm, select.POLLIN)
+        ready = {found for found, _ in poll.poll(None if timeout is None else math.ceil(timeout * 1000))}
+        if self._is_interrupted:
+            raise KazooTimeoutError("interrupted")
+        return (
+            [reader for reader in readers if reader.fileno() in ready],
+            [writer for writer in writers if writer.fileno() in ready],
+            [],
+        )
+
+    def create_connection(self, address: tuple[str, int], timeout: float, **_: Any) -> socket.socket:  # noqa: ANN401 - what kazoo says about TLS, which is not used
+        """Connect to an address of numbers.
+
+        Raises:
+            OSError: no connection.
+        """
+        try:
+            connection = self._connect(*address, min(timeout, CONNECT_TIMEOUT_S))
+        except OSError as exc:
+            self.post(self._on_attempt, exc.strerror or str(exc))
+            raise
+        self.post(self._on_attempt, "")
+        return connection
+
+    def create_socket_pair(self) -> tuple[socket.socket, socket.socket]:
+        """Return the two ends by which kazoo wakes its thread."""
+        return socket.socketpair()
+
+    def event_object(self) -> threading.Event:
+        """Return an event for kazoo's own use."""
+        return threading.Event()
+
+    def async_result(self) -> AsyncResult:
+        """Return what holds a reply once it is there; its callbacks run on the loop."""
+        return AsyncResult(self)
+
+    def spawn(self, run: Callable[[], None]) -> threading.Thread:
+        """Start the thread of the connection."""
+        thread = threading.Thread(target=self._run, args=(run,), name="zookeeper", daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self, run: Callable[[], None]) -> None:
+        try:
+            run()
+        except Exception as exc:  # noqa: BLE001 - the border: whoever owns the client makes another one
+            self.post(self._on_attempt, f"{type(exc).__name__}: {exc}")
+        finally:
+            self.post(self._on_thread_ended)
+
+    def _connect(self, host: str, port: int, timeout_s: float) -> socket.socket:
+        family, kind, _, _, target = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+        )[0]
+        connection = socket.socket(family, kind)
+        with contextlib.ExitStack() as undo:
+            undo.callback(connection.close)
+            connection.settimeout(0)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            code = connection.connect_ex(target)
+            if code == errno.EINPROGRESS:
+                if not self.select([], [connection], [], timeout_s)[1]:
+                    code = errno.ETIMEDOUT
+                else:
+                    code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                raise OSError(code, os.strerror(code))
+            undo.pop_all()
+        return connection

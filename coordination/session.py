@@ -1,0 +1,202 @@
+"""A session with ZooKeeper for asyncio, over kazoo. (coordination/session.py)
+
+The real thing behind `coordination/zookeeper.py`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.interfaces import IAsyncResult
+
+from coordination import translation
+from coordination.connection import Connection
+from coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
+from coordination.settings import ZooKeeperSettings
+from coordination.stats import CallCounters, SessionStats
+from coordination.watches import Look, Watcher, Watches
+from coordination.zookeeper import Create, Operation, Znode
+
+_T = TypeVar("_T")
+_Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
+_Reply: TypeAlias = "asyncio.Future[IAsyncResult | None]"
+
+
+class Session:
+    """The ZooKeeper of `coordination.zookeeper`, for as long as it is entered.
+
+    Entering does not wait for a connection; it connects by itself, again and again. Leaving closes the session, in 2
+    seconds at most. One task may enter it and another leave it, on one event loop.
+
+    Every call ends within the session's timeout, `get_many` within that time after each znode.
+    """
+
+    def __init__(
+        self, settings: ZooKeeperSettings, clock: Callable[[], float], *, log_name: str = ""
+    ) -> None:
+        """Prepare a session; `log_name` tells in the log whose it is."""
+        self._connection = Connection(settings, clock, log_name=log_name, on_connected=self._on_connected)
+        self._watches = Watches(self)
+        self._counters = CallCounters()
+
+    async def __aenter__(self) -> Self:
+        self._connection.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._connection.close()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connection.is_connected
+
+    @property
+    def connection_id(self) -> int:
+        """Counts up with every connection, and with every session; 0 before the first."""
+        return self._connection.connections
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 without one."""
+        return self._connection.session_id
+
+    def stats(self) -> SessionStats:
+        """Return the figures."""
+        return SessionStats(
+            is_connected=self.is_connected,
+            connections=self._connection.connections,
+            sessions=self._connection.sessions,
+            sessions_given_up=self._connection.sessions_given_up,
+            calls=self._counters.calls,
+            calls_failed=self._counters.calls_failed,
+            writes=self._counters.writes,
+            writes_refused=self._counters.writes_refused,
+            watches_armed=self._watches.armed,
+            watches_fired=self._watches.fired,
+        )
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._connection.wait()
+        except TimeoutError as exc:
+            raise ConnectionLostError(self._connection.complaint) from exc
+
+    async def get(self, path: str) -> Znode:
+        """Return a znode. Raises NoNodeError, NotAllowedError."""
+        return await self.read(path, None)
+
+    async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
+        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
+        self._counters.calls += len(paths)
+        futures: list[_Reply] = []
+        try:
+            for path in paths:
+                futures.append(await self._in_time(path, self._begin(partial(_send_get, path))))  # noqa: PERF401 - `finally` needs those before one that fails
+            return tuple([await self._found(*asked) for asked in zip(paths, futures, strict=True)])
+        except ConnectionLostError:
+            self._counters.calls_failed += 1
+            raise
+        finally:
+            for future in futures:
+                future.cancel()  # a reply that is still to come is dropped
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
+        return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path)))
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out all of the operations or none; see ZooKeeper.commit."""
+        if not operations:
+            return
+        where = operations[0].path
+        results = await self._call(where, lambda kazoo: translation.begin_transaction(kazoo, operations))
+        refusal = translation.refusal(operations, results)
+        if refusal is not None:
+            self._counters.writes_refused += 1
+            raise refusal
+        self._counters.writes += 1
+
+    async def ensure(self, path: str) -> None:
+        """See that a znode is there, and those above it; empty ones are made."""
+        missing: list[str] = []
+        while path and not await self._is_there(path):
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        for absent in reversed(missing):
+            try:
+                await self.commit([Create(absent, b"")])
+            except NodeExistsError:
+                continue  # somebody else has made it meanwhile
+
+    def watch(self, path: str) -> Look:
+        """Return a look at the data of a path."""
+        return self._watches.look(path)
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode; see WatchedReads."""
+        return translation.znode(path, await self._call(path, partial(_send_get, path, watcher=watcher)))
+
+    async def exists(self, path: str, watcher: Watcher | None) -> bool:
+        """Tell whether a znode is there; see WatchedReads."""
+        return await self._call(path, lambda kazoo: kazoo.exists_async(path, watcher)) is not None
+
+    async def _is_there(self, path: str) -> bool:
+        try:
+            return await self.exists(path, None)
+        except NotAllowedError:
+            return True  # only what is there can be forbidden (ZOOKEEPER-2590)
+
+    async def _call(self, path: str, send: _Send) -> Any:  # noqa: ANN401 - kazoo has no types
+        """Make a call and return kazoo's value, in time."""
+        self._counters.calls += 1
+        try:
+            return self._value(path, await self._in_time(path, self._reply(send)))
+        except ConnectionLostError:
+            self._counters.calls_failed += 1
+            raise
+
+    async def _reply(self, send: _Send) -> IAsyncResult | None:
+        return await (await self._begin(send))
+
+    async def _begin(self, send: _Send) -> _Reply:
+        return await self._connection.client().begin(send)
+
+    async def _found(self, path: str, reply: _Reply) -> Znode | None:
+        try:
+            return translation.znode(path, self._value(path, await self._in_time(path, reply)))
+        except NoNodeError:
+            return None
+
+    async def _in_time(self, path: str, answer: Awaitable[_T]) -> _T:
+        timeout_s = self._connection.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError as exc:
+            raise ConnectionLostError(
+                f"{path}: no answer from {self._connection.name} in {timeout_s:g} s"
+            ) from exc
+
+    def _value(self, path: str, reply: IAsyncResult | None) -> Any:  # noqa: ANN401 - kazoo has no types
+        if reply is None:
+            raise ConnectionLostError(
+                f"{path}: the connection to {self._connection.name} was lost before an answer came"
+            )
+        if reply.exception is not None:
+            raise translation.failure(path, reply.exception) from reply.exception
+        return reply.value
+
+    def _on_connected(self) -> None:
+        self._watches.reconnected()
+
+
+def _send_get(path: str, kazoo: KazooClient, watcher: Watcher | None = None) -> IAsyncResult:
+    return kazoo.get_async(path, watcher)

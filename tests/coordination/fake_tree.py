@@ -1,0 +1,159 @@
+"""ZooKeeper's tree without ZooKeeper: what a server does with the requests that reach it.
+
+After org.apache.zookeeper.server.PrepRequestProcessor and DataTree (3.8): which check comes first, what a transaction
+sees of itself, and which watches fire.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from coordination.errors import (
+    BadVersionError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    NotEmptyError,
+    ZnodeError,
+)
+from coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+
+
+@dataclass(slots=True)
+class Node:
+    """What the tree holds for a path."""
+
+    data: bytes
+    created_zxid: int
+    owner_session: int = 0
+    version: int = 0
+    children: set[str] = field(default_factory=set)
+
+
+def parent_of(path: str) -> str:
+    """Return the path above."""
+    return path.rpartition("/")[0] or "/"
+
+
+class FakeTree:
+    """The znodes. Its reads and writes raise as the calls of `coordination.zookeeper` do."""
+
+    def __init__(self) -> None:
+        self.zxid = 0  # counts the transactions, the ends of sessions among them
+        self.writes = 0  # counts the commits carried out
+        self.forbidden: set[str] = set()  # paths whose ACL allows nothing to anybody
+        self._nodes = {"/": Node(b"", 0)}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All znodes but the root, in order."""
+        return tuple(sorted(self._nodes.keys() - {"/"}))
+
+    def read(self, path: str) -> Znode:
+        """Return a znode."""
+        node = self._node(path)
+        self._allow(path)
+        return Znode(
+            path=path,
+            data=node.data,
+            version=node.version,
+            created_zxid=node.created_zxid,
+            children=len(node.children),
+            owner_session=node.owner_session,
+        )
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is one; that too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
+        if path in self._nodes:
+            self._allow(path)
+        return path in self._nodes
+
+    def children(self, path: str) -> tuple[str, ...]:
+        """Return the names of the children."""
+        node = self._node(path)
+        self._allow(path)
+        return tuple(node.children)
+
+    def commit(self, operations: Sequence[Operation], session: int) -> tuple[str, ...]:
+        """Carry out all operations or none; return the paths whose data watches fire."""
+        undo: list[Callable[[], object]] = []
+        self.zxid += 1
+        try:
+            changed = [self._carry_out(operation, session, undo) for operation in operations]
+        except ZnodeError:
+            for step in reversed(undo):
+                step()
+            raise
+        self.writes += 1
+        return tuple(path for path in changed if path)
+
+    def end_session(self, session: int) -> tuple[str, ...]:
+        """Remove a session's ephemeral znodes; return their paths."""
+        self.zxid += 1
+        gone = tuple(path for path, node in self._nodes.items() if node.owner_session == session)
+        for path in gone:
+            self._remove(path)
+        return gone
+
+    def _carry_out(self, operation: Operation, session: int, undo: list[Callable[[], object]]) -> str:
+        """Return the path if it was changed."""
+        path = operation.path
+        match operation:
+            case Create(_, data, ephemeral):
+                parent = self._node(parent_of(path), path)
+                self._allow(parent_of(path), path)
+                if path in self._nodes:
+                    raise NodeExistsError(path)
+                if parent.owner_session:
+                    raise ZnodeError(path, "ZooKeeper refuses it (NoChildrenForEphemeralsError)")
+                self._add(path, Node(data, self.zxid, session if ephemeral else 0))
+                undo.append(lambda: self._remove(path))
+            case SetData(_, data, version):
+                node = self._node(path)
+                self._allow(path)
+                _see_version(path, node, version)
+                before = node.data
+                node.data, node.version = data, node.version + 1
+                undo.append(lambda: self._put_back(node, before))
+            case Delete(_, version):
+                node = self._node(path)
+                self._allow(parent_of(path), path)
+                _see_version(path, node, version)
+                if node.children:
+                    raise NotEmptyError(path)
+                self._remove(path)
+                undo.append(lambda: self._add(path, node))
+            case Check(_, version):
+                node = self._node(path)
+                self._allow(path)
+                _see_version(path, node, version)
+                return ""
+            case _:
+                assert_never(operation)
+        return path
+
+    def _node(self, path: str, blamed: str = "") -> Node:
+        node = self._nodes.get(path)
+        if node is None:
+            raise NoNodeError(blamed or path)
+        return node
+
+    def _allow(self, path: str, blamed: str = "") -> None:
+        if path in self.forbidden:
+            raise NotAllowedError(blamed or path)
+
+    def _add(self, path: str, node: Node) -> None:
+        self._nodes[path] = node
+        self._nodes[parent_of(path)].children.add(path.rpartition("/")[2])
+
+    def _remove(self, path: str) -> None:
+        del self._nodes[path]
+        self._nodes[parent_of(path)].children.discard(path.rpartition("/")[2])
+
+    def _put_back(self, node: Node, data: bytes) -> None:
+        node.data, node.version = data, node.version - 1
+
+
+def _see_version(path: str, node: Node, version: int) -> None:
+    if version not in (ANY_VERSION, node.version):
+        raise BadVersionError(path)

@@ -1,0 +1,73 @@
+"""One connection to a fake server: in order both ways, takes its time, and may be cut."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from coordination.errors import ConnectionLostError, CoordinationError
+
+TURN_S = 1e-6
+"""Keeps apart what would else be due at one time: the loop does not order that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request came to."""
+
+    value: Any = None
+    error: CoordinationError | None = None
+
+
+class FakeWire:
+    """A connection, until it is cut. `latency_s` says what there and back take now."""
+
+    def __init__(self, latency_s: Callable[[], float]) -> None:
+        self._latency_s = latency_s
+        self._is_cut = False
+        self._last_out = 0.0  # loop time at which the last request arrives
+        self._last_back = 0.0  # and at which the last answer does
+        self._in_flight: set[asyncio.Future[Answer]] = set()
+
+    def ask(self, request: Callable[[], object]) -> asyncio.Future[Answer]:
+        """Have the server call it; return what will hold the answer."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._in_flight.add(future)
+        self._last_out = self._due(loop, self._last_out)
+        loop.call_at(self._last_out, self._arrive, request, future)
+        return future
+
+    def tell(self, take: Callable[[], None]) -> None:
+        """Have the client call it."""
+        loop = asyncio.get_running_loop()
+        self._last_back = self._due(loop, self._last_back)
+        loop.call_at(self._last_back, self._reach, take)
+
+    def cut(self) -> None:
+        """Drop everything that is under way; what was asked fails."""
+        self._is_cut = True
+        for future in self._in_flight:
+            if not future.done():
+                future.set_result(Answer(error=ConnectionLostError("the connection was lost under the call")))
+
+    def _due(self, loop: asyncio.AbstractEventLoop, last: float) -> float:
+        return max(loop.time() + self._latency_s() / 2, last + TURN_S)
+
+    def _arrive(self, request: Callable[[], object], future: asyncio.Future[Answer]) -> None:
+        if self._is_cut:
+            return
+        try:
+            answer = Answer(request())
+        except CoordinationError as exc:
+            answer = Answer(error=exc)
+        self.tell(lambda: self._take(future, answer))
+
+    def _reach(self, take: Callable[[], None]) -> None:
+        if not self._is_cut:
+            take()
+
+    def _take(self, future: asyncio.Future[Answer], answer: Answer) -> None:
+        self._in_flight.discard(future)
+        if not future.done():
+            future.set_result(answer)
