@@ -22,7 +22,7 @@ WHY_NOT = {
     "grant-pending": "a right or a reply is so new that only the callers it was given to may have it",
     "gate-closed": "it is too long since all changes were known to be applied (max_staleness_s)",
     "stream-closed": "the NameNode's changes are not being read: every call is forwarded",
-    "no-filter": "no --glob matches it",
+    "no-filter": "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
     "two-step-write": "it is being written through this proxy (CREATE or APPEND with a redirect)",
     "window-table-full": "more two-step writes are under way than are followed (max_two_step_windows)",
     "path": "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)",

@@ -1,0 +1,59 @@
+"""What the admin port of a publisher shows. (nncache/admin/publisher_pages.py)"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from nncache.admin.server import Answer, Page, as_json, daemon_pages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherReadiness:
+    """Whether the changes of the nameservice reach those who wait for them.
+
+    Attributes:
+        is_publishing: this process is the publisher, reads the edits and publishes them.
+        is_zookeeper_connected: there is a connection to ZooKeeper.
+        active: `host:port` of the active NameNode's HTTP server, when known.
+        published_txid: the last transaction that is published; -1 for none.
+        state: what it does, or what keeps it from publishing.
+    """
+
+    is_publishing: bool
+    is_zookeeper_connected: bool
+    active: str | None
+    published_txid: int
+    state: str
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it does its work; a publisher that waits for another's end is not ready."""
+        return self.is_publishing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherSources:
+    """Where the pages get what they show. None of these may block.
+
+    Attributes:
+        readiness: the state of the publisher now.
+        metrics: all metrics in the Prometheus text format.
+        filters: the filters in force, and what is wrong with the others; JSON can hold it.
+    """
+
+    readiness: Callable[[], PublisherReadiness]
+    metrics: Callable[[], bytes]
+    filters: Callable[[], object]
+
+
+def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
+    """Return the pages."""
+
+    def filters(_: Mapping[str, str]) -> Answer:
+        return as_json(sources.filters())
+
+    return (
+        *daemon_pages(
+            sources.readiness, "the edits are read and published, by this process", sources.metrics
+        ),
+        Page("/filters", "what is published, since when, and what is wrong with the other filters", filters),
+    )

@@ -1,0 +1,67 @@
+"""The pages of a publisher's admin port."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
+from nncache.admin.server import Answer
+
+READY = PublisherReadiness(
+    is_publishing=True,
+    is_zookeeper_connected=True,
+    active="nn1:9870",
+    published_txid=7,
+    state="publishing 2 filters, up to transaction 7",
+)
+
+
+def shown(readiness: PublisherReadiness, link: str) -> Answer:
+    """Return what a page shows."""
+    filters: Mapping[str, object] = {"published": [{"name": "a"}], "broken": {"b": "no glob"}}
+    sources = PublisherSources(
+        readiness=lambda: readiness, metrics=lambda: b"polls_total 1\n", filters=lambda: filters
+    )
+    pages = {page.link: page for page in publisher_pages(sources)}
+    return pages[link].show({})
+
+
+def test_the_pages_are_those_of_any_daemon_and_the_filters() -> None:
+    """Nothing is explained here: a publisher caches nothing."""
+    sources = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict)
+    assert [page.link for page in publisher_pages(sources)] == ["/health", "/ready", "/metrics", "/filters"]
+
+
+@pytest.mark.parametrize(
+    ("readiness", "status"),
+    [
+        (READY, 200),
+        (replace(READY, is_publishing=False, state="waiting for the end of another publisher"), 503),
+        (
+            replace(READY, is_publishing=False, is_zookeeper_connected=False, active=None, published_txid=-1),
+            503,
+        ),
+    ],
+)
+def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, status: int) -> None:
+    """A publisher that stands by is alive and not ready."""
+    answer = shown(readiness, "/ready")
+    assert answer.status == status
+    assert json.loads(answer.body) == {
+        "ready": status == 200,
+        "is_publishing": readiness.is_publishing,
+        "is_zookeeper_connected": readiness.is_zookeeper_connected,
+        "active": readiness.active,
+        "published_txid": readiness.published_txid,
+        "state": readiness.state,
+    }
+
+
+def test_filters_are_shown_as_json() -> None:
+    """What is published, and what cannot be."""
+    assert json.loads(shown(READY, "/filters").body) == {
+        "published": [{"name": "a"}],
+        "broken": {"b": "no glob"},
+    }
