@@ -118,12 +118,28 @@ class GlobSet:
         """Tell whether some glob could match a path below this canonical path."""
         return self._walk(path if path == "/" else path + "/") is not self._dead
 
+    def may_concern(self, path: str) -> bool:
+        """Tell whether some glob matches this canonical path or its parent, or could match a path below it.
+
+        When a path comes or goes, what can have changed is its own status, its parent's, and all below it.
+        """
+        if path == "/":
+            return self.matches(path) or self.may_match_below(path)
+        last_slash = path.rindex("/")
+        above = self._walk(path[:last_slash])
+        if above is self._dead:
+            return False
+        state = self._walk(path[last_slash:], above)
+        names_above = above.names if last_slash else self._root_names
+        return bool(names_above or state.names) or self._walk("/", state) is not self._dead
+
     def stats(self) -> GlobSetStats:
         """Give the work done so far."""
         return GlobSetStats(self._remembered, self._worked_out, self._visited, self._forgotten)
 
-    def _walk(self, path: str) -> _State:
-        state = self._start
+    def _walk(self, path: str, state: _State | None = None) -> _State:
+        """Go on from a state, or from the start."""
+        state = state or self._start
         for char in path:
             state = state.steps.get(char) or self._step(state, char)
         return state

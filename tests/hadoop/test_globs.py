@@ -99,6 +99,25 @@ def test_it_is_known_where_nothing_can_match_below(path: str, expected: bool) ->
     assert GlobSet({"a": "/user/*/x", "b": "/y"}).may_match_below(path) is expected
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", True),
+        ("/new", True),
+        ("/user", True),
+        ("/user/joe/x", True),
+        ("/user/joe/x/new", True),
+        ("/user/joe/x/new/f", False),
+        ("/user/joe/y", False),
+        ("/other/joe", False),
+    ],
+)
+def test_what_comes_or_goes_concerns_its_place(path: str, expected: bool) -> None:
+    """A place is a path, its parent and all below it; the root is the parent of what is in it."""
+    assert GlobSet({"a": "/user/*/x", "b": "/"}).may_concern(path) is expected
+    assert not GlobSet({"a": "/user"}).may_concern("/other")
+
+
 def test_a_wrong_glob_is_named() -> None:
     """A set is built of globs that can be read."""
     with pytest.raises(GlobError, match="no } closes this"):
@@ -222,6 +241,8 @@ def test_a_set_matches_what_its_naive_twin_matches(
         assert tight.names_matching(path) == expected
         assert roomy.matches(path) is bool(expected)
         assert {name for name, text in texts.items() if compile_glob(text).matches(path)} == expected
+        expects = roomy.may_match_below(path) or expected or roomy.matches(path[: path.rindex("/")] or "/")
+        assert roomy.may_concern(path) is tight.may_concern(path) is bool(expects)
         for end in (at for at, char in enumerate(path) if char == "/" and expected):
             assert roomy.may_match_below(path[:end] or "/")
     assert tight.stats().remembered_steps <= 3
