@@ -37,16 +37,8 @@ def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float,
             _forget_place(store, path)
             if store.stamp != stamp:
                 store.note_forgotten(source, Forgotten(type(change).__name__, txid, now))
-        case Touched(path):
+        case Touched(path) | Opened(path) | Closed(path):
             store.forget_status(path)
-        case Opened(path):
-            store.forget_status(path)
-            if txid is not None:
-                windows.opened(path, txid)
-        case Closed(path):
-            store.forget_status(path)
-            if txid is not None:
-                windows.closed(path)
         case AccessChanged(path) | SubtreeUnknown(path):
             store.forget_subtree(path)
         case EverythingUnknown():
@@ -57,6 +49,21 @@ def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float,
     store.counters.changes += 1
     if store.stamp != stamp:
         store.note_forgotten(path, Forgotten(type(change).__name__, txid, now))
+    if txid is not None:
+        _tell(windows, change, txid)
+
+
+def _tell(windows: TwoStepWindows, change: Change, txid: int) -> None:
+    """Tell the two-step writes of an event."""
+    match change:
+        case Appeared(path) | Moved(_, path):
+            windows.appeared(path, txid)
+        case Opened(path):
+            windows.opened(path, txid)
+        case Closed(path):
+            windows.closed(path)
+        case _:
+            return
 
 
 def _forget_place(store: Store, path: str) -> None:

@@ -278,7 +278,14 @@ class MetadataCache:
         `last_txid` is a transaction known to lie before the write; None if it could not be asked, then
         only time ends the window. `topmost_missing` is the topmost ancestor that may have to be made.
         """
-        if not self._windows.begin(path, after_txid=last_txid, now=now, topmost_missing=topmost_missing):
+        is_taken = self._windows.begin(
+            path,
+            after_txid=last_txid,
+            now=now,
+            topmost_missing=topmost_missing,
+            filters=self._filters if self._globs else None,
+        )
+        if not is_taken:
             self.apply(EverythingUnknown("no room for another two-step write"), now)
             return
         self.apply(Appeared(path), now)
@@ -294,7 +301,7 @@ class MetadataCache:
         return self.gate.is_open(now) and self.store.tree.proves_directory(path)
 
     def unproven_ancestors(self, path: str, now: float) -> tuple[str, ...]:
-        """Ancestors at or below which something may be kept but whose existence nothing kept proves.
+        """Ancestors whose coming would concern what may be kept but whose existence nothing kept proves.
 
         Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
         shell asks the NameNode about these, nearest first, until one exists.
@@ -303,7 +310,7 @@ class MetadataCache:
         for above in ancestors(path)[:-1]:
             if self.proves_directory(above, now):
                 break
-            if self._filters.matches(above) or self._filters.may_match_below(above):
+            if self._filters.may_concern(above):
                 unproven.append(above)
         return tuple(unproven)
 

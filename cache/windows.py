@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
+from hadoop.globs import GlobSet
 from hadoop.paths import ROOT, ancestors, parent
 
 
 class _Window:
     """One redirected write."""
 
-    __slots__ = ("after_txid", "ends_at", "is_armed", "names", "path", "roots")
+    __slots__ = ("after_txid", "ends_at", "ends_with", "is_armed", "names", "path", "roots")
 
     def __init__(
-        self, path: str, *, after_txid: int | None, ends_at: float, topmost_missing: str | None
+        self,
+        path: str,
+        *,
+        after_txid: int | None,
+        ends_at: float,
+        topmost_missing: str | None,
+        ends_with: str | None,
     ) -> None:
         self.path = path
+        self.ends_with = ends_with  # the ancestor with whose coming it ends, if it is about ancestors only
         self.after_txid = after_txid  # None: unknown, so no event can end it
         self.ends_at = ends_at
         self.is_armed = False  # its CREATE or APPEND was seen
@@ -33,9 +41,13 @@ class TwoStepWindows:
     A window covers its path and all below it, its parent's own status and, where ancestors may have to
     be made, the topmost of these with all below it and that one's parent's own status.
 
+    Where only some of these ancestors concern the filters, the write is over, as far as they go, once the
+    lowest of these is there. A channel that carries what concerns the filters need not tell the path's CLOSE.
+
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
-            than `after_txid` while no other window of that path is open.
+            than `after_txid` while no other window of that path is open; one that is about ancestors only
+            also ends when the lowest that concerns the filters appears, later than `after_txid`.
         W2  A write that finds no room covers every path until its window would have ended.
     """
 
@@ -46,21 +58,45 @@ class TwoStepWindows:
             OrderedDict()
         )  # all last equally long: the oldest ends first
         self._by_path: dict[str, list[_Window]] = {}
+        self._by_ancestor: dict[str, list[_Window]] = {}  # by `ends_with`
         self._roots: Counter[str] = Counter()  # covered with all below
         self._names: Counter[str] = Counter()  # covered alone
         self._full_until = float("-inf")
 
-    def begin(self, path: str, *, after_txid: int | None, now: float, topmost_missing: str | None) -> bool:
-        """Open a window; false says that there was no room and that every path is covered now."""
+    def begin(
+        self,
+        path: str,
+        *,
+        after_txid: int | None,
+        now: float,
+        topmost_missing: str | None,
+        filters: GlobSet | None,
+    ) -> bool:
+        """Open a window; false says that there was no room and that every path is covered now.
+
+        None is needed, nor opened, for a write that touches nothing that concerns the filters. Without filters
+        it is not known yet what does.
+        """
         self._expire(now)
+        ends_with = None
+        if filters is not None and not filters.may_concern(path):
+            ends_with = _lowest_concerned(path, topmost_missing, filters)
+            if ends_with is None:
+                return True
         if self.open >= self._max_windows:
             self._full_until = now + self._window_s
             return False
         window = _Window(
-            path, after_txid=after_txid, ends_at=now + self._window_s, topmost_missing=topmost_missing
+            path,
+            after_txid=after_txid,
+            ends_at=now + self._window_s,
+            topmost_missing=topmost_missing,
+            ends_with=ends_with,
         )
         self._by_age[window] = None
         self._by_path.setdefault(path, []).append(window)
+        if ends_with is not None:
+            self._by_ancestor.setdefault(ends_with, []).append(window)
         self._roots.update(window.roots)
         self._names.update(window.names)
         return True
@@ -83,6 +119,12 @@ class TwoStepWindows:
             return True
         return any(above in self._roots for above in ancestors(path))
 
+    def appeared(self, path: str, txid: int) -> None:
+        """Take note that an event has made the path, or moved something there."""
+        for window in tuple(self._by_ancestor.get(path, ())):
+            if window.after_txid is not None and txid > window.after_txid:
+                self._end(window)
+
     def opened(self, path: str, txid: int) -> None:
         """Take note of a CREATE or APPEND event."""
         for window in self._by_path.get(path, ()):
@@ -101,10 +143,9 @@ class TwoStepWindows:
 
     def _end(self, window: _Window) -> None:
         del self._by_age[window]
-        same_path = self._by_path[window.path]
-        same_path.remove(window)
-        if not same_path:
-            del self._by_path[window.path]
+        _remove(self._by_path, window.path, window)
+        if window.ends_with is not None:
+            _remove(self._by_ancestor, window.ends_with, window)
         for counter, paths in ((self._roots, window.roots), (self._names, window.names)):
             for path in paths:
                 counter[path] -= 1
@@ -115,7 +156,28 @@ class TwoStepWindows:
         """Assert that the indexes agree; for tests."""
         windows = [window for windows in self._by_path.values() for window in windows]
         assert set(windows) == set(self._by_age)
+        assert all(self._by_ancestor.values())
+        waiting = [(path, window) for path, windows in self._by_ancestor.items() for window in windows]
+        assert set(waiting) == {
+            (window.ends_with, window) for window in windows if window.ends_with is not None
+        }
         assert len(windows) == self.open <= self._max_windows
         assert self._roots == Counter(path for window in windows for path in window.roots)
         assert self._names == Counter(path for window in windows for path in window.names)
         assert ROOT not in self._by_path
+
+
+def _lowest_concerned(path: str, topmost_missing: str | None, filters: GlobSet) -> str | None:
+    """Return the lowest ancestor that the write may make and that concerns the filters, if there is one."""
+    for above in ancestors(path) if topmost_missing is not None else ():
+        if filters.may_concern(above):
+            return above
+        if above == topmost_missing:
+            break
+    return None
+
+
+def _remove(windows: dict[str, list[_Window]], path: str, window: _Window) -> None:
+    windows[path].remove(window)
+    if not windows[path]:
+        del windows[path]

@@ -5,6 +5,8 @@ import pytest
 from cache import (
     Conclusion,
     Failed,
+    Forward,
+    Reason,
     Serve,
 )
 from hadoop.change import (
@@ -150,3 +152,37 @@ def test_a_move_that_costs_nothing_is_not_remembered() -> None:
     cache.apply(Moved("/a/f", "/y"), 1.0, 102)
     assert cache.explain("/a/f", 1.0).last_forgotten is not None
     assert cache.explain("/y", 1.0).last_forgotten is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_over"),
+    [
+        ([Appeared("/w/day")], True),
+        ([Moved("/old/day", "/w/day")], True),
+        ([Moved("/w/day", "/old/day"), Vanished("/w/day"), Touched("/w/day"), Appeared("/w")], False),
+        ([Opened("/w/day/part-0"), Closed("/w/day/part-0")], True),
+        ([Closed("/w/day/part-0"), Opened("/w/day/part-0")], False),
+    ],
+)
+@pytest.mark.parametrize("txid", [None, 50, 51])
+def test_own_writes_newer_events_alone_end_a_two_step_write(
+    changes: list[Change], is_over: bool, txid: int | None
+) -> None:
+    """OwnWrites: the window is told of what came, was opened and closed, but not by a call through the proxy."""
+    cache = make_cache(glob=("/w/*/_DONE",))
+    cache.open_window("/w/day/part-0", 50, 1.0, "/w/day")
+    for change in changes:
+        cache.apply(change, 1.0, txid)
+    is_covered = cache.lookup("/w/day/_DONE", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert is_covered is not (is_over and txid == 51)
+
+
+def test_own_writes_a_write_that_concerns_no_filter_takes_no_room() -> None:
+    """Its events need not reach a cache of these filters; before any filters are known, nobody can tell."""
+    cache = make_cache(glob=("/w/*/_DONE",), max_two_step_windows=1)
+    for path in ("/w/day/part-0", "/w/day/part-1", "/x/y"):
+        cache.open_window(path, 50, 1.0)
+    assert cache.stats(1.0).windows == 0
+    cache = make_cache(glob=())
+    cache.open_window("/x/y", 50, 1.0)
+    assert cache.stats(1.0).windows == 1

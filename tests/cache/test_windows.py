@@ -1,9 +1,11 @@
 """Two-step writes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cache.windows import TwoStepWindows
+from hadoop.globs import GlobSet
 
 
 def make(max_windows: int = 10) -> TwoStepWindows:
@@ -12,12 +14,14 @@ def make(max_windows: int = 10) -> TwoStepWindows:
 
 
 def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
-    """Open a window after transaction 50, unless told otherwise."""
+    """Open a window after transaction 50 while no filters are known, unless told otherwise."""
     after_txid = more.get("after_txid", 50)
     topmost = more.get("topmost_missing")
     assert after_txid is None or isinstance(after_txid, int)
     assert topmost is None or isinstance(topmost, str)
-    return windows.begin(path, after_txid=after_txid, now=now, topmost_missing=topmost)
+    glob = more.get("glob")
+    filters = None if glob is None else GlobSet({"": str(glob)})
+    return windows.begin(path, after_txid=after_txid, now=now, topmost_missing=topmost, filters=filters)
 
 
 def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
@@ -41,6 +45,83 @@ def test_covers_ancestors_that_may_have_to_be_made() -> None:
         "/a/b/z",
         "/a/b/c",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_followed"),
+    [
+        ("/w/day/_DONE", True),
+        ("/w/day/_DONE/x", True),
+        ("/w/new", True),
+        ("/w/day/part-0", False),
+        ("/x", False),
+    ],
+)
+def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed: bool) -> None:
+    """A window takes room, and no CLOSE of what concerns nobody need be told; its path's place decides."""
+    windows = make(max_windows=1)
+    assert begin(windows, path, glob="/w/*/_DONE")
+    assert (windows.open == 1) is windows.covers(path, 1.0) is is_followed
+    begin(windows, "/x/y", glob="/w/*/_DONE")
+    assert not windows.is_full(1.0)
+    windows.check()
+
+
+def test_without_filters_every_write_is_followed() -> None:
+    """OwnWrites: what matters is not known before the first filters are."""
+    windows = make()
+    begin(windows, "/anything")
+    assert windows.covers("/anything", 1.0)
+
+
+def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared() -> None:
+    """W1: what the write still makes below that directory concerns no filter."""
+    windows = make()
+    begin(windows, "/w/day/tmp/part-0", topmost_missing="/w", glob="/w/*/_DONE")
+    for path, txid in (("/w", 51), ("/w/day/tmp", 51), ("/w/day/tmp/part-0", 51), ("/w/day", 50)):
+        windows.appeared(path, txid)
+        assert windows.covers("/w/day/_DONE", 1.0), (path, txid)
+    windows.check()
+    windows.appeared("/w/day", 51)
+    assert not windows.covers("/w/day/_DONE", 1.0)
+    windows.check()
+
+
+def test_windows_about_one_ancestor_end_together_where_it_is_known_to_be_newer() -> None:
+    """W1: the directory is there for all of them, but not for one that began after it appeared."""
+    windows = make()
+    for number, after_txid in enumerate((50, 50, 60, None)):
+        begin(
+            windows,
+            f"/w/day/part-{number}",
+            after_txid=after_txid,
+            topmost_missing="/w/day",
+            glob="/w/*/_DONE",
+        )
+    windows.appeared("/w/day", 55)
+    assert windows.open == 2
+    windows.check()
+    windows.appeared("/w/day", 61)
+    assert windows.open == 1
+    assert not windows.covers("/w/day/_DONE", 600.0)
+    windows.check()
+
+
+def test_a_window_about_its_own_path_does_not_end_with_an_ancestor() -> None:
+    """OwnWrites: what is to be written is not there because its directory is."""
+    windows = make()
+    begin(windows, "/w/day/_DONE", topmost_missing="/w/day", glob="/w/*/_DONE")
+    windows.appeared("/w/day", 51)
+    windows.appeared("/w/day/_DONE", 51)
+    assert windows.covers("/w/day/_DONE", 1.0)
+
+
+@pytest.mark.parametrize("topmost", [None, "/w/day/a", "/w/day/a/b"])
+def test_ancestors_that_concern_no_filter_open_no_window(topmost: str | None) -> None:
+    """Of the ancestors only those count that the write may have to make."""
+    windows = make()
+    begin(windows, "/w/day/a/b/c", topmost_missing=topmost, glob="/w/*/_DONE")
+    assert windows.open == 0
 
 
 def test_ends_by_time() -> None:
