@@ -28,7 +28,6 @@ class Journal:
 
     last_txid: int  # the last transaction it has written or, not being active, applied
     asked_at: float  # when this question was sent
-    answered_at: float  # when the answer had arrived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +81,7 @@ class _Seen:
     was_asked: bool = False  # it has answered, or failed to, at least once
     asked_at: float = float("-inf")  # when the question was sent that `answer` answers
     failures: int = 0  # probes without an answer since the last answer
+    others_had: int = 0  # how far others' logs were known to have come when that question was sent
 
 
 class ElectionView:
@@ -145,13 +145,30 @@ class ElectionView:
         answer = self._seen[namenode].answer
         return None if answer is None else answer.state
 
-    def answered(self, namenode: NameNode, asked_at: float, answer: Answer) -> None:
-        """Take the answer to a question that was sent at `asked_at`; an answer out of order is ignored."""
+    def last_txid_of_others(self, namenode: NameNode) -> int:
+        """Return how far the log of any other has come, by its last answer; 0 if nobody has said.
+
+        Whoever asks a NameNode notes this before, and hands it in with the answer.
+        """
+        return max(
+            (
+                seen.answer.journal.last_txid
+                for other, seen in self._seen.items()
+                if other != namenode and seen.answer is not None and seen.answer.journal is not None
+            ),
+            default=0,
+        )
+
+    def answered(self, namenode: NameNode, asked_at: float, answer: Answer, *, others_had: int = 0) -> None:
+        """Take the answer to a question that was sent at `asked_at`; an answer out of order is ignored.
+
+        `others_had` is what `last_txid_of_others` said then.
+        """
         seen = self._seen[namenode]
         seen.failures, seen.was_asked = 0, True
         if asked_at < seen.asked_at:
             return
-        seen.answer, seen.asked_at = answer, asked_at
+        seen.answer, seen.asked_at, seen.others_had = answer, asked_at, others_had
         self._decide()
 
     def failed(self, namenode: NameNode) -> None:
@@ -201,23 +218,13 @@ class ElectionView:
     def _note_probe(self, active: Active, journal: Journal | None, as_of: float) -> None:
         if journal is None or (self._last_probe is not None and as_of <= self._last_probe.as_of):
             return
-        if self._is_contradicted(active.namenode, journal):
+        if journal.last_txid < self._seen[active.namenode].others_had:
+            # Others follow the log of the active one, so somebody else has written to it. A larger number that came
+            # after the active one was asked says nothing: the log may have grown in between.
             self._contradictions += 1
             return
         self._last_probe = Probe(
             as_of=as_of, txid=journal.last_txid, asked_at=journal.asked_at, term=active.term
-        )
-
-    def _is_contradicted(self, namenode: NameNode, journal: Journal) -> bool:
-        """Whether another has said, before this one was asked, that it had applied more than this one wrote.
-
-        Others follow the log of the active one. A larger number from one whose answer came later is no
-        contradiction: the log may have grown in between.
-        """
-        return any(
-            other.journal.last_txid > journal.last_txid and other.journal.answered_at <= journal.asked_at
-            for name, seen in self._seen.items()
-            if name != namenode and (other := seen.answer) is not None and other.journal is not None
         )
 
     def _latest_is_demoted(self) -> bool:

@@ -6,26 +6,19 @@ The shell around `hadoop.election_view`: it asks every NameNode over JMX, as nob
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from http import HTTPStatus
 
 import aiohttp
-from yarl import URL
 
-from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
-from hadoop.errors import MalformedReplyError, NoActiveNameNodeError
-from hadoop.jmx import (
-    BLOCK_POOL_QUERY,
-    JOURNAL_QUERY,
-    STARTED_QUERY,
-    STATUS_QUERY,
-    parse_block_pool,
-    parse_last_txid,
-    parse_started_ms,
-    parse_status,
-)
+from hadoop.election_view import Active, ElectionView, NameNode, Probe
+from hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
+from hadoop.ha_state import HaState
+from hadoop.jmx_client import JmxClient
 from hadoop.namenode_settings import NameNodeSettings
+from hadoop.rpc.callers import IDLE_S, CallerConnections
 from hadoop.rpc.namenode import NameNodeRpc
+from hadoop.rpc.user import RpcUser
 
 __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
 
@@ -34,9 +27,6 @@ MIN_PROBE_PAUSE_S = 0.05
 
 NO_ACTIVE_INTERVAL_S = 0.25
 """Between two probes while no NameNode is known to be active: a failover should not last longer than it must."""
-
-MAX_JMX_REPLY_BYTES = 1024 * 1024
-
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +42,8 @@ class PoolStats:
     probes: int
     failed_probes: int
     suspicions: int
+    contradictions: int  # answers after which a standby's log had come further than the active one's
+    caller_connections: int  # RPC connections as somebody else than the service
 
 
 class NameNodePool:
@@ -62,6 +54,7 @@ class NameNodePool:
 
     def __init__(self, settings: NameNodeSettings, clock: Callable[[], float]) -> None:
         self.namenodes = settings.namenodes
+        self.user = settings.user  # as whom `rpc` asks
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
@@ -69,6 +62,8 @@ class NameNodePool:
             NameNode, tuple[int, str]
         ] = {}  # what each said, in which life of its process
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
+        self._jmx: JmxClient | None = None  # once `run` is running
+        self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s)
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
         self._probes = 0
@@ -92,16 +87,21 @@ class NameNodePool:
 
     async def run(self) -> None:
         """Watch the NameNodes until cancelled."""
-        timeout = aiohttp.ClientTimeout(total=self._settings.namenode_probe_timeout_s)
+        timeout_s = self._settings.namenode_probe_timeout_s
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
         async with (
             aiohttp.ClientSession(
-                connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
             ) as session,
             asyncio.TaskGroup() as tasks,
         ):
+            self._jmx = jmx = JmxClient(session, self._clock, timeout_s=timeout_s)
+            tasks.create_task(self._close_idle(), name="close idle connections of callers")
             for namenode in self.namenodes:
-                tasks.create_task(self._watch(session, namenode), name=f"watch {namenode.http}")
+                tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
 
     def suspect(self, namenode: NameNode, why: str) -> None:
         """Have all NameNodes probed at once: this one gave an error that may mean that it is not active."""
@@ -127,6 +127,24 @@ class NameNodePool:
         """Return when the next probe has ended, with or without an answer."""
         await self._probed.wait()
 
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return a transaction id >= all that this NameNode, or an earlier active one, has given out by now.
+
+        Asked over JMX, which needs no superuser. It is active, in this order, before it says how far its log has
+        come; so whatever was written before this was called is in that log.
+
+        Raises:
+            HadoopError: It cannot say, or is not active.
+        """
+        if self._jmx is None:
+            raise NoActiveNameNodeError("the NameNodes are not being watched")
+        answer = await self._jmx.ask(namenode)
+        if answer.state is not HaState.ACTIVE:
+            raise NoActiveNameNodeError(f"{namenode.http} is {answer.state.name.lower()}")
+        if answer.journal is None:
+            raise MalformedReplyError(f"{namenode.http} does not say how far its log has come")
+        return answer.journal.last_txid
+
     def rpc(self, namenode: NameNode) -> NameNodeRpc:
         """Return the connection to this NameNode as the service's own user; it is shared by all."""
         rpc = self._rpcs.get(namenode)
@@ -134,6 +152,14 @@ class NameNodePool:
             rpc = NameNodeRpc(namenode.rpc, self._settings.user, timeout_s=self._settings.rpc_timeout_s)
             self._rpcs[namenode] = rpc
         return rpc
+
+    def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[NameNodeRpc]:
+        """Lend a connection to this NameNode as somebody else; there are few, and idle ones are closed.
+
+        Raises:
+            TooManyCallersError: on entering, all are in use.
+        """
+        return self._callers.borrow(namenode.rpc, user)
 
     def order(self) -> tuple[NameNode, ...]:
         """Return the NameNodes in the order in which to try them: the active one, then those that answer."""
@@ -156,18 +182,26 @@ class NameNodePool:
             probes=self._probes,
             failed_probes=self._failed_probes,
             suspicions=self._suspicions,
+            contradictions=self._view.contradictions,
+            caller_connections=len(self._callers),
         )
 
     async def close(self) -> None:
         """Close the RPC connections; call it when `run` has ended and nobody asks any more."""
         for rpc in self._rpcs.values():
             await rpc.close()
+        await self._callers.close()
 
-    async def _watch(self, session: aiohttp.ClientSession, namenode: NameNode) -> None:
+    async def _close_idle(self) -> None:
+        while True:
+            await asyncio.sleep(IDLE_S / 2)
+            await self._callers.close_idle()
+
+    async def _watch(self, jmx: JmxClient, namenode: NameNode) -> None:
         wakeup = self._wakeups[namenode]
         while True:
             wakeup.clear()
-            await self._probe(session, namenode)
+            await self._probe(jmx, namenode)
             await asyncio.sleep(MIN_PROBE_PAUSE_S)
             interval_s = self._settings.namenode_probe_interval_s
             if self._view.active is None:
@@ -178,75 +212,25 @@ class NameNodePool:
             except TimeoutError:
                 continue
 
-    async def _probe(self, session: aiohttp.ClientSession, namenode: NameNode) -> None:
+    async def _probe(self, jmx: JmxClient, namenode: NameNode) -> None:
         was_active = self._view.active
+        others_had = self._view.last_txid_of_others(namenode)
         asked_at = self._clock()
         self._probes += 1
         try:
-            async with asyncio.timeout(self._settings.namenode_probe_timeout_s):
-                answer = await self._ask(session, namenode)
-        except (aiohttp.ClientError, MalformedReplyError, OSError):  # TimeoutError is an OSError
+            answer = await jmx.ask(namenode)
+        except HadoopError as error:
+            _log.debug("%s cannot be asked what it is: %s", namenode.http, error)
             self._failed_probes += 1
             self._view.failed(namenode)
             if was_active is not None and was_active.namenode == namenode:
                 self._wakeups[namenode].set()
         else:
-            self._view.answered(namenode, asked_at, answer)
+            self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:
             self._probe_all_now()
         self._probed.set()
         self._probed = asyncio.Event()
-
-    async def _ask(self, session: aiohttp.ClientSession, namenode: NameNode) -> Answer:
-        """Ask when the process started, what it is, how far its log has come, and when it started again.
-
-        Only the same start before and after shows that one process gave all these answers.
-        """
-        started_ms = await self._ask_started(session, namenode)
-        block_pool = await self._ask_block_pool(session, namenode, started_ms)
-        status = parse_status(await self._get(session, namenode, STATUS_QUERY))
-        journal = await self._ask_journal(session, namenode)
-        if await self._ask_started(session, namenode) != started_ms:
-            raise MalformedReplyError(f"{namenode.http} was restarted between two questions")
-        return status.answer(started_ms, block_pool, journal)
-
-    async def _ask_started(self, session: aiohttp.ClientSession, namenode: NameNode) -> int:
-        return parse_started_ms(await self._get(session, namenode, STARTED_QUERY))
-
-    async def _ask_block_pool(
-        self, session: aiohttp.ClientSession, namenode: NameNode, started_ms: int
-    ) -> str:
-        known = self._block_pools.get(namenode)
-        if known is not None and known[0] == started_ms:
-            return known[1]
-        try:
-            block_pool = parse_block_pool(await self._get(session, namenode, BLOCK_POOL_QUERY))
-        except MalformedReplyError as exc:
-            _log.debug("%s does not say which namespace it serves: %s", namenode.http, exc)
-            return ""
-        self._block_pools[namenode] = started_ms, block_pool
-        return block_pool
-
-    async def _ask_journal(self, session: aiohttp.ClientSession, namenode: NameNode) -> Journal | None:
-        asked_at = self._clock()
-        try:
-            last_txid = parse_last_txid(await self._get(session, namenode, JOURNAL_QUERY))
-        except MalformedReplyError as exc:
-            _log.debug("%s does not say how far its log has come: %s", namenode.http, exc)
-            return None
-        return Journal(last_txid=last_txid, asked_at=asked_at, answered_at=self._clock())
-
-    async def _get(self, session: aiohttp.ClientSession, namenode: NameNode, query: str) -> bytes:
-        url = URL(f"http://{namenode.http}{query}", encoded=True)
-        async with session.get(url, allow_redirects=False) as reply:
-            if reply.status != HTTPStatus.OK:
-                raise MalformedReplyError(f"JMX of {namenode.http} answers {reply.status}")
-            body = bytearray()
-            async for chunk in reply.content.iter_any():
-                body += chunk
-                if len(body) > MAX_JMX_REPLY_BYTES:
-                    raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
-            return bytes(body)
 
     def _probe_all_now(self) -> None:
         for wakeup in self._wakeups.values():

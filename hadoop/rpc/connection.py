@@ -49,11 +49,13 @@ class RpcConnection:
         address: str,
         user: str,
         *,
+        real_user: str | None = None,
         ping_interval_s: float = 10.0,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
         self.address = address
         self.user = user
+        self._real_user = real_user  # who acts for the user, if somebody does
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
         self._client_id = os.urandom(CLIENT_ID_BYTES)
@@ -174,7 +176,7 @@ class RpcConnection:
         return wire
 
     def _new_wire(self) -> Wire:
-        handshake: Handshake = SimpleHandshake(self._client_id, self.user, CONTEXT_PROTOCOL)
+        handshake: Handshake = SimpleHandshake(self._client_id, self.user, CONTEXT_PROTOCOL, self._real_user)
         return Wire(
             self.address,
             self._client_id,

@@ -40,9 +40,10 @@ class SimpleHandshake:
 
     auth_protocol = NO_AUTH_PROTOCOL
 
-    def __init__(self, client_id: bytes, user: str, protocol: str) -> None:
+    def __init__(self, client_id: bytes, user: str, protocol: str, real_user: str | None = None) -> None:
         self._client_id = client_id
         self._user = user
+        self._real_user = real_user
         self._protocol = protocol
 
     def is_complete(self) -> bool:
@@ -51,7 +52,7 @@ class SimpleHandshake:
 
     def begin(self) -> bytes:
         """Return the context frame; calls may follow at once."""
-        return encode_context(self._client_id, self._user, None, self._protocol)
+        return encode_context(self._client_id, self._user, self._real_user, self._protocol)
 
     def receive(self, frame: bytes) -> bytes:
         """Never called: SIMPLE is complete before anything arrives."""

@@ -28,14 +28,16 @@ _DIRECTORY = 1  # HdfsFileStatusProto.FileType.IS_DIR
 
 
 class NameNodeRpc:
-    """One NameNode, as one user.
+    """One NameNode, as one user, or as a `real_user` who acts for that user.
 
     Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
     answered with an exception (a standby does so with verdict STANDBY), and `RpcError` otherwise.
     """
 
-    def __init__(self, address: str, user: str, *, timeout_s: float = 5.0) -> None:
-        self._connection = RpcConnection(address, user)
+    def __init__(
+        self, address: str, user: str, *, real_user: str | None = None, timeout_s: float = 5.0
+    ) -> None:
+        self._connection = RpcConnection(address, user, real_user=real_user)
         self._timeout_s = timeout_s
 
     @property

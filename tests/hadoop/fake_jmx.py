@@ -1,13 +1,15 @@
 """The HTTP port of a NameNode, as far as the pool asks it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
 from hadoop.election_view import NameNode
+from hadoop.jmx import BLOCK_POOL_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
 
 
 @dataclass(slots=True)
@@ -17,7 +19,13 @@ class FakeJmx:
     state: str = "active"
     started_ms: int = 1
     transition_ms: int = 0
+    last_txid: int = 100
+    block_pool: str = "BP-1-127.0.0.1-1"
     status: int = 200
+    odd: set[str] = field(default_factory=set)  # queries answered with a bean of another release
+    hung: set[str] = field(default_factory=set)  # queries not answered
+    after: Callable[[str], None] | None = None  # called after each query was answered, with the query
+    queries: list[str] = field(default_factory=list)
     is_hung: bool = False
     namenode: NameNode = field(default=NameNode("", ""))
     asked: int = 0  # how often it was asked for its state
@@ -32,18 +40,28 @@ class FakeJmx:
             await self.asked_again.wait_for(lambda: self.asked >= goal)
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Answer one of the two queries."""
-        is_status = "NameNodeStatus" in request.query_string
-        if is_status:
-            bean: dict[str, object] = {"State": self.state, "LastHATransitionTime": self.transition_ms}
-        else:
-            bean = {"NNStartedTimeInMillis": self.started_ms}
+        """Answer one of the queries."""
+        query = request.raw_path
+        self.queries.append(query)
+        bean = {"Other": 1} if query in self.odd else self._bean(query)
         async with self.asked_again:
-            self.asked += is_status or self.is_hung or self.status != 200
+            self.asked += query == STATUS_QUERY or self.is_hung or self.status != 200
             self.asked_again.notify_all()
-        if self.is_hung:
+        if self.is_hung or query in self.hung:
             await self.over.wait()
+        if self.after is not None:
+            self.after(query)
         return web.json_response({"beans": [bean]}, status=self.status)
+
+    def _bean(self, query: str) -> dict[str, object]:
+        journal = {"LastAppliedOrWrittenTxId": str(self.last_txid), "MostRecentCheckpointTxId": "0"}
+        beans: dict[str, dict[str, object]] = {
+            STATUS_QUERY: {"State": self.state, "LastHATransitionTime": self.transition_ms},
+            STARTED_QUERY: {"NNStartedTimeInMillis": self.started_ms},
+            JOURNAL_QUERY: {"JournalTransactionInfo": json.dumps(journal)},
+            BLOCK_POOL_QUERY: {"BlockPoolId": self.block_pool},
+        }
+        return beans[query]
 
     async def start(self) -> None:
         """Listen on a free port of loopback; after an end on the same one."""

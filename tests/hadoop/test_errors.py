@@ -2,12 +2,14 @@
 
 from hadoop.errors import (
     HadoopError,
+    JmxUnavailableError,
     MalformedReplyError,
     RemoteCallError,
     RemoteExceptionError,
     RpcAuthenticationError,
     RpcError,
     RpcUnavailableError,
+    TooManyCallersError,
     WebHdfsError,
 )
 from hadoop.remote_exception import RemoteException, Verdict
@@ -15,8 +17,10 @@ from hadoop.remote_exception import RemoteException, Verdict
 
 def test_the_tree_has_one_root() -> None:
     """A supervised loop catches the root, and with it whatever Hadoop may bring."""
-    assert all(issubclass(kind, HadoopError) for kind in (MalformedReplyError, RpcError, WebHdfsError))
-    assert all(issubclass(kind, RpcError) for kind in (RpcUnavailableError, RemoteCallError))
+    branches = (MalformedReplyError, JmxUnavailableError, RpcError, WebHdfsError)
+    assert all(issubclass(kind, HadoopError) for kind in branches)
+    over_rpc = (RpcUnavailableError, RemoteCallError, TooManyCallersError)
+    assert all(issubclass(kind, RpcError) for kind in over_rpc)
     assert issubclass(RemoteExceptionError, WebHdfsError)
 
 

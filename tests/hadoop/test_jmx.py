@@ -1,8 +1,10 @@
 """What a NameNode says of itself over JMX."""
 
+import asyncio
 import json
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -10,22 +12,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.election_view import Answer
+from hadoop.election_view import Answer, Journal
 from hadoop.errors import MalformedReplyError
+from hadoop.events import Create
 from hadoop.ha_state import HaState
 from hadoop.jmx import (
+    BLOCK_POOL_QUERY,
     JOURNAL_QUERY,
     STARTED_QUERY,
     STATUS_QUERY,
     Status,
+    parse_block_pool,
     parse_last_txid,
     parse_started_ms,
     parse_status,
 )
+from hadoop.rpc.namenode import NameNodeRpc
 from testbed import Cluster
-from tests.cluster import make_directory
+from tests.cluster import make_directory, webhdfs
 
-PARSERS: tuple[Callable[[bytes], Any], ...] = (parse_status, parse_started_ms, parse_last_txid)
+PARSERS: tuple[Callable[[bytes], Any], ...] = (
+    parse_status,
+    parse_started_ms,
+    parse_last_txid,
+    parse_block_pool,
+)
 
 
 def reply(**attributes: object) -> bytes:
@@ -49,11 +60,15 @@ def test_the_state_and_since_when(word: str, state: HaState) -> None:
     body = reply(State=word, LastHATransitionTime=1795298171446, SecurityEnabled=False)
     assert parse_status(body) == Status(state, 1795298171446)
     assert parse_status(body).answer(17) == Answer(state=state, started_ms=17, transition_ms=1795298171446)
+    journal = Journal(last_txid=5, asked_at=1.0)
+    answer = parse_status(body).answer(17, "BP-1", journal)
+    assert (answer.block_pool, answer.journal) == ("BP-1", journal)
 
 
-def test_the_start_and_the_last_transaction() -> None:
+def test_the_start_the_namespace_and_the_last_transaction() -> None:
     """The transaction ids stand as texts in a JSON text within the JSON."""
     assert parse_started_ms(reply(NNStartedTimeInMillis=1795306212253)) == 1795306212253
+    assert parse_block_pool(reply(BlockPoolId="BP-1-127.0.0.1-2")) == "BP-1-127.0.0.1-2"
     inner = '{"MostRecentCheckpointTxId":"0","LastAppliedOrWrittenTxId":"12345"}'
     assert parse_last_txid(reply(JournalTransactionInfo=inner)) == 12345
 
@@ -72,6 +87,8 @@ def test_the_start_and_the_last_transaction() -> None:
         reply(State="retired", LastHATransitionTime=0),
         reply(State=1, LastHATransitionTime=0),
         reply(NNStartedTimeInMillis="now"),
+        reply(BlockPoolId=""),
+        reply(BlockPoolId=None),
         reply(JournalTransactionInfo="{"),
         reply(JournalTransactionInfo="{}"),
         reply(JournalTransactionInfo='{"LastAppliedOrWrittenTxId":"x"}'),
@@ -106,10 +123,64 @@ def test_a_real_namenode_says_the_same_to_anybody(cluster: Cluster) -> None:
     assert parse_started_ms(ask(cluster, STARTED_QUERY + "&user.name=alice")) == started_ms
 
 
-def test_the_last_transaction_of_a_real_namenode_is_current(cluster: Cluster, hdfs_directory: str) -> None:
-    """It moves with every change, at once: the freshness of answers is proven by it."""
+def test_a_real_namenode_says_which_namespace_it_serves(cluster: Cluster) -> None:
+    """FSNamesystem.getBlockPoolId."""
+    assert parse_block_pool(ask(cluster, BLOCK_POOL_QUERY)).startswith("BP-")
+
+
+def test_a_real_namenode_says_so_in_order(cluster: Cluster, hdfs_directory: str) -> None:
+    """The last transaction moves with every change, at once: the freshness of answers is proven by it."""
     seen = [parse_last_txid(ask(cluster, JOURNAL_QUERY))]
     for number in range(5):
         make_directory(cluster, f"{hdfs_directory}/{number}")
         seen.append(parse_last_txid(ask(cluster, JOURNAL_QUERY)))
     assert all(later > earlier for earlier, later in pairwise(seen))
+
+
+WRITERS = 4
+CHANGES = 60  # of each
+
+
+def test_no_acknowledged_change_of_a_real_namenode_is_beyond_its_last_transaction(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """Bounded: asked after the acknowledgement, it names a transaction that is not before the change.
+
+    Each writer asks after each of its changes, while the others go on; which transaction the change was is read
+    from the edits afterwards. The number is read without a lock (FSEditLog.getLastWrittenTxIdWithoutLock), but the
+    id is given out before the change is acknowledged, and it never goes back.
+    """
+    before = parse_last_txid(ask(cluster, JOURNAL_QUERY))
+
+    def write(writer: int) -> dict[str, int]:
+        """Make directories; return what was said right after each."""
+        said = {}
+        for number in range(CHANGES):
+            path = f"{hdfs_directory}/{writer}-{number}"
+            status, _ = webhdfs(cluster, "PUT", path, "MKDIRS")
+            assert status == 200
+            said[path] = parse_last_txid(ask(cluster, JOURNAL_QUERY))
+        assert [*said.values()] == sorted(said.values())
+        return said
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        said = {path: txid for part in pool.map(write, range(WRITERS)) for path, txid in part.items()}
+    made = asyncio.run(_creations(cluster, before + 1))
+    assert said.keys() <= made.keys()
+    assert all(made[path] <= txid for path, txid in said.items())
+
+
+async def _creations(cluster: Cluster, from_txid: int) -> dict[str, int]:
+    """Read from the edits which transaction made which path."""
+    rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+    made: dict[str, int] = {}
+    try:
+        end = await rpc.get_current_edit_log_txid()
+        while from_txid <= end:
+            page = await rpc.get_edits(from_txid)
+            for batch in page.batches:
+                made |= {event.path: batch.txid for event in batch.events if isinstance(event, Create)}
+            from_txid = page.last_txid + 1
+    finally:
+        await rpc.close()
+    return made

@@ -7,13 +7,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hadoop.errors import NoActiveNameNodeError, RemoteCallError
+from hadoop.election_view import NameNode
+from hadoop.errors import MalformedReplyError, NoActiveNameNodeError, RemoteCallError
+from hadoop.jmx import JOURNAL_QUERY
 from hadoop.namenode_settings import NameNodeSettings
 from hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
 from hadoop.remote_exception import Verdict
+from hadoop.rpc.proto import client_namenode_pb2 as client
+from hadoop.rpc.user import RpcUser
 from testbed import Cluster, ClusterSpec
 from tests.cluster import HADOOP
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
+from tests.hadoop.rpc.fake_server import Result, fake_server
 
 
 @asynccontextmanager
@@ -57,6 +62,65 @@ async def test_a_single_namenode_is_found_and_confirmed() -> None:
         assert began_at <= first <= time.monotonic()
         await until(only, lambda: (pool.confirmed_as_of or 0) > first)
         assert pool.active is active
+
+
+async def test_each_probe_says_how_far_the_log_had_come_and_whose_it_is() -> None:
+    """As of the time at which the probe was sent; the log was asked about after that."""
+    async with fake_jmx(FakeJmx(last_txid=70)) as only, watched(only) as pool:
+        active = await pool.wait_active(5)
+        assert active.block_pool == only.block_pool
+        first = pool.last_probe
+        assert first is not None
+        assert (first.txid, first.term, first.as_of) == (70, 1, pool.confirmed_as_of)
+        assert first.as_of < first.asked_at < time.monotonic()
+        only.last_txid = 75
+        await until(only, lambda: pool.last_probe is not None and pool.last_probe.txid == 75)
+        assert pool.last_probe is not None
+        assert pool.last_probe.as_of > first.as_of
+
+
+async def test_without_a_number_that_can_be_read_the_active_one_is_known_all_the_same() -> None:
+    """FailToNameNode: a release that writes it in another way still serves, on the direct channel as ever."""
+    async with fake_jmx(FakeJmx(odd={JOURNAL_QUERY})) as only, watched(only) as pool:
+        assert (await pool.wait_active(5)).term == 1
+        first = pool.confirmed_as_of or 0
+        await until(only, lambda: (pool.confirmed_as_of or 0) > first)
+        assert pool.last_probe is None
+        with pytest.raises(MalformedReplyError):
+            await pool.last_txid(only.namenode)
+
+
+async def test_a_standby_that_is_ahead_stops_the_proof_and_is_counted() -> None:
+    """Bounded: somebody else has written to a log that the active one does not know."""
+    async with (
+        fake_jmx(FakeJmx(last_txid=70)) as first,
+        fake_jmx(FakeJmx(state="standby", last_txid=71)) as second,
+        watched(first, second) as pool,
+    ):
+        await pool.wait_active(5)
+        await until(first, lambda: pool.stats().contradictions > 0)
+        stood_at = pool.last_probe
+        confirmed_as_of = pool.confirmed_as_of or 0
+        await until(first, lambda: (pool.confirmed_as_of or 0) > confirmed_as_of)
+        assert pool.last_probe == stood_at
+        first.last_txid = 71
+        await until(first, lambda: pool.last_probe is not None and pool.last_probe.txid == 71)
+
+
+async def test_the_last_transaction_is_the_active_ones_to_say() -> None:
+    """A standby's log may lack what was acknowledged long ago."""
+    async with (
+        fake_jmx(FakeJmx(last_txid=70)) as first,
+        fake_jmx(FakeJmx(state="standby", last_txid=60)) as second,
+        watched(first, second, interval_s=1000) as pool,
+    ):
+        with pytest.raises(NoActiveNameNodeError, match="not being watched"):
+            await pool.last_txid(first.namenode)
+        await pool.wait_active(5)
+        first.last_txid = 80
+        assert await pool.last_txid(first.namenode) == 80
+        with pytest.raises(NoActiveNameNodeError, match=r"is standby$"):
+            await pool.last_txid(second.namenode)
 
 
 async def test_the_active_one_of_several_is_found() -> None:
@@ -224,6 +288,40 @@ async def test_there_is_one_rpc_client_for_each() -> None:
         assert pool.rpc(first.namenode) is not pool.rpc(second.namenode)
 
 
+async def test_callers_have_connections_that_end_with_the_pool() -> None:
+    """Each asks as themselves; `doas` as who acts for them."""
+    closed = Result(client.IsFileClosedResponse(result=True))
+    async with fake_server(lambda _: closed) as server, fake_jmx() as only:
+        namenode = NameNode(only.namenode.http, server.address)
+        async with watched(FakeJmx(namenode=namenode)) as pool:
+            assert await pool.rpc(namenode).is_file_closed("/f")
+            for user in (RpcUser("alice"), RpcUser("alice", real_name="oozie"), RpcUser("alice")):
+                async with pool.rpc_as(namenode, user) as rpc:
+                    assert await rpc.is_file_closed("/f")
+            assert pool.stats().caller_connections == 2
+        assert [(call.user, call.real_user) for call in server.calls] == [
+            (pool.user, ""),
+            ("alice", ""),
+            ("alice", "oozie"),
+            ("alice", ""),
+        ]
+        await server.until(lambda: server.open == 0)
+
+
+async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NameNode keeps no file open for a caller who has gone."""
+    monkeypatch.setattr("hadoop.pool.IDLE_S", 0.02)
+    monkeypatch.setattr("hadoop.rpc.callers.IDLE_S", 0.02)
+    closed = Result(client.IsFileClosedResponse(result=True))
+    async with fake_server(lambda _: closed) as server, fake_jmx() as only:
+        namenode = NameNode(only.namenode.http, server.address)
+        async with watched(FakeJmx(namenode=namenode)) as pool:
+            async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
+                assert await rpc.is_file_closed("/f")
+            await server.until(lambda: server.open == 0)
+            assert pool.stats().caller_connections == 0
+
+
 async def test_a_real_pair_fails_over() -> None:
     """Handed over, then killed: each time the other one is the active one, with a term of its own."""
     spec = ClusterSpec(hadoop_version=HADOOP, ha=True, with_datanode=False)
@@ -248,7 +346,11 @@ async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
     first, second = pool.namenodes
     active = await pool.wait_active(10)
     assert (active.namenode, active.term) == (first, 1)
+    assert active.block_pool.startswith("BP-")
     last_txid = await pool.rpc(first).get_current_edit_log_txid()
+    assert await pool.last_txid(first) >= last_txid
+    with pytest.raises(NoActiveNameNodeError, match="is standby"):
+        await pool.last_txid(second)
 
     await asyncio.to_thread(cluster.transition_to_standby, 0)
     with pytest.raises(RemoteCallError) as caught:
@@ -261,7 +363,12 @@ async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
             await pool.wait_probed()
     assert active_now.namenode == second
     assert active_now.transition_ms > active.transition_ms
+    assert active_now.block_pool == active.block_pool, "an HA pair serves one namespace"
     assert await pool.rpc(second).get_current_edit_log_txid() > last_txid
+    async with asyncio.timeout(10):
+        while (probe := pool.last_probe) is None or probe.term == 1:
+            await pool.wait_probed()
+    assert probe.txid > last_txid, "it has read all that the former one wrote"
 
     cluster.namenodes[1].process.kill()
     await asyncio.to_thread(cluster.transition_to_active, 0)
@@ -273,3 +380,4 @@ async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
     assert active_now.term > 2
     assert active_now.started_ms == active.started_ms
     assert active_now.transition_ms > active.transition_ms
+    assert pool.stats().contradictions == 0

@@ -190,7 +190,8 @@ class FakePool:
         for fake in self.fakes:
             if fake.answers_jmx:
                 asked_at = self._clock()
-                journal = Journal(last_txid=fake.last_txid, asked_at=asked_at, answered_at=asked_at)
+                others_had = self._view.last_txid_of_others(fake.address)
+                journal = Journal(last_txid=fake.last_txid, asked_at=asked_at)
                 answer = Answer(
                     state=fake.state,
                     started_ms=fake.started_ms,
@@ -198,7 +199,7 @@ class FakePool:
                     block_pool=fake.block_pool,
                     journal=journal if fake.answers_journal else None,
                 )
-                self._view.answered(fake.address, asked_at, answer)
+                self._view.answered(fake.address, asked_at, answer, others_had=others_had)
             else:
                 self._view.failed(fake.address)
 

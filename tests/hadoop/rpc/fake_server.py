@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
@@ -65,6 +65,7 @@ class Call:
     request: bytes
     call_id: int
     connection: int  # counts the connections of the server, from 1
+    real_user: str = ""  # who acts for the user, if somebody does
 
 
 @dataclass(slots=True)
@@ -75,6 +76,7 @@ class FakeServer:
     address: str = ""
     calls: list[Call] = field(default_factory=list)
     connections: int = 0
+    open: int = 0  # connections that have not ended
     pings: int = 0
     preambles: list[bytes] = field(default_factory=list)
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -140,10 +142,16 @@ async def fake_server(answer: Callable[[Call], Answer]) -> AsyncIterator[FakeSer
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         fake.writers.append(writer)
         fake.connections += 1
-        with suppress(asyncio.IncompleteReadError, ConnectionError):
+        fake.open += 1
+        try:
             async with asyncio.TaskGroup() as tasks:
                 await _serve(fake, reader, writer, tasks)
+        except* (asyncio.IncompleteReadError, ConnectionError):
+            pass
         writer.transport.abort()
+        fake.open -= 1
+        async with fake.changed:
+            fake.changed.notify_all()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
@@ -161,19 +169,26 @@ async def _serve(
 ) -> None:
     number = fake.connections
     fake.preambles.append(await reader.readexactly(7))
-    user = ""
+    user = real_user = ""
     while True:
         length = int.from_bytes(await reader.readexactly(4), "big")
         head, *rest = messages(await reader.readexactly(length))
         header = pb.RpcRequestHeader.FromString(head)
         if header.call_id == -3:
-            user = pb.IpcConnectionContext.FromString(rest[0]).user_info.effective_user
+            user_info = pb.IpcConnectionContext.FromString(rest[0]).user_info
+            user, real_user = user_info.effective_user, user_info.real_user
         elif header.call_id == -4:
             fake.pings += 1
         else:
             asked = pb.RequestHeader.FromString(rest[0])
             call = Call(
-                user, asked.declaring_class_protocol_name, asked.method_name, rest[1], header.call_id, number
+                user,
+                asked.declaring_class_protocol_name,
+                asked.method_name,
+                rest[1],
+                header.call_id,
+                number,
+                real_user,
             )
             fake.calls.append(call)
             tasks.create_task(_answer(writer, header.call_id, fake.answer(call)))

@@ -16,5 +16,13 @@ def test_simple_says_the_name_and_waits_for_nothing() -> None:
     header, context = messages(handshake.begin()[4:])
     assert pb.RpcRequestHeader.FromString(header).call_id == CONTEXT_CALL_ID
     assert pb.IpcConnectionContext.FromString(context).user_info.effective_user == "alice"
+    assert not pb.IpcConnectionContext.FromString(context).user_info.HasField("real_user")
     with pytest.raises(AssertionError):
         handshake.receive(b"")
+
+
+def test_simple_names_who_acts_for_the_user() -> None:
+    """Server.Connection makes a proxy user of the two, and looks whether the one may act for the other."""
+    _, context = messages(SimpleHandshake(bytes(16), "alice", "some.Protocol", "oozie").begin()[4:])
+    user = pb.IpcConnectionContext.FromString(context).user_info
+    assert (user.effective_user, user.real_user) == ("alice", "oozie")

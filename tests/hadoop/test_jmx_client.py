@@ -1,0 +1,148 @@
+"""One answer out of several questions: only what one process said counts, and only in that order."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from hadoop.election_view import Answer
+from hadoop.errors import JmxUnavailableError, MalformedReplyError
+from hadoop.ha_state import HaState
+from hadoop.jmx import BLOCK_POOL_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
+from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
+
+Subject = tuple[FakeJmx, JmxClient]
+
+
+@asynccontextmanager
+async def subject(timeout_s: float = 5.0) -> AsyncIterator[Subject]:
+    """A NameNode that can be asked."""
+    async with fake_jmx() as fake, aiohttp.ClientSession() as session:
+        yield fake, JmxClient(session, time.monotonic, timeout_s=timeout_s)
+
+
+def untimed(answer: Answer) -> tuple[HaState, int, int, str, int | None]:
+    """What was said, without when."""
+    last_txid = None if answer.journal is None else answer.journal.last_txid
+    return answer.state, answer.started_ms, answer.transition_ms, answer.block_pool, last_txid
+
+
+async def test_one_answer_in_this_order() -> None:
+    """First whose life it is, then that it is active, then how far its log is, and whether it still lives."""
+    async with subject() as (fake, jmx):
+        began_at = time.monotonic()
+        answer = await jmx.ask(fake.namenode)
+        assert untimed(answer) == (HaState.ACTIVE, 1, 0, fake.block_pool, 100)
+        assert fake.queries == [
+            STARTED_QUERY,
+            STATUS_QUERY,
+            JOURNAL_QUERY,
+            BLOCK_POOL_QUERY,
+            STARTED_QUERY,
+        ]
+        assert answer.journal is not None
+        assert began_at < answer.journal.asked_at < time.monotonic()
+
+
+async def test_the_log_is_asked_about_once_the_state_is_known() -> None:
+    """Bounded: what it wrote before it became active again would not be all that was written."""
+    asked_at: list[float] = []
+
+    def note(query: str) -> None:
+        if query == STATUS_QUERY:
+            asked_at.append(time.monotonic())
+
+    async with subject() as (fake, jmx):
+        fake.after = note
+        answer = await jmx.ask(fake.namenode)
+        assert answer.journal is not None
+        assert answer.journal.asked_at >= asked_at[0]
+
+
+async def test_a_process_is_asked_once_which_namespace_it_serves() -> None:
+    """Another process is asked again."""
+    async with subject() as (fake, jmx):
+        for started_ms, asked in ((1, 1), (1, 1), (2, 2)):
+            fake.started_ms = started_ms
+            assert (await jmx.ask(fake.namenode)).block_pool == fake.block_pool
+            assert fake.queries.count(BLOCK_POOL_QUERY) == asked
+
+
+@pytest.mark.parametrize("query", [STARTED_QUERY, STATUS_QUERY, JOURNAL_QUERY])
+async def test_a_restart_in_between_is_no_answer(query: str) -> None:
+    """Wherever it happens: the old process's state and the new one's log, or the other way round."""
+
+    def restart(answered: str) -> None:
+        if answered == query:
+            fake.started_ms += 1
+            fake.after = None
+
+    async with subject() as (fake, jmx):
+        fake.after = restart
+        with pytest.raises(MalformedReplyError, match="was restarted between two questions"):
+            await jmx.ask(fake.namenode)
+        assert (await jmx.ask(fake.namenode)).started_ms == 2
+
+
+@pytest.mark.parametrize("how", ["odd", "hung"])
+async def test_who_cannot_say_how_far_the_log_is_may_be_active_all_the_same(how: str) -> None:
+    """FailToNameNode: calls are forwarded to it, and the direct channel asks for no such number."""
+    async with subject(timeout_s=0.3) as (fake, jmx):
+        faults: set[str] = getattr(fake, how)
+        faults.add(JOURNAL_QUERY)
+        state, *_, last_txid = untimed(await jmx.ask(fake.namenode))
+        assert (state, last_txid) == (HaState.ACTIVE, None)
+        faults.clear()
+        assert untimed(await jmx.ask(fake.namenode))[-1] == 100
+
+
+async def test_a_start_that_is_not_told_again_proves_no_log() -> None:
+    """The number may be another process's."""
+
+    def hush(answered: str) -> None:
+        if answered == JOURNAL_QUERY:
+            fake.hung.add(STARTED_QUERY)
+
+    async with subject(timeout_s=0.3) as (fake, jmx):
+        fake.after = hush
+        assert untimed(await jmx.ask(fake.namenode))[-1] is None
+
+
+async def test_who_cannot_say_which_namespace_it_serves_is_asked_again() -> None:
+    """It is starting, perhaps; the rest of its answer counts."""
+    async with subject() as (fake, jmx):
+        fake.odd.add(BLOCK_POOL_QUERY)
+        assert untimed(await jmx.ask(fake.namenode)) == (HaState.ACTIVE, 1, 0, "", 100)
+        fake.odd.clear()
+        assert (await jmx.ask(fake.namenode)).block_pool == fake.block_pool
+
+
+@pytest.mark.parametrize("query", [STARTED_QUERY, STATUS_QUERY])
+async def test_who_does_not_say_what_it_is_gives_no_answer(query: str) -> None:
+    """Not in time, not in a form that is known, or not at all."""
+    async with subject(timeout_s=0.2) as (fake, jmx):
+        fake.hung.add(query)
+        with pytest.raises(JmxUnavailableError, match=r"no answer in 0\.2 s$"):
+            await jmx.ask(fake.namenode)
+        fake.hung.clear()
+        fake.odd.add(query)
+        with pytest.raises(MalformedReplyError):
+            await jmx.ask(fake.namenode)
+        fake.odd.clear()
+        fake.status = 302
+        with pytest.raises(MalformedReplyError, match="answers 302"):
+            await jmx.ask(fake.namenode)
+        await fake.end()
+        with pytest.raises(JmxUnavailableError):
+            await jmx.ask(fake.namenode)
+
+
+async def test_a_reply_is_bounded() -> None:
+    """Whatever listens there cannot fill the memory."""
+    async with subject() as (fake, jmx):
+        fake.state = "x" * MAX_REPLY_BYTES
+        with pytest.raises(MalformedReplyError, match="answers too much"):
+            await jmx.ask(fake.namenode)
