@@ -28,6 +28,7 @@ from cache.metadata_cache import MetadataCache
 from cache.settings import CacheSettings
 from hadoop.election_view import NameNode
 from hadoop.filestatus import render_missing
+from hadoop.rpc.user import RpcUser
 from nncache.clock import boottime
 from nncache.hit_memory import FastPathMemory
 from proxy.errors import NoActiveNameNodeError
@@ -89,7 +90,12 @@ class OneAnswer:
         """Refuse: a hit that is passed through would spoil the measurement."""
         raise NoActiveNameNodeError("nothing is to be passed through")
 
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:  # noqa: ARG002 - no file is asked for
+    async def is_file_closed(
+        self,
+        namenode: NameNode,  # noqa: ARG002 - no file is asked for
+        path: str,  # noqa: ARG002 - no file is asked for
+        caller: RpcUser | None,  # noqa: ARG002 - no file is asked for
+    ) -> bool:
         """Say yes."""
         return True
 

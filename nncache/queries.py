@@ -1,12 +1,29 @@
 """What the proxy asks a NameNode on its own account, fitted to the pool's RPC connections. (nncache/queries.py)"""
 
-from typing import Protocol
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
+
+from cachetools import TTLCache
 
 from hadoop.election_view import Active, NameNode
+from hadoop.errors import RemoteCallError, RpcAuthenticationError, RpcError, TooManyCallersError
+from hadoop.remote_exception import Verdict
+from hadoop.rpc.user import RpcUser
+from nncache.clock import boottime
+
+REFUSAL_REMEMBERED_S: Final = 300.0
+"""A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
+not let in. As long as a NameNode remembers a user's groups (hadoop.security.groups.cache.secs)."""
+
+MAX_REFUSED_CALLERS: Final = 1000
+
+_log = logging.getLogger(__name__)
 
 
 class QueryRpc(Protocol):
-    """One NameNode, asked as the user of the service; `hadoop.rpc.namenode.NameNodeRpc` has this shape."""
+    """One NameNode, asked as one user; `hadoop.rpc.namenode.NameNodeRpc` has this shape."""
 
     async def is_file_closed(self, path: str) -> bool:
         """Say whether nobody writes the file."""
@@ -28,25 +45,88 @@ class QueryRpc(Protocol):
 class QueryPool(Protocol):
     """The pool; `hadoop.pool.NameNodePool` has this shape."""
 
+    @property
+    def user(self) -> str:
+        """The service's own user."""
+        ...
+
     async def wait_active(self, timeout_s: float) -> Active:
         """Return the active NameNode, waiting for it."""
         ...
 
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Return a transaction id >= all written by now, without superuser rights."""
+        ...
+
     def rpc(self, namenode: NameNode) -> QueryRpc:
-        """Return the client of this NameNode."""
+        """Return the client of this NameNode as the service."""
+        ...
+
+    def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[QueryRpc]:
+        """Lend a client of this NameNode as somebody else."""
         ...
 
 
 class PoolQueries:
-    """`proxy.ports.NameNodeQueries` over a pool."""
+    """`proxy.ports.NameNodeQueries` over a pool.
 
-    def __init__(self, pool: QueryPool, *, timeout_s: float) -> None:
+    With `asks_txid_over_jmx` it needs no superuser.
+    """
+
+    def __init__(
+        self,
+        pool: QueryPool,
+        *,
+        timeout_s: float,
+        asks_txid_over_jmx: bool = False,
+        clock: Callable[[], float] = boottime,
+    ) -> None:
         self._pool = pool
         self._timeout_s = timeout_s  # for an active NameNode to be known
+        self._asks_txid_over_jmx = asks_txid_over_jmx
+        self._clock = clock
+        self._no_superuser_until = float("-inf")  # so long the service is known not to be one
+        self._refused_callers: TTLCache[RpcUser, None] = TTLCache(
+            MAX_REFUSED_CALLERS, REFUSAL_REMEMBERED_S, timer=clock
+        )  # whom a NameNode does not let in, such as those who act for others only from other hosts
 
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
-        """Say whether the file is closed, as that very NameNode sees it."""
-        return await self._pool.rpc(namenode).is_file_closed(path)
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Say whether the file is closed, as that very NameNode sees it.
+
+        It is asked as the service and, if that is refused, as the caller, whom it has just told the file's status;
+        the other way round while the service is known to be no superuser.
+        """
+        caller = self._helpful(caller)
+        if caller is None:
+            return await self._pool.rpc(namenode).is_file_closed(path)
+        if self._clock() < self._no_superuser_until:
+            try:
+                return await self._is_file_closed_as(namenode, path, caller)
+            except RpcError as error:
+                if not _is_refusal(error):
+                    raise
+                return await self._pool.rpc(namenode).is_file_closed(path)
+        try:
+            return await self._pool.rpc(namenode).is_file_closed(path)
+        except RemoteCallError as error:
+            if not _is_refusal(error):
+                raise
+            _log.debug("asking as the caller: %s", error)
+        self._no_superuser_until = self._clock() + REFUSAL_REMEMBERED_S
+        return await self._is_file_closed_as(namenode, path, caller)
+
+    def _helpful(self, caller: RpcUser | None) -> RpcUser | None:
+        """Return the caller if a NameNode might tell them what it does not tell the service."""
+        is_service = caller == RpcUser(self._pool.user)
+        return None if caller is None or is_service or caller in self._refused_callers else caller
+
+    async def _is_file_closed_as(self, namenode: NameNode, path: str, caller: RpcUser) -> bool:
+        try:
+            async with self._pool.rpc_as(namenode, caller) as rpc:
+                return await rpc.is_file_closed(path)
+        except RpcAuthenticationError:
+            self._refused_callers[caller] = None
+            raise
 
     async def exists(self, path: str) -> bool:
         """Say whether the active NameNode knows the path."""
@@ -59,5 +139,16 @@ class PoolQueries:
         return await self._pool.rpc(active.namenode).is_directory(path)
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Return the last transaction id that this NameNode has written."""
+        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
+        if self._asks_txid_over_jmx:
+            return await self._pool.last_txid(namenode)
         return await self._pool.rpc(namenode).get_current_edit_log_txid()
+
+
+def _is_refusal(error: RpcError) -> bool:
+    """Whether somebody else may be told what this one was not."""
+    match error:
+        case RemoteCallError():
+            return error.verdict is Verdict.ACCESS_CONTROL
+        case _:
+            return isinstance(error, RpcAuthenticationError | TooManyCallersError)

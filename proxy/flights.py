@@ -19,6 +19,7 @@ from hadoop.calls import PlainRead
 from hadoop.errors import HadoopError
 from proxy.errors import NoActiveNameNodeError, ProxyError
 from proxy.headers import replayed_headers
+from proxy.identity import rpc_user_of
 from proxy.messages import RequestHead, UpstreamReply
 from proxy.ports import Clock, Fetcher, NameNodeQueries
 
@@ -147,7 +148,7 @@ class Flights:
             case Admission.DIRECTORY:
                 return _known(reply, Kind.DIRECTORY)
             case Admission.ASK_WHETHER_CLOSED:
-                if await self._is_closed(reply, plain.path):
+                if await self._is_closed(reply, plain):
                     return _known(reply, Kind.FILE)
                 return OpenFile(replied_at=reply.replied_at, term=reply.term)
             case Admission.DO_NOT_KEEP:
@@ -159,7 +160,7 @@ class Flights:
             case _:
                 assert_never(admission)
 
-    async def _is_closed(self, reply: UpstreamReply, path: str) -> bool:
+    async def _is_closed(self, reply: UpstreamReply, plain: PlainRead) -> bool:
         """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
 
         It may be asked after the reply: an opening in between makes a change that spoils the ticket.
@@ -167,10 +168,10 @@ class Flights:
         self.closed_queries += 1
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                return await self._queries.is_file_closed(reply.namenode, path)
+                return await self._queries.is_file_closed(reply.namenode, plain.path, rpc_user_of(plain))
         except (HadoopError, TimeoutError, OSError) as error:
             self.closed_query_failures += 1
-            _log.debug("isFileClosed of %s: %s", path, error)
+            _log.debug("isFileClosed of %s: %s", plain.path, error)
             return False
 
     def _land(self, flight: Flight, outcome: Outcome) -> None:

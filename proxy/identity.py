@@ -4,6 +4,7 @@ import hashlib
 
 from cache.entries import Caller
 from hadoop.calls import PlainRead
+from hadoop.rpc.user import RpcUser
 
 
 def caller_of(plain: PlainRead, peer: str) -> Caller:
@@ -22,3 +23,16 @@ def caller_of(plain: PlainRead, peer: str) -> Caller:
     if plain.delegation is not None:
         parts.append(f"token={hashlib.sha256(plain.delegation.encode()).hexdigest()}")
     return Caller("\0".join(parts))
+
+
+def rpc_user_of(plain: PlainRead) -> RpcUser | None:
+    """Return as whom the same caller would ask over RPC; None if that cannot be told from the call.
+
+    A delegation token does not say whose it is, and without `user.name` only the NameNode's configuration does
+    (hadoop.http.staticuser.user).
+    """
+    if plain.user_name is None or plain.delegation is not None:
+        return None
+    if plain.doas is None:
+        return RpcUser(plain.user_name)
+    return RpcUser(plain.doas, real_name=plain.user_name)

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 from aiohttp import web
 
 from hadoop.election_view import NameNode
+from hadoop.rpc.user import RpcUser
 from proxy.messages import RequestHead, UpstreamReply
 from proxy.upstream import Decorate, Settle
 
@@ -48,8 +49,11 @@ class Streamer(Protocol):
 class NameNodeQueries(Protocol):
     """Questions that the proxy asks a NameNode on its own account, as the user of the service."""
 
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
-        """Say whether the file is closed, as that very NameNode sees it."""
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Say whether the file is closed, as that very NameNode sees it.
+
+        What the service may not know is asked as the caller; None if one cannot ask as them.
+        """
         ...
 
     async def exists(self, path: str) -> bool:
@@ -61,7 +65,7 @@ class NameNodeQueries(Protocol):
         ...
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Return the last transaction id that this NameNode has written."""
+        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
         ...
 
 

@@ -1,49 +1,48 @@
-"""Each question goes to the NameNode that it is about."""
+"""Each question goes to the NameNode that it is about, and to the user who may ask it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from hadoop.election_view import Active, NameNode
-from hadoop.errors import NoActiveNameNodeError
-from nncache.queries import PoolQueries
+from hadoop.errors import (
+    NoActiveNameNodeError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcError,
+    RpcUnavailableError,
+    TooManyCallersError,
+)
+from hadoop.remote_exception import RemoteException
+from hadoop.rpc.user import RpcUser
+from nncache.queries import REFUSAL_REMEMBERED_S, PoolQueries
 
 FIRST = NameNode("a:1", "a:2")
 SECOND = NameNode("b:1", "b:2")
+SERVICE = RpcUser("nncache")
+ALICE = RpcUser("alice")
+DAVE = RpcUser("dave")
 
 
-class Rpc:
-    """A NameNode that says where it was asked."""
+def remote_error(exception: str) -> RemoteCallError:
+    """An exception of the NameNode."""
+    remote = RemoteException(exception, f"org.apache.hadoop.{exception}", "no")
+    return RemoteCallError(remote, address="nn:2", method="isFileClosed", user="any")
 
-    def __init__(self, namenode: NameNode, asked: list[tuple[str, NameNode, str]]) -> None:
-        self._namenode = namenode
-        self._asked = asked
 
-    async def is_file_closed(self, path: str) -> bool:
-        """Note the question."""
-        self._asked.append(("closed", self._namenode, path))
-        return True
-
-    async def exists(self, path: str) -> bool:
-        """Note the question."""
-        self._asked.append(("exists", self._namenode, path))
-        return False
-
-    async def is_directory(self, path: str) -> bool:
-        """Note the question."""
-        self._asked.append(("directory", self._namenode, path))
-        return True
-
-    async def get_current_edit_log_txid(self) -> int:
-        """Note the question."""
-        self._asked.append(("txid", self._namenode, ""))
-        return 42
+DENIED = remote_error("AccessControlException")
 
 
 class Pool:
-    """Two NameNodes, one of which may be active."""
+    """Two NameNodes, one of which may be active, that say who asked them what."""
 
-    def __init__(self, active: NameNode | None) -> None:
-        self._active = active
+    def __init__(self, active: NameNode | None = FIRST) -> None:
+        self.user = SERVICE.name
+        self.faults: dict[RpcUser, RpcError] = {}  # what isFileClosed raises for whom
         self.asked: list[tuple[str, NameNode, str]] = []
+        self.asked_as: list[RpcUser] = []  # whether a file is closed
+        self._active = active
 
     async def wait_active(self, timeout_s: float) -> Active:
         """Return the active one at once, or fail at once."""
@@ -51,18 +50,87 @@ class Pool:
             raise NoActiveNameNodeError(f"none in {timeout_s} s")
         return Active(namenode=self._active, started_ms=0, transition_ms=0, term=1)
 
-    def rpc(self, namenode: NameNode) -> Rpc:
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Note the question."""
+        self.asked.append(("txid over JMX", namenode, ""))
+        return 43
+
+    def rpc(self, namenode: NameNode) -> "Rpc":
         """Return this NameNode."""
-        return Rpc(namenode, self.asked)
+        return Rpc(self, namenode, SERVICE)
+
+    @asynccontextmanager
+    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["Rpc"]:
+        """Return this NameNode."""
+        yield Rpc(self, namenode, user)
+
+
+class Rpc:
+    """One NameNode of a pool, asked as one user."""
+
+    def __init__(self, pool: Pool, namenode: NameNode, user: RpcUser) -> None:
+        self._pool = pool
+        self._namenode = namenode
+        self._user = user
+
+    async def is_file_closed(self, path: str) -> bool:
+        """Note the question."""
+        self._pool.asked.append(("closed", self._namenode, path))
+        self._pool.asked_as.append(self._user)
+        if (fault := self._pool.faults.get(self._user)) is not None:
+            raise fault
+        return True
+
+    async def exists(self, path: str) -> bool:
+        """Note the question."""
+        self._pool.asked.append(("exists", self._namenode, path))
+        return False
+
+    async def is_directory(self, path: str) -> bool:
+        """Note the question."""
+        self._pool.asked.append(("directory", self._namenode, path))
+        return True
+
+    async def get_current_edit_log_txid(self) -> int:
+        """Note the question."""
+        self._pool.asked.append(("txid", self._namenode, ""))
+        return 42
+
+
+class Scene:
+    """Queries over a pool, at a time that the test sets."""
+
+    def __init__(self, **faults: RpcError) -> None:
+        self.now = 0.0
+        self.pool = Pool()
+        self.pool.faults = {RpcUser(name): fault for name, fault in faults.items()}
+        self._queries = PoolQueries(self.pool, timeout_s=1.0, clock=lambda: self.now)
+
+    async def ask(self, caller: RpcUser | None = ALICE) -> list[str]:
+        """Ask whether a file is closed; return who asked, with a word on it if that was in vain."""
+        self.pool.asked_as.clear()
+        word = []
+        try:
+            assert await self._queries.is_file_closed(SECOND, "/f", caller)
+        except RpcError as error:
+            word = [type(error).__name__]
+        return [user.name for user in self.pool.asked_as] + word
 
 
 async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
     """Whether a file is closed, and how far the log is, is that NameNode's knowledge."""
     pool = Pool(active=FIRST)
     queries = PoolQueries(pool, timeout_s=1.0)
-    assert await queries.is_file_closed(SECOND, "/f")
+    assert await queries.is_file_closed(SECOND, "/f", ALICE)
     assert await queries.last_txid(SECOND) == 42
     assert pool.asked == [("closed", SECOND, "/f"), ("txid", SECOND, "")]
+
+
+async def test_who_is_no_superuser_asks_over_jmx_how_far_the_log_is() -> None:
+    """Over RPC getCurrentEditLogTxid is refused to others."""
+    pool = Pool()
+    assert await PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=True).last_txid(SECOND) == 43
+    assert pool.asked == [("txid over JMX", SECOND, "")]
 
 
 async def test_what_exists_is_the_actives_to_say() -> None:
@@ -78,3 +146,62 @@ async def test_without_an_active_there_is_no_answer() -> None:
     """The caller treats it as not proven."""
     with pytest.raises(NoActiveNameNodeError):
         await PoolQueries(Pool(active=None), timeout_s=1.0).exists("/d")
+
+
+async def test_a_superuser_needs_no_caller() -> None:
+    """OpenFileUncached costs one question over the one connection."""
+    scene = Scene()
+    assert await scene.ask() == ["nncache"]
+    assert await scene.ask(None) == ["nncache"]
+
+
+async def test_what_the_service_may_not_know_the_caller_is_told() -> None:
+    """And the service is not tried in vain again for some minutes, whoever asks."""
+    scene = Scene(nncache=DENIED)
+    assert await scene.ask() == ["nncache", "alice"]
+    assert await scene.ask() == ["alice"]
+    assert await scene.ask(DAVE) == ["dave"]
+    scene.now = REFUSAL_REMEMBERED_S
+    assert await scene.ask() == ["nncache", "alice"], "it may have become one"
+
+
+@pytest.mark.parametrize("caller", [None, SERVICE])
+async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcUser | None) -> None:
+    """Nobody is asked twice in vain, and a file that nobody proves to be closed is not kept."""
+    scene = Scene(nncache=DENIED)
+    for _ in range(2):
+        assert await scene.ask(caller) == ["nncache", "RemoteCallError"]
+
+
+@pytest.mark.parametrize(
+    "error", [remote_error("FileNotFoundException"), RpcUnavailableError("x", is_sent=True)]
+)
+async def test_another_fault_is_the_answer(error: RpcError) -> None:
+    """Only who is refused may hope that somebody else is not."""
+    assert await Scene(nncache=error).ask() == ["nncache", type(error).__name__]
+    scene = Scene(nncache=DENIED, alice=error)
+    assert await scene.ask() == ["nncache", "alice", type(error).__name__]
+    assert await scene.ask() == ["alice", type(error).__name__]
+
+
+async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
+    """Public directories are open to the service as well."""
+    scene = Scene(nncache=DENIED)
+    await scene.ask()
+    scene.pool.faults = {ALICE: DENIED}
+    assert await scene.ask() == ["alice", "nncache"]
+    scene.pool.faults = {ALICE: TooManyCallersError("all in use")}
+    assert await scene.ask() == ["alice", "nncache"]
+
+
+async def test_a_caller_who_is_not_let_in_is_left_alone_for_some_minutes() -> None:
+    """Each attempt would be a connection made and refused: a proxy user may act from other hosts only."""
+    scene = Scene(nncache=DENIED, alice=RpcAuthenticationError("nn:2", "not allowed to impersonate"))
+    assert await scene.ask() == ["nncache", "alice", "RpcAuthenticationError"]
+    assert await scene.ask() == ["nncache", "RemoteCallError"]
+    assert await scene.ask(DAVE) == ["dave"]
+    scene.pool.faults = {}
+    scene.now = REFUSAL_REMEMBERED_S
+    await scene.ask()
+    scene.pool.faults = {SERVICE: DENIED}
+    assert await scene.ask() == ["nncache", "alice"]

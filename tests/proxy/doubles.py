@@ -12,6 +12,7 @@ from cache import CacheSettings, Caller, MetadataCache
 from hadoop.calls import PlainRead, read_plain
 from hadoop.election_view import NameNode
 from hadoop.filestatus import render_missing
+from hadoop.rpc.user import RpcUser
 from proxy.errors import ProxyError
 from proxy.identity import caller_of
 from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
@@ -185,9 +186,9 @@ class HeldNameNode:
         answer: UpstreamReply = await self.fetches(head)
         return answer
 
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Wait for the test."""
-        return bool(await self.closed(namenode, path))
+        return bool(await self.closed(namenode, path, caller))
 
     async def exists(self, path: str) -> bool:
         """Wait for the test."""

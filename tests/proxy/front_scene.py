@@ -12,6 +12,7 @@ from cache import Hit, MetadataCache
 from hadoop.calls import PREFIX
 from hadoop.election_view import NameNode
 from hadoop.filestatus import render_missing
+from hadoop.rpc.user import RpcUser
 from proxy.errors import ProxyError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
@@ -83,7 +84,7 @@ class DictNameNode:
         await settle(reply)
         return RawResponse(200, "OK", (*reply.headers, *decorate(reply)), body=b"{}")
 
-    async def is_file_closed(self, namenode: NameNode, path: str) -> bool:
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Nobody writes here."""
         return True
 

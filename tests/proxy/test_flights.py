@@ -10,6 +10,7 @@ import pytest
 from cache import Conclusion, Fetch, MetadataCache, Serve
 from hadoop.change import Appeared, Opened, Touched
 from hadoop.errors import RpcUnavailableError
+from hadoop.rpc.user import RpcUser
 from proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from proxy.flights import Flight, Flights
 from proxy.messages import NO_TERM, UpstreamReply
@@ -109,13 +110,13 @@ async def test_the_first_client_need_not_wait_for_the_cache() -> None:
 
 
 async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -> None:
-    """OpenFileUncached: another one's word would be about another state."""
+    """OpenFileUncached: another one's word would be about another state. It may be asked as the caller."""
     async with scene() as s:
         s.launch("//w//f/")
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0, namenode=OTHER_NAMENODE))
         await turns()
-        assert s.namenode.closed.calls == [(OTHER_NAMENODE, PATH)]
+        assert s.namenode.closed.calls == [(OTHER_NAMENODE, PATH, RpcUser("alice"))]
         s.namenode.closed.answer(result=True)
 
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hadoop.calls import PlainRead, read_plain
-from proxy.identity import caller_of
+from hadoop.rpc.user import RpcUser
+from proxy.identity import caller_of, rpc_user_of
 
 
 def plain(query: str) -> PlainRead:
@@ -65,3 +66,16 @@ def test_the_name_tells_all_parts_apart(
         other = PlainRead(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=token)
         same = (one_user, one_doas, one_token) == (user, doas, token) and (doas is None or one_peer == peer)
         assert (caller_of(one, one_peer) == caller_of(other, peer)) is same
+
+
+def test_over_rpc_the_same_caller_is_the_same_user() -> None:
+    """With `doas` the user who is acted for asks, through the one who acts (IpcConnectionContext)."""
+    assert rpc_user_of(plain("&user.name=alice")) == RpcUser("alice")
+    assert rpc_user_of(plain("&user.name=oozie&doas=alice")) == RpcUser("alice", real_name="oozie")
+
+
+def test_who_is_not_named_cannot_be_asked_as() -> None:
+    """A token does not say whose it is, and the NameNode's configuration who the anonymous caller is."""
+    assert rpc_user_of(plain("")) is None
+    assert rpc_user_of(plain("&doas=alice")) is None
+    assert rpc_user_of(plain("&user.name=alice&delegation=token")) is None
