@@ -1,7 +1,33 @@
 """The figures of this room. (invalidation/stats.py)"""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+
+from coordination.stats import SessionStats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordStats:
+    """What a channel that reads records did since the process began (see RecordCounters), and what it found."""
+
+    records_read: int = 0
+    filters: int = 0
+    resumes: int = 0
+    corrupt_znodes: int = 0  # znodes whose data could not be read, each counted once
+    foreign_znodes: int = 0  # znodes that are none of the channel's, each counted once
+
+
+@dataclass(slots=True)
+class RecordCounters:
+    """The counters of a channel that reads records, while they are counted."""
+
+    records_read: int = 0  # records that were read and continued the stream
+    filters: int = 0  # filters in force, as last read; a gauge
+    resumes: int = 0  # times that reading went on over another connection to ZooKeeper within one life
+
+    def stats(self, *, corrupt_znodes: int, foreign_znodes: int) -> RecordStats:
+        """Return the figures, with those of the znodes found."""
+        return RecordStats(**asdict(self), corrupt_znodes=corrupt_znodes, foreign_znodes=foreign_znodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +46,10 @@ class ChannelStats:
     rolls: int = 0  # successful calls of rollEdits
     rolls_failed: int = 0  # refused or failed calls of rollEdits
     reconnects: int = 0  # times the NameNode's identity was confirmed on another connection within one life
+    records: RecordStats = RecordStats()  # of a channel that reads records; another leaves the zeros
+    session: SessionStats = field(
+        default_factory=SessionStats
+    )  # with ZooKeeper; a channel without one leaves the zeros
 
 
 @dataclass(slots=True)
