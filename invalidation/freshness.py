@@ -8,6 +8,7 @@ shows up as coverage that does not come.
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 
 from hadoop.election_view import Probe
 from invalidation.stream import Covered
@@ -47,7 +48,6 @@ class Freshness:
         self._pending: list[Probe] = []  # not reached yet; both as_of and txid ascend
         self._latest: Probe | None = None  # of all that were taken
         self._satisfied: Probe | None = None  # the newest that is reached, until it is returned
-        self._wanted_at: float | None = None  # coverage as of then is waited for
 
     @property
     def txid(self) -> int:
@@ -60,13 +60,9 @@ class Freshness:
         return bool(self._pending)
 
     @property
-    def is_probe_wanted(self) -> bool:
-        """Whether coverage is waited for that no probe taken so far can bring."""
-        return self._wanted_at is not None and (self._latest is None or self._latest.as_of < self._wanted_at)
-
-    def want(self, now: float) -> None:
-        """Somebody waits for coverage as of now, or later."""
-        self._wanted_at = now
+    def probed_as_of(self) -> float:
+        """As of when the latest probe taken was; minus infinity before the first."""
+        return -inf if self._latest is None else self._latest.as_of
 
     def advance(self, txid: int, now: float) -> None:
         """Everything up to this transaction has been yielded; `txid` never goes back."""

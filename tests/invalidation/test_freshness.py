@@ -1,5 +1,7 @@
 """Freshness: covered when the position has reached what the NameNode said, and no log that went back is followed."""
 
+from math import inf
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -158,20 +160,18 @@ def test_forgotten_positions_accuse_nobody() -> None:
     assert isinstance(fresh.probed(probe(1000.0, 4)), Discontinued)
 
 
-def test_a_probe_is_wanted_until_one_is_late_enough() -> None:
-    """Whoever waits for coverage is served by a probe asked after that, and by no earlier one."""
+def test_it_is_told_as_of_when_the_latest_probe_was() -> None:
+    """Whoever waits for coverage as of a later moment must have another one sent; reached or not."""
     fresh = Freshness(1, 0, 100.0)
-    wanted = [fresh.is_probe_wanted]
-    fresh.want(101.0)
-    wanted.append(fresh.is_probe_wanted)
+    told = [fresh.probed_as_of]
     for at, txid in ((100.9, 0), (101.0, 7)):
         fresh.probed(probe(at, txid))
-        wanted.append(fresh.is_probe_wanted)
-    assert wanted == [False, True, True, False]  # the last is not reached yet, but needs records, not probes
+        told.append(fresh.probed_as_of)
+    assert told == [-inf, 100.9, 101.0]
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["write", "publish", "ask", "answer", "want"]), st.integers(1, 3)), max_size=60
+    st.tuples(st.sampled_from(["write", "publish", "ask", "answer"]), st.integers(1, 3)), max_size=60
 )
 
 
