@@ -7,14 +7,18 @@ import pytest
 
 from testbed import Cluster
 from testbed.jars import resolve
+from testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION, make_directory
+
+NEED_JARS = {"cluster", "zookeeper_server"}
+"""Fixtures that start a JVM."""
 
 
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Bring Hadoop's jars before the first test that needs them: a download is not a hung test."""
     if session.config.option.collectonly:
         return
-    if any("cluster" in getattr(item, "fixturenames", ()) for item in session.items):
+    if any(not NEED_JARS.isdisjoint(getattr(item, "fixturenames", ())) for item in session.items):
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         resolve(HADOOP, progress=reporter.write_line if reporter is not None else print)
 
@@ -27,6 +31,13 @@ def cluster() -> Iterator[Cluster]:
     """
     with Cluster.start(SESSION) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def zookeeper_server() -> Iterator[ZooKeeperServer]:
+    """A ZooKeeper for tests that need no NameNode. It may be killed and wiped, but is left serving."""
+    with ZooKeeperServer(hadoop_version=HADOOP) as server:
+        yield server
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ import pytest
 from tests.house.tree import ROOT, acts, shown, sources
 
 DECIDERS = (
+    "coordination/patience.py",
+    "coordination/translation.py",
     "hadoop/addresses.py",
     "hadoop/calls.py",
     "hadoop/changes.py",

@@ -1,0 +1,217 @@
+"""What befalls a session when its server cannot be reached or loses its data: the same with the fake as in truth."""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable
+
+import pytest
+
+from coordination.errors import ConnectionLostError, NoNodeError
+from coordination.zookeeper import Create, SetData, ZooKeeper
+from testbed.relay import Relay
+from testbed.zookeeper import ZooKeeperServer
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.coordination.worlds import connected
+
+TIMEOUT_S = 1.0
+"""Of the sessions: the least that the test bed's ZooKeeper grants."""
+
+LONG_S = 10.0
+ROOT = "/faults"
+
+
+class World(ABC):
+    """A session that may be cut off, and another that is not."""
+
+    def __init__(self, victim: ZooKeeper, other: ZooKeeper) -> None:
+        self.victim = victim
+        self.other = other
+
+    @abstractmethod
+    async def cut(self) -> None:
+        """Cut the connection, and let no other come about."""
+
+    @abstractmethod
+    async def restore(self) -> None:
+        """Let it come about again, and wait for that."""
+
+    @abstractmethod
+    async def hush(self) -> None:
+        """Let no answer come."""
+
+    @abstractmethod
+    async def wipe(self) -> None:
+        """Lose all data, and wait until both are connected again."""
+
+
+class FakeWorld(World):
+    """The fake."""
+
+    def __init__(self) -> None:
+        self._server = FakeZooKeeper(time.monotonic, session_timeout_s=TIMEOUT_S)
+        self._victim = self._server.session()
+        super().__init__(self._victim, self._server.session())
+
+    async def cut(self) -> None:
+        """Cut it off."""
+        self._server.disconnect(self._victim)
+
+    async def restore(self) -> None:
+        """Let it connect."""
+        self._server.connect()
+
+    async def hush(self) -> None:
+        """Answer too late."""
+        self._server.latency_s = 1000.0
+
+    async def wipe(self) -> None:
+        """Wipe it."""
+        self._server.wipe()
+
+
+class RealWorld(World):
+    """A ZooKeeper, the victim's connections through a relay."""
+
+    def __init__(self, server: ZooKeeperServer, relay: Relay, victim: ZooKeeper, other: ZooKeeper) -> None:
+        super().__init__(victim, other)
+        self._server = server
+        self._relay = relay
+
+    async def cut(self) -> None:
+        """Cut the relay."""
+        self._relay.cut()
+        async with asyncio.timeout(LONG_S):
+            while self.victim.is_connected:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+
+    async def restore(self) -> None:
+        """Restore the relay."""
+        self._relay.restore()
+        await self.victim.wait_connected(LONG_S)
+
+    async def hush(self) -> None:
+        """Swallow everything."""
+        self._relay.black_hole()
+
+    async def wipe(self) -> None:
+        """Wipe the server and start it again."""
+        before = self.victim.session_id, self.other.session_id
+        self._server.wipe()
+        await asyncio.to_thread(self._server.start_again)
+        async with asyncio.timeout(LONG_S):
+            while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+
+
+class Contract:
+    """What both do; a subclass has the fixture `world`, where ROOT is there and empty."""
+
+    async def test_a_short_cut_costs_the_connection_alone(self, world: World) -> None:
+        """Calls fail at once meanwhile; the session goes on with its ephemeral znodes, and any look may have news."""
+        session_id, connection_id = world.victim.session_id, world.victim.connection_id
+        await world.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        look = world.victim.watch(ROOT)
+        await look.read()
+        await world.cut()
+        assert not await look.changed(0.0)
+        for call in (world.victim.get(ROOT), world.victim.get_many([ROOT]), look.read()):
+            with pytest.raises(ConnectionLostError):
+                await call
+        with pytest.raises(ConnectionLostError):
+            await world.victim.wait_connected(0.01)
+        assert world.victim.session_id == session_id
+        await world.restore()
+        assert (world.victim.session_id, world.victim.connection_id) == (session_id, connection_id + 1)
+        assert (await world.victim.get(f"{ROOT}/e")).owner_session == session_id
+        assert await look.changed(0.0)
+        await look.read()
+        assert not await look.changed(0.0)
+        await world.other.commit([SetData(ROOT, b"new")])
+        assert await look.changed(LONG_S), "the watch was set again"
+
+    async def test_a_long_cut_costs_the_session(self, world: World) -> None:
+        """Its ephemeral znodes go while it is cut off, which others see; then there is another session."""
+        session_id, connection_id = world.victim.session_id, world.victim.connection_id
+        await world.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        look = world.other.watch(f"{ROOT}/e")
+        await look.read()
+        await world.cut()
+        assert await look.changed(LONG_S)
+        assert await look.read() is None
+        await asyncio.sleep(0.3)  # the victim too has taken note by then
+        await world.restore()
+        assert world.victim.session_id not in (0, session_id)
+        assert world.victim.connection_id > connection_id
+        with pytest.raises(NoNodeError):
+            await world.victim.get(f"{ROOT}/e")
+
+    async def test_a_call_under_way_is_lost_with_its_connection(self, world: World) -> None:
+        """ConnectionLostError, also for many at once; the next call has an answer of its own."""
+        await world.hush()
+        async with asyncio.TaskGroup() as tasks:
+            calls = [
+                tasks.create_task(failure(call))
+                for call in (world.victim.get(ROOT), world.victim.get_many([ROOT] * 100))
+            ]
+            await asyncio.sleep(0.05)
+            await world.cut()
+        assert all(isinstance(call.result(), ConnectionLostError) for call in calls)
+
+    async def test_no_call_waits_for_longer_than_the_session(self, world: World) -> None:
+        """Whatever the server does, there is an answer or ConnectionLostError by then."""
+        await world.hush()
+        began = time.monotonic()
+        with pytest.raises(ConnectionLostError):
+            await world.victim.get_many([ROOT, ROOT])
+        assert time.monotonic() - began < TIMEOUT_S + 0.5
+
+    async def test_wiped_data_cost_the_session(self, world: World) -> None:
+        """Everybody gets another session with an empty tree, and looks say that there is news."""
+        await world.victim.commit([Create(f"{ROOT}/a", b"old")])
+        look = world.victim.watch(f"{ROOT}/a")
+        await look.read()
+        await world.wipe()
+        assert await look.changed(0.0)
+        assert await look.read() is None
+        assert await world.victim.get_many([ROOT]) == (None,)
+        await world.victim.commit([Create(ROOT, b"anew"), Create(f"{ROOT}/a", b"new")])
+        assert await look.changed(LONG_S)
+        assert (await world.other.get(f"{ROOT}/a")).data == b"new"
+
+
+class TestFake(Contract):
+    """The fake."""
+
+    @pytest.fixture
+    async def world(self) -> World:
+        """Return the fake."""
+        world = FakeWorld()
+        await world.other.ensure(ROOT)
+        return world
+
+
+class TestReal(Contract):
+    """The real one."""
+
+    @pytest.fixture
+    async def world(self, zookeeper_server: ZooKeeperServer) -> AsyncIterator[World]:
+        """Yield a ZooKeeper, with nothing in it that was there before."""
+        zookeeper_server.wipe()
+        await asyncio.to_thread(zookeeper_server.start_again)
+        with Relay(zookeeper_server.address) as relay:
+            async with (
+                connected(zookeeper_server.address, TIMEOUT_S) as other,
+                connected(relay.address, TIMEOUT_S) as victim,
+            ):
+                await other.ensure(ROOT)
+                yield RealWorld(zookeeper_server, relay, victim, other)
+
+
+async def failure(call: Awaitable[object]) -> ConnectionLostError | None:
+    """Return how a call fails."""
+    try:
+        await call
+    except ConnectionLostError as exc:
+        return exc
+    return None

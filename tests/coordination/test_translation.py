@@ -1,0 +1,113 @@
+"""What kazoo says, in the room's own words."""
+
+from collections.abc import Sequence
+
+import pytest
+from kazoo import exceptions as kazoo_errors
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.protocol.serialization import CheckVersion
+from kazoo.protocol.serialization import Create as KazooCreate
+from kazoo.protocol.serialization import Delete as KazooDelete
+from kazoo.protocol.serialization import SetData as KazooSetData
+from kazoo.protocol.states import ZnodeStat
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from coordination.errors import (
+    BadVersionError,
+    ConnectionLostError,
+    CoordinationError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    NotEmptyError,
+    ZnodeError,
+)
+from coordination.translation import begin_transaction, failure, refusal, znode
+from coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+
+STAT = ZnodeStat(
+    czxid=7, mzxid=8, ctime=0, mtime=0, version=3, cversion=4, aversion=5, ephemeralOwner=-9,
+    dataLength=1, numChildren=2, pzxid=10,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "read"), [(b"x", b"x"), (b"", b""), (None, b"")])
+def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) -> None:
+    """ZooKeeper knows both none and empty; nobody here cares."""
+    assert znode("/a", (data, STAT)) == Znode(
+        path="/a", data=read, version=3, created_zxid=7, children=2, owner_session=-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (kazoo_errors.NoNodeError(), NoNodeError),
+        (kazoo_errors.NodeExistsError(), NodeExistsError),
+        (kazoo_errors.BadVersionError(), BadVersionError),
+        (kazoo_errors.NotEmptyError(), NotEmptyError),
+        (kazoo_errors.NoAuthError(), NotAllowedError),
+        (kazoo_errors.NoChildrenForEphemeralsError(), ZnodeError),
+        (kazoo_errors.QuotaExceededError(), ZnodeError),
+        (kazoo_errors.BadArgumentsError(), ZnodeError),
+        (kazoo_errors.ConnectionLoss(), ConnectionLostError),
+        (kazoo_errors.SessionExpiredError(), ConnectionLostError),
+        (kazoo_errors.ConnectionClosedError(), ConnectionLostError),
+        (kazoo_errors.OperationTimeoutError(), ConnectionLostError),
+        (RuntimeError("Invalid error code"), ConnectionLostError),
+    ],
+)
+def test_each_exception_is_of_one_kind(error: Exception, kind: type[CoordinationError]) -> None:
+    """A refusal only where it is known that nothing was changed; for all else the outcome is open."""
+    translated = failure("/a", error)
+    assert type(translated) is kind
+    assert str(translated).startswith("/a: ")
+    if isinstance(translated, ZnodeError):
+        assert translated.path == "/a"
+
+
+class Remembering(KazooClient):  # type: ignore[misc]  # kazoo has no types
+    """Remembers the last transaction; never started, it sends nothing."""
+
+    def transaction(self) -> TransactionRequest:
+        """Return a new transaction."""
+        self.last = super().transaction()
+        return self.last
+
+
+def test_operations_are_sent_as_they_are() -> None:
+    """In order, each with its version; ephemeral znodes only where asked for."""
+    client = Remembering()
+    reply = begin_transaction(
+        client,
+        [
+            Create("/a", b"1"),
+            Create("/b", b"2", ephemeral=True),
+            SetData("/c", b"3", 4),
+            Delete("/d"),
+            Check("/e", 5),
+        ],
+    )
+    assert client.last.operations == [
+        KazooCreate("/a", b"1", OPEN_ACL_UNSAFE, 0),
+        KazooCreate("/b", b"2", OPEN_ACL_UNSAFE, 1),
+        KazooSetData("/c", b"3", 4),
+        KazooDelete("/d", ANY_VERSION),
+        CheckVersion("/e", 5),
+    ]
+    assert isinstance(reply.exception, kazoo_errors.ConnectionClosedError)
+
+
+@pytest.mark.parametrize(
+    ("results", "path"),
+    [
+        (["/a", True], None),
+        ([kazoo_errors.RolledBackError(), kazoo_errors.BadVersionError()], "/b"),
+        ([kazoo_errors.BadVersionError(), kazoo_errors.RuntimeInconsistency()], "/a"),
+    ],
+)
+def test_the_operation_that_failed_is_named(results: Sequence[object], path: str | None) -> None:
+    """Of the others ZooKeeper says that they were rolled back, or not reached."""
+    operations: list[Operation] = [Create("/a", b""), Check("/b", 1)]
+    refused = refusal(operations, results)
+    assert (refused and str(refused)) == (path and str(BadVersionError(path)))
