@@ -37,6 +37,10 @@ class MissingEventsError(InvalidationError):
         self.last_txid = last_txid  # the last one that is, where known
 
 
+class ChannelOutageError(MissingEventsError):
+    """Nothing can be known for so long that it must be told; whether events are missing will show when it is over."""
+
+
 class ChannelUnavailableError(InvalidationError):
     """The stream can't be opened now; asking again later may help."""
 
@@ -53,9 +57,21 @@ class NotPermittedError(ChannelUnavailableError):
     """The NameNode refuses its edits to this user; only an administrator can help."""
 
 
+class WrongNamespaceError(ChannelUnavailableError):
+    """What is published belongs to another namespace than the NameNode's; only an administrator can help."""
+
+
 class CorruptZnodeError(InvalidationError):
     """A znode of the channel does not hold what it should; it says nothing, in any part. `path` names it."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
+
+
+class UnknownFilterError(ChannelUnavailableError):
+    """No filter of that name is published. `names` are those that are."""
+
+    def __init__(self, name: str, names: tuple[str, ...]) -> None:
+        super().__init__(f"there is no filter {name!r}; there are: {', '.join(names) or 'none'}")
+        self.names = names

@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass, field
 
+from coordination.stats import SessionStats
 from invalidation.stats import ChannelStats
 
 
@@ -22,13 +23,9 @@ class PublisherCounters:
     changes_published: int = 0  # changes named in the caches' records
     changes_collapsed: int = 0  # changes that went into a larger one since there were too many
     filters: int = 0  # filters in force
-    filters_broken: int = 0  # definitions in HDFS that can't be used
     filter_changes: int = 0  # times that the set of filters changed
-    filter_reads: int = 0  # times that the filters were read from HDFS
-    filter_reads_failed: int = 0  # times that they could not be read
     drops: int = 0  # times that edits were missed, and everybody was told so
     new_chains: int = 0  # times that all chains were begun anew
-    presence_waits: int = 0  # times that another publisher was waited for
 
 
 @dataclass(slots=True)
@@ -44,6 +41,7 @@ class OutputCounters:
     records_too_large: int = 0  # records that were replaced by one that says "everything"
     corrupt_znodes: int = 0  # znodes of ours found damaged, and made anew
     foreign_znodes: int = 0  # znodes of others in our tree, when it was last read
+    presence_waits: int = 0  # times that another publisher was waited for
 
     def stats(self) -> "OutputStats":
         """Return the figures of now."""
@@ -63,6 +61,7 @@ class OutputStats:
     records_too_large: int = 0
     corrupt_znodes: int = 0
     foreign_znodes: int = 0
+    presence_waits: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +80,13 @@ class PublisherStats:
     changes_published: int = 0
     changes_collapsed: int = 0
     filters: int = 0
-    filters_broken: int = 0
+    filters_broken: int = 0  # definitions in HDFS that can't be used
     filter_changes: int = 0
-    filter_reads: int = 0
-    filter_reads_failed: int = 0
+    filter_reads: int = 0  # times that the filters were read from HDFS
+    filter_reads_failed: int = 0  # times that they could not be read
     drops: int = 0
     new_chains: int = 0
-    presence_waits: int = 0
     waiting_for: str = ""  # the other publisher whose end is waited for; "" for none
     output: OutputStats = field(default_factory=OutputStats)
+    session: SessionStats = field(default_factory=SessionStats)
     channel: ChannelStats = field(default_factory=ChannelStats)

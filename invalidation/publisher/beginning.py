@@ -1,0 +1,132 @@
+"""Find where publishing goes on, and tell everybody what was missed. (invalidation/publisher/beginning.py)"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from invalidation.channel.records import PublishedFilter
+from invalidation.edits_source import EditsSource
+from invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
+from invalidation.publisher.assembly import Assembly
+from invalidation.publisher.output_stream import FilterPosition, InotifyEventOutputStream, PublishedState
+from invalidation.publisher.stats import PublisherCounters
+
+UNREADABLE_S: Final = 10.0
+"""How long the edits after the checkpoint may stay unreadable before they are given up."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A life that can be lived: the source reads on from the assembly's position."""
+
+    assembly: Assembly
+    damaged: Mapping[str, PublishedFilter | None]  # filters to be made anew, by name
+    is_continuous: bool  # nothing was missed, changes of the filters in HDFS among it
+
+
+class Beginning:
+    """Begins lives.
+
+    A missing transaction is never passed over: it is told as dropped to the caches and to every filter, or all of them
+    begin anew (GapFlush).
+    """
+
+    def __init__(
+        self,
+        source: EditsSource,
+        output: InotifyEventOutputStream,
+        assemble: Callable[[int, Mapping[str, FilterPosition]], Assembly],
+        counts: PublisherCounters,
+        clock: Callable[[], float],
+    ) -> None:
+        self._source = source
+        self._output = output
+        self._assemble = assemble
+        self._counts = counts
+        self._clock = clock
+        self._unreadable_since: float | None = None  # since when the edits after the checkpoint can't be read
+
+    async def begin(self, state: PublishedState) -> Begun:
+        """Start the source where the published records end.
+
+        Raises:
+            ChannelUnavailableError, NotPermittedError, MissingEventsError: as `EditsSource.start`.
+            CoordinationError: what was missed can't be told.
+        """
+        if state.txid is None:
+            return await self._begin_anew(state)
+        assembly = self._assemble(state.txid, state.filters)
+        is_continuous = True
+        while True:
+            try:
+                await self._source.start(assembly.txid)
+            except MissingEventsError as exc:
+                match exc.kind:
+                    case GapKind.OTHER:
+                        raise
+                    case GapKind.WENT_BACK:
+                        _log.warning("all streams begin anew, nobody knows what happened since: %s", exc)
+                        return await self._begin_anew(state)
+                    case GapKind.PURGED:
+                        await self._drop(assembly, _last_of(exc), str(exc))
+                        is_continuous = False
+                        continue
+                    case GapKind.UNREADABLE:
+                        await self._drop_unreadable(assembly, exc)
+                        is_continuous = False
+                    case _:
+                        assert_never(exc.kind)
+            except UnreadableEditsError as exc:
+                await self._drop_unreadable(assembly, exc)
+                is_continuous = False
+            self._unreadable_since = None
+            return Begun(assembly=assembly, damaged=state.damaged, is_continuous=is_continuous)
+
+    def found_unreadable(self) -> None:
+        """Take note that a life ended since the next edits could not be read for long."""
+        self._unreadable_since = self._clock() - UNREADABLE_S
+
+    async def _begin_anew(self, state: PublishedState) -> Begun:
+        txid = await self._start_at_end()
+        await self._output.begin(txid)
+        self._unreadable_since = None
+        self._counts.new_chains += 1
+        _log.info("publishing begins after transaction %d", txid)
+        published = {name: position.filter for name, position in state.filters.items()}
+        return Begun(
+            assembly=self._assemble(txid, {}), damaged={**state.damaged, **published}, is_continuous=False
+        )
+
+    async def _drop_unreadable(self, assembly: Assembly, exc: Exception) -> None:
+        """Give up what can't be read, if that has lasted; else let the next life try."""
+        now = self._clock()
+        if self._unreadable_since is None:
+            self._unreadable_since = now
+        if now - self._unreadable_since < UNREADABLE_S:
+            raise exc
+        await self._drop(assembly, await self._start_at_end(), str(exc))
+
+    async def _drop(self, assembly: Assembly, last_txid: int, reason: str) -> None:
+        _log.error("transactions %d to %d are missed: %s", assembly.txid + 1, last_txid, reason)
+        await self._output.publish(assembly.drop(last_txid, reason))
+        self._counts.drops += 1
+        self._counts.published_txid = last_txid
+        self._counts.published_at = self._clock()
+
+    async def _start_at_end(self) -> int:
+        """Start the source at the present end; return from where on it reads.
+
+        A transaction that is not durable yet could be lost and its number given to another.
+        """
+        await self._source.start(None)
+        while not (read := await self._source.read()).is_durable:
+            pass
+        return read.through_txid
+
+
+def _last_of(exc: MissingEventsError) -> int:
+    assert exc.last_txid is not None, "what is purged has an end"
+    return exc.last_txid

@@ -1,0 +1,157 @@
+"""Where a publisher's records go. (invalidation/publisher/output_stream.py)
+
+The counterpart of `invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, chosen by name in the settings.
+"""
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from coordination.settings import ZooKeeperSettings
+from coordination.stats import SessionStats
+from hadoop.settings import SettingError
+from invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.settings import ZOOKEEPER, PublisherSettings
+from invalidation.publisher.stats import OutputStats
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPosition:
+    """A filter in force, and how far its own records go."""
+
+    filter: PublishedFilter
+    txid: int  # the last transaction of its records; where it begins if there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedState:
+    """What is published already, and what the next publication goes on from."""
+
+    txid: int | None  # the last transaction covered; None: nothing that can be gone on from
+    filters: Mapping[str, FilterPosition] = field(default_factory=dict)  # in force, by name
+    damaged: Mapping[str, PublishedFilter | None] = field(
+        default_factory=dict
+    )  # filters that can't go on, by name, as far as they can be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What is to be published at once: everything that the transactions after the last publication brought."""
+
+    txid: int  # the last of these transactions
+    content: Stale | Dropped  # for the caches
+    filters: Mapping[str, Events | Dropped]  # for the subscribers of filters, by name; not empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterChange:
+    """How the set of filters changes."""
+
+    removed: tuple[str, ...] = ()  # also damaged ones
+    added: tuple[PublishedFilter, ...] = ()  # also in place of removed ones, under a new id
+    updated: tuple[PublishedFilter, ...] = ()  # other owner or subscribers, the same id
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.removed or self.added or self.updated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSetup:
+    """What an output may be made from; each takes what it needs."""
+
+    nameservice: str
+    publisher: PublisherSettings
+    zookeeper: ZooKeeperSettings
+    clock: Callable[[], float]
+
+
+class InotifyEventOutputStream(ABC):
+    """Takes publications, in order, each once, for one nameservice.
+
+    Opening it begins a life; an error of any call ends it: what was carried out is known only after the next `open`.
+
+    Invariants:
+        O1  A publication is visible as a whole, or the caches' part of it is not: who has read that a transaction
+            is covered finds all records of all filters up to it.
+        O2  Of two processes that both believe that they publish, one gets an error; their records never mix.
+        O3  Records of one filter, and of the caches, name their predecessor: none is missing unnoticed.
+
+    Every output is constructed as `Output(setup)`.
+    """
+
+    @abstractmethod
+    def __init__(self, setup: OutputSetup) -> None: ...
+
+    @property
+    @abstractmethod
+    def waiting_for(self) -> str:
+        """The other publisher whose end is waited for; "" for none."""
+
+    @abstractmethod
+    async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
+        """Become the publisher of this namespace, waiting for another one to end, and read what is published.
+
+        Raises:
+            ChannelUnavailableError: not now.
+            WrongNamespaceError: what is published there is of another namespace.
+            CoordinationError: ZooKeeper can't be asked, or refuses.
+        """
+
+    @abstractmethod
+    async def keep(self) -> NoReturn:
+        """Return never; raise as soon as another process may be the publisher."""
+
+    @abstractmethod
+    async def begin(self, txid: int) -> None:
+        """Give up all that is published: begin after this transaction, without filters."""
+
+    @abstractmethod
+    async def publish(self, publication: Publication) -> int:
+        """Publish; return how many writes that took."""
+
+    @abstractmethod
+    async def change_filters(self, change: FilterChange) -> int:
+        """Change the set of filters, for what is published from now on; return how many writes that took."""
+
+    @abstractmethod
+    async def close(self, *, give_up: bool) -> None:
+        """End the life; `give_up` lets others publish, without it only this process's end does."""
+
+    async def shut_down(self) -> None:
+        """Give up what outlives the lives, such as a session with ZooKeeper; no life follows."""
+        return
+
+    def stats(self) -> OutputStats:
+        """Return the figures over all lives."""
+        return OutputStats()
+
+    def session_stats(self) -> SessionStats:
+        """Return the figures of the session with ZooKeeper, if it has one."""
+        return SessionStats()
+
+
+_BUILT_IN = {ZOOKEEPER: "invalidation.publisher.zookeeper_output:ZooKeeperInotifyEventOutputStream"}
+
+
+def load_output_class(name: str) -> type[InotifyEventOutputStream]:
+    """Return the output of that name: a built-in one, or `package.module:Class`.
+
+    Raises:
+        SettingError: there is no such class, or it is no InotifyEventOutputStream.
+    """
+    allowed = f"must be {', '.join(_BUILT_IN)} or package.module:Class, an InotifyEventOutputStream"
+    module_name, colon, class_name = _BUILT_IN.get(name, name).partition(":")
+    if not (module_name and colon and class_name):
+        raise SettingError("output_stream", name, allowed)
+    try:
+        loaded = getattr(importlib.import_module(module_name), class_name, None)
+    except Exception as exc:  # whatever a foreign module does when it is imported
+        raise SettingError("output_stream", name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
+    if not (isinstance(loaded, type) and issubclass(loaded, InotifyEventOutputStream)):
+        raise SettingError("output_stream", name, allowed)
+    return loaded

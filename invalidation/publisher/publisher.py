@@ -1,0 +1,218 @@
+"""Publish the edits of one nameservice, for as long as the process lives. (invalidation/publisher/publisher.py)"""
+
+import asyncio
+import logging
+import random
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Final, NoReturn
+
+from coordination.errors import CoordinationError, NotAllowedError
+from hadoop.errors import HadoopError
+from invalidation.backoff import Backoff
+from invalidation.edits_source import EditsSource
+from invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    InvalidationError,
+    MissingEventsError,
+    NotPermittedError,
+    WrongNamespaceError,
+)
+from invalidation.namenodes import NameNodes
+from invalidation.publisher.assembly import Assembly
+from invalidation.publisher.beginning import Beginning
+from invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.life import Life
+from invalidation.publisher.output_stream import FilterPosition, InotifyEventOutputStream, PublishedState
+from invalidation.publisher.record_pacing import RecordPacer
+from invalidation.publisher.settings import PublisherSettings
+from invalidation.publisher.stats import PublisherCounters, PublisherStats
+
+ACTIVE_TIMEOUT_S: Final = 5.0
+"""How long an active NameNode is waited for when a life begins."""
+
+SETTLED_S: Final = 5.0
+"""A life that lasted as long as this was a good one: the next attempt is made at once."""
+
+NOT_PERMITTED_RETRY_S: Final = 10.0
+"""How long to wait when only an administrator can help."""
+
+USELESS_S: Final = 10.0
+"""Who has not published for so long, though it was the publisher, lets others try."""
+
+SILENT_S: Final = 5.0
+"""Edits that have not been read for so long are worth a word."""
+
+_log = logging.getLogger(__name__)
+
+
+class Publisher:
+    """Publishes, life after life.
+
+    A life begins with reading what is published, from nothing but ZooKeeper, and ends with any error: what was
+    carried out of the last write is not known then, and is not guessed.
+
+    Invariants:
+        P1  Every matching event after a filter's beginning is in its records once and in order, or a record says that
+            it was dropped, or the filter begins anew under another id (GapFlush).
+        P2  What `.cache` covers is in the records of every filter: they are acknowledged before.
+        P3  A record for caches holds every change that concerns a filter in force at its generation.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: EditsSource,
+        namenodes: NameNodes,
+        filters: StoredFiltersReader,
+        output: InotifyEventOutputStream,
+        settings: PublisherSettings,
+        identity: PublisherIdentity,
+        clock: Callable[[], float],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._source = source
+        self._namenodes = namenodes
+        self._output = output
+        self._settings = settings
+        self._identity = identity
+        self._clock = clock
+        self._chance = chance  # spreads retries apart
+        self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
+        self._pacer = RecordPacer(settings, clock())
+        self._counts = PublisherCounters()
+        self._beginning = Beginning(source, output, self._assemble, self._counts, clock)
+        self._life: Life | None = None  # the present one
+        self._backoff = Backoff()
+        self._complaint = ""  # why the last life ended, or could not begin: the same is said once
+        self._useless_since = clock()  # since when nothing could be published
+
+    async def run(self) -> NoReturn:
+        """Publish until cancelled."""
+        while True:
+            began_at = self._clock()
+            try:
+                await self._live()
+            except Exception as exc:  # noqa: BLE001 - supervised: a publisher that dies closes every proxy's gate
+                pause_s = await self._ended(_first(exc), self._clock() - began_at)
+            await asyncio.sleep(pause_s)
+
+    async def shut_down(self) -> None:
+        """Let others publish, and give up the session with ZooKeeper; call it when `run` has ended."""
+        await self._output.shut_down()
+
+    def stats(self) -> PublisherStats:
+        """Return the figures of now."""
+        stored = self._follower.stored
+        return PublisherStats(
+            **asdict(self._counts),
+            filters_broken=0 if stored is None else len(stored.broken),
+            filter_reads=self._follower.reads,
+            filter_reads_failed=self._follower.reads_failed,
+            waiting_for=self._output.waiting_for,
+            output=self._output.stats(),
+            session=self._output.session_stats(),
+            channel=self._source.stats(),
+        )
+
+    def situation(self) -> str:
+        """Say why nothing is being published; "" while all is well."""
+        if self._life is None:
+            if self._output.waiting_for:
+                return f"another publisher is at work: {self._output.waiting_for}"
+            return self._complaint or "publishing has not begun yet"
+        now = self._clock()
+        if (silent_s := now - self._counts.read_at) > SILENT_S:
+            return f"the edits have not been read for {silent_s:.0f} s"
+        if (waiting_s := self._life.waiting_s(now)) > SILENT_S:
+            return f"what was read could not be published for {waiting_s:.0f} s"
+        return ""
+
+    async def _live(self) -> NoReturn:
+        """Live one life; its end is an error, maybe in an exception group."""
+        active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+        if not active.block_pool:
+            raise ChannelUnavailableError(f"{active.namenode.http} does not say which namespace it serves")
+        asked_at = self._clock()
+        state = await self._output.open(self._identity, active.block_pool)
+        self._useless_since += self._clock() - asked_at  # while another was waited for, it was not us
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._output.keep())
+            tasks.create_task(self._publish(state))
+        raise AssertionError("a life ends with an error")
+
+    async def _publish(self, state: PublishedState) -> NoReturn:
+        if state.txid is not None:
+            self._counts.published_txid = state.txid
+        begun = await self._beginning.begin(state)
+        self._life = Life(
+            begun,
+            source=self._source,
+            output=self._output,
+            follower=self._follower,
+            pacer=self._pacer,
+            counts=self._counts,
+            clock=self._clock,
+            new_id=lambda: uuid.uuid4().hex,
+        )
+        self._counts.is_publishing = True
+        self._counts.lives += 1
+        self._counts.published_txid = begun.assembly.txid
+        self._counts.read_at = self._clock()
+        self._complaint = ""
+        _log.info(
+            "publishing after transaction %d, with %d filters",
+            begun.assembly.txid,
+            len(begun.assembly.filters),
+        )
+        await self._life.run()
+
+    def _assemble(self, txid: int, filters: Mapping[str, FilterPosition]) -> Assembly:
+        return Assembly(
+            txid,
+            filters,
+            max_changes=self._settings.max_changes_per_record,
+            filters_path=self._follower.path,
+        )
+
+    async def _ended(self, exc: Exception, lasted_s: float) -> float:
+        """Clean up after a life, count and log why it ended; return the seconds to wait before the next."""
+        now = self._clock()
+        self._source.stop()
+        if self._life is not None:
+            self._life, self._counts.is_publishing, self._useless_since = None, False, now
+        if isinstance(exc, MissingEventsError) and exc.kind is GapKind.UNREADABLE:
+            self._beginning.found_unreadable()
+        needs_help = isinstance(exc, NotPermittedError | WrongNamespaceError | NotAllowedError)
+        is_ours = not isinstance(exc, InvalidationError | CoordinationError | HadoopError)
+        give_up = needs_help or is_ours or now - self._useless_since >= USELESS_S
+        if give_up:
+            self._useless_since = now
+        await self._output.close(give_up=give_up)
+        if lasted_s >= SETTLED_S:
+            self._backoff.succeeded()
+        self._counts.lives_failed += not isinstance(exc, MissingEventsError)
+        complaint = f"{type(exc).__name__}: {exc}"
+        if complaint != self._complaint:
+            self._complaint = complaint
+            _complain(exc, needs_help=needs_help, is_ours=is_ours)
+        return NOT_PERMITTED_RETRY_S if needs_help else self._backoff.failed(self._chance())
+
+
+def _complain(exc: Exception, *, needs_help: bool, is_ours: bool) -> None:
+    if needs_help:
+        _log.error("nothing is published until an administrator helps: %s", exc)
+    elif is_ours:
+        _log.error("publishing goes on from what is published after a fault of ours", exc_info=exc)
+    else:
+        _log.warning("publishing goes on from what is published: %s", exc)
+
+
+def _first(exc: Exception) -> Exception:
+    """Return the first error of a group of tasks: those that follow are its consequences."""
+    while isinstance(exc, ExceptionGroup):
+        exc = exc.exceptions[0]
+    return exc

@@ -1,0 +1,64 @@
+"""Read a nameservice's znodes. (invalidation/publisher/tree_reader.py)"""
+
+import asyncio
+from typing import Final
+
+from coordination.errors import NoNodeError
+from coordination.zookeeper import ZooKeeper
+from invalidation.channel.znodes import Znodes, is_filter_name
+from invalidation.publisher.tree_reading import FoundStream, FoundTree, newest_of
+
+AT_ONCE: Final = 64
+"""Lists of children asked for at the same time."""
+
+
+async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
+    """Return what is there; `.cache` is read first, so that its version guards all that is built on the rest.
+
+    Raises:
+        CoordinationError: ZooKeeper can't be asked, or refuses.
+    """
+    cache, filters = await zookeeper.get_many([znodes.cache, znodes.filters])
+    children = await zookeeper.children(znodes.namespace)
+    names = tuple(name for name in children if is_filter_name(name))
+    definitions = () if filters is None else await zookeeper.children(znodes.filters)
+    found = await zookeeper.get_many([znodes.stream(name) for name in names])
+    streams = {name: znode for name, znode in zip(names, found, strict=True) if znode is not None}
+    read = await zookeeper.get_many([znodes.definition(name) for name in definitions])
+    with_records = [
+        znode.path for znode in (cache, *streams.values()) if znode is not None and znode.children
+    ]
+    records = await _children_of(zookeeper, with_records)
+    newest_txid = newest_of(records.get(znodes.cache, ()))
+    newest = None
+    if newest_txid is not None:
+        (newest,) = await zookeeper.get_many([znodes.record(znodes.cache, newest_txid)])
+    return FoundTree(
+        children=children,
+        cache=None if cache is None else FoundStream(cache, records.get(znodes.cache, ())),
+        newest=newest,
+        filters=filters,
+        definitions={name: znode for name, znode in zip(definitions, read, strict=True) if znode is not None},
+        streams={name: FoundStream(znode, records.get(znode.path, ())) for name, znode in streams.items()},
+    )
+
+
+async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the children of many znodes, some at a time."""
+    found: dict[str, tuple[str, ...]] = {}
+    for first in range(0, len(paths), AT_ONCE):
+        part = paths[first : first + AT_ONCE]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                asked = {path: tasks.create_task(_children(zookeeper, path)) for path in part}
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from group
+        found.update({path: task.result() for path, task in asked.items()})
+    return found
+
+
+async def _children(zookeeper: ZooKeeper, path: str) -> tuple[str, ...]:
+    try:
+        return await zookeeper.children(path)
+    except NoNodeError:
+        return ()

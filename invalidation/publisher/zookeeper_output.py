@@ -1,0 +1,221 @@
+"""Publish through ZooKeeper. (invalidation/publisher/zookeeper_output.py)
+
+The shell over `tree_reading` and `tree`, which decide what is there and what is written. Named after the
+ZKInotifyEventOutputStream of HDFS-8940.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Final, NoReturn, Protocol, Self
+
+from coordination.errors import NoNodeError
+from coordination.session import Session
+from coordination.stats import SessionStats
+from coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeper
+from invalidation.channel.records import Stale
+from invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from invalidation.publisher.clearing import clear, delete_all, in_order
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.output_stream import (
+    FilterChange,
+    InotifyEventOutputStream,
+    OutputSetup,
+    Publication,
+    PublishedState,
+)
+from invalidation.publisher.presence import Presence
+from invalidation.publisher.stats import OutputCounters, OutputStats
+from invalidation.publisher.tree import Multi, Stream, Tree, encode_number
+from invalidation.publisher.tree_reader import read_tree
+from invalidation.publisher.tree_reading import VOID, make_out
+
+CONNECT_S: Final = 5.0
+"""How long a connection is waited for when a life begins."""
+
+
+class OwnedZooKeeper(ZooKeeper, Protocol):
+    """A session and its ends; `coordination.session.Session` has this shape."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def stats(self) -> SessionStats:
+        """Return the figures."""
+
+
+class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
+    """Writes records below the nameservice's znode. Its session with ZooKeeper outlives the lives."""
+
+    def __init__(
+        self,
+        setup: OutputSetup,
+        session: OwnedZooKeeper | None = None,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
+        self._root = setup.zookeeper.zookeeper_root
+        self._max_records = setup.publisher.max_records_per_filter
+        self._clock = setup.clock
+        self._zookeeper: OwnedZooKeeper = session or Session(
+            setup.zookeeper, setup.clock, log_name="publishing"
+        )
+        self._new_id = new_id  # of chains
+        self._is_entered = False
+        self._presence: Presence | None = None
+        self._tree: Tree | None = None  # of this life; None: nothing to go on with
+        self._counts = OutputCounters()
+
+    @property
+    def waiting_for(self) -> str:
+        """The other publisher whose end is waited for; "" for none."""
+        return "" if self._presence is None else self._presence.waiting_for
+
+    async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
+        """Become the publisher, and read what is published; see InotifyEventOutputStream."""
+        self._tree = None
+        if not self._is_entered:
+            await self._zookeeper.__aenter__()
+            self._is_entered = True
+        await self._zookeeper.wait_connected(CONNECT_S)
+        await self._see_namespace(block_pool)
+        if self._presence is None:
+            self._presence = Presence(self._zookeeper, self._znodes.publisher, identity, self._counts)
+        await self._presence.take()
+        found = await read_tree(self._zookeeper, self._znodes)
+        state, self._tree = make_out(self._znodes, found, self._max_records, self._counts)
+        return state
+
+    async def keep(self) -> NoReturn:
+        """Raise as soon as another process may be the publisher."""
+        assert self._presence is not None, "not opened"
+        await self._presence.keep()
+
+    async def begin(self, txid: int) -> None:
+        """Give up all that is published, and begin after this transaction.
+
+        `.cache` is made void first: whoever finds it so, after a crash of ours, begins anew as well.
+        """
+        if txid < 1:
+            raise ChannelUnavailableError(f"the NameNode has written no transaction yet (it says {txid})")
+        self._tree = None
+        fence = await self._void()
+        filters = await self._see_filters(fence)
+        names = await self._zookeeper.children(self._znodes.namespace)
+        definitions = await self._zookeeper.children(self._znodes.filters)
+        records = await self._zookeeper.children(self._znodes.cache)
+        ours = (
+            *(self._znodes.stream(name) for name in names if is_filter_name(name)),
+            *(self._znodes.definition(name) for name in definitions if is_filter_name(name)),
+            *(f"{self._znodes.cache}/{name}" for name in in_order(records)),
+        )
+        await delete_all(self._zookeeper, ours, lambda deletions: self._commit((fence, *deletions)))
+        generation = (parse_txid(filters.data) or 0) + 1
+        cache = Stream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
+        tree = Tree(
+            self._znodes,
+            self._max_records,
+            self._counts,
+            cache=cache,
+            generation=generation,
+            filters_version=filters.version + 1,
+        )
+        (first,) = tree.plan_publication(Publication(txid=txid, content=Stale(()), filters={}))
+        counted_up = SetData(self._znodes.filters, encode_number(generation), filters.version)
+        await self._commit((counted_up, *first))
+        self._tree = tree
+
+    async def publish(self, publication: Publication) -> int:
+        """Publish; return how many writes that took."""
+        return await self._commit_all(self._planned.plan_publication(publication))
+
+    async def change_filters(self, change: FilterChange) -> int:
+        """Change the set of filters; return how many writes that took."""
+        tree, before = self._planned, self._counts.writes
+        fence = tree.fence
+        for path in tree.places_of(change):
+            await clear(self._zookeeper, path, lambda deletions: self._commit((fence, *deletions)))
+        await self._commit_all(tree.plan_filters(change))
+        return self._counts.writes - before
+
+    async def close(self, *, give_up: bool) -> None:
+        """End the life."""
+        self._tree = None
+        if give_up and self._presence is not None:
+            await self._presence.give_up()
+
+    async def shut_down(self) -> None:
+        """Close the session with ZooKeeper; that ends the presence, too."""
+        if self._is_entered:
+            self._is_entered = False
+            await self._zookeeper.__aexit__(None, None, None)
+
+    def stats(self) -> OutputStats:
+        """Return the figures over all lives."""
+        return self._counts.stats()
+
+    def session_stats(self) -> SessionStats:
+        """Return the figures of the session."""
+        return self._zookeeper.stats()
+
+    @property
+    def _planned(self) -> Tree:
+        if self._tree is None:
+            raise ChannelUnavailableError("nothing is known of what is published")
+        return self._tree
+
+    async def _see_namespace(self, block_pool: str) -> None:
+        """See that the tree is that of this namespace; make its first znode if there is none."""
+        path, data = self._znodes.namespace, block_pool.encode()
+        try:
+            znode = await self._zookeeper.get(path)
+        except NoNodeError:
+            await self._zookeeper.ensure(self._root)
+            await self._commit([Create(path, data)])
+            return
+        if not znode.data:  # made by somebody who only wanted a place below it
+            await self._commit([SetData(path, data, znode.version)])
+        elif znode.data != data:
+            raise WrongNamespaceError(
+                f"{path} in ZooKeeper belongs to the namespace {znode.data.decode(errors='replace')!r}, the active "
+                f"NameNode's is {block_pool!r}: choose another nameservice or zookeeper_root or, if the namespace was "
+                "formatted, delete that znode with all below it"
+            )
+
+    async def _void(self) -> Check:
+        """Say that what is published can't be gone on from; return what fences the work that follows."""
+        path = self._znodes.cache
+        try:
+            znode = await self._zookeeper.get(path)
+        except NoNodeError:
+            await self._commit([Create(path, VOID)])
+            return Check(path, 0)
+        await self._commit([SetData(path, VOID, znode.version)])
+        return Check(path, znode.version + 1)
+
+    async def _see_filters(self, fence: Check) -> Znode:
+        try:
+            return await self._zookeeper.get(self._znodes.filters)
+        except NoNodeError:
+            await self._commit([fence, Create(self._znodes.filters, encode_number(0))])
+            return await self._zookeeper.get(self._znodes.filters)
+
+    async def _commit_all(self, multis: Iterable[Multi]) -> int:
+        writes = 0
+        for operations in multis:
+            await self._commit(operations)
+            writes += 1
+        return writes
+
+    async def _commit(self, operations: Sequence[Operation]) -> None:
+        began_at = self._clock()
+        self._counts.writes_failed += 1  # until it is known not to have failed: also when it is cancelled
+        await self._zookeeper.commit(operations)
+        self._counts.writes_failed -= 1
+        self._counts.writes += 1
+        self._counts.write_ops += len(operations)
+        self._counts.write_s += self._clock() - began_at

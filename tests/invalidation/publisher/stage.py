@@ -1,0 +1,188 @@
+"""NameNode, ZooKeeper, filters in HDFS, and publishers over them, in virtual time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from coordination.settings import ZooKeeperSettings
+from invalidation.channel.records import CacheRecord, FilterRecord, parse_cache_record, parse_filter_record
+from invalidation.channel.znodes import Znodes
+from invalidation.filters.definition import Filter
+from invalidation.polled_edits import PolledEdits
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.output_stream import OutputSetup
+from invalidation.publisher.publisher import Publisher
+from invalidation.publisher.settings import PublisherSettings
+from invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from invalidation.settings import PollingSettings
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock
+
+ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
+
+
+@dataclass(frozen=True, slots=True)
+class FakeStoredFilters:
+    """What a reading of HDFS brings."""
+
+    filters: dict[str, Filter]
+    broken: dict[str, str]
+
+
+class FakeFilters:
+    """The filters in HDFS: changing them is a transaction below their directory."""
+
+    path = "/apps/nncache/filters"
+
+    def __init__(self, namenode: FakeNameNode) -> None:
+        self.namenode = namenode  # the one that takes writes
+        self.filters: dict[str, Filter] = {}
+        self.broken: dict[str, str] = {}
+        self.fault: Exception | None = None  # what reading raises
+        self.takes_s = 0.01
+        self.reads = 0
+
+    def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
+        """Add or change a filter."""
+        self.filters[name] = Filter(name, glob, owner, allowed)
+        self.broken.pop(name, None)
+        self.namenode.unlink(f"{self.path}/{name}")
+
+    def damage(self, name: str) -> None:
+        """Make its definition unusable."""
+        self.filters.pop(name, None)
+        self.broken[name] = "not JSON"
+        self.namenode.unlink(f"{self.path}/{name}/definition.json")
+
+    def remove(self, name: str) -> None:
+        """Remove a filter."""
+        self.filters.pop(name, None)
+        self.broken.pop(name, None)
+        self.namenode.unlink(f"{self.path}/{name}")
+
+    async def read_all(self) -> FakeStoredFilters:
+        """Return all; what changes meanwhile may be missing."""
+        self.reads += 1
+        found = FakeStoredFilters(dict(self.filters), dict(self.broken))
+        await asyncio.sleep(self.takes_s)
+        if self.fault is not None:
+            raise self.fault
+        return found
+
+
+class FakeProcess:
+    """A publisher's process: it can be killed, and started again under the same name."""
+
+    def __init__(
+        self, stage: "Stage", name: str, session: FakeSession, settings: PublisherSettings
+    ) -> None:
+        setup = OutputSetup(
+            nameservice="ns1", publisher=settings, zookeeper=ZooKeeperSettings(), clock=clock
+        )
+        self.session = session
+        self.output = ZooKeeperInotifyEventOutputStream(setup, session)
+        self.publisher = Publisher(
+            source=PolledEdits(stage.pool, stage.polling, clock, chance=lambda: 0.5),
+            namenodes=stage.pool,
+            filters=stage.filters,
+            output=self.output,
+            settings=settings,
+            identity=PublisherIdentity(host=name, pid=1, admin="127.0.0.1:9873"),
+            clock=clock,
+            chance=lambda: 0.5,
+        )
+
+    async def run(self) -> None:
+        """Publish until cancelled, then end in order."""
+        try:
+            await self.publisher.run()
+        finally:
+            await self.publisher.shut_down()
+
+
+@dataclass
+class Stage:
+    """What a story plays on; 10 transactions have happened."""
+
+    settings: PublisherSettings
+    polling: PollingSettings
+    namenodes: tuple[FakeNameNode, ...]
+    pool: FakePool
+    zookeeper: FakeZooKeeper
+    filters: FakeFilters
+    outsider: FakeSession  # of whoever looks at the tree, or damages it
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @property
+    def namenode(self) -> FakeNameNode:
+        """The one that takes writes."""
+        return self.filters.namenode
+
+    @asynccontextmanager
+    async def publisher(self, name: str = "a") -> AsyncIterator[FakeProcess]:
+        """Run a publisher's process; it ends in order."""
+        process = FakeProcess(self, name, self.zookeeper.session(), self.settings)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(process.run())
+            try:
+                yield process
+            finally:
+                running.cancel()
+
+    async def published(self, txid: int | None = None) -> None:
+        """Wait until everything up to this transaction, or all there is now, is published."""
+        wanted = self.namenode.log.end if txid is None else txid
+        await virtual_time.until(lambda: self.covered() >= wanted)
+
+    def covered(self) -> int:
+        """Return the value of `.cache`; -1 without."""
+        path = ZNODES.cache
+        return int(self.zookeeper.tree.read(path).data or -1) if self.zookeeper.tree.exists(path) else -1
+
+    def generation(self) -> int:
+        """Return the generation of the filters."""
+        return int(self.zookeeper.tree.read(ZNODES.filters).data)
+
+    def value(self, name: str) -> int:
+        """Return the value of a filter's stream."""
+        return int(self.zookeeper.tree.read(ZNODES.stream(name)).data)
+
+    def records(self, name: str) -> list[FilterRecord]:
+        """Return a filter's records, the oldest first."""
+        return [parse_filter_record(path, data) for path, data in self._children(ZNODES.stream(name))]
+
+    def cache_records(self) -> list[CacheRecord]:
+        """Return the records for caches, the oldest first."""
+        return [parse_cache_record(path, data) for path, data in self._children(ZNODES.cache)]
+
+    def _children(self, path: str) -> list[tuple[str, bytes]]:
+        tree = self.zookeeper.tree
+        names = sorted((name for name in tree.children(path) if name.isdecimal()), key=int)
+        return [(f"{path}/{name}", tree.read(f"{path}/{name}").data) for name in names]
+
+
+def play(
+    story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **settings: float
+) -> None:
+    """Play a story in virtual time."""
+
+    async def on_stage() -> None:
+        namenode = FakeNameNode()
+        for number in range(10):
+            namenode.unlink(f"/before/{number}")
+        zookeeper = FakeZooKeeper(clock)
+        stage = Stage(
+            settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # integers among the floats
+            polling=PollingSettings(),
+            namenodes=(namenode, *peers),
+            pool=FakePool(clock, namenode, *peers),
+            zookeeper=zookeeper,
+            filters=FakeFilters(namenode),
+            outsider=zookeeper.session(),
+        )
+        await story(stage)
+
+    virtual_time.run(on_stage())
