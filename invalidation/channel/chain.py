@@ -4,7 +4,6 @@ Sans-I/O. Each record names the one before it, so a gap is known exactly, where 
 from "no overlap".
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -64,32 +63,3 @@ class Chain:
             return Broken(f"transactions {self._txid + 1} to {link.previous} are missing")
         after_txid, self._txid = self._txid, link.txid
         return Next(after_txid)
-
-
-def resume(
-    position_txid: int, links: Iterable[Link], *, chain: str, last_txid: int, through_txid: int = -1
-) -> Chain | Broken:
-    """Tell whether a stream can be followed from a position that was reached earlier.
-
-    `links` are those of all records that the stream has, in any order, `chain` is the id of its present life, and
-    `last_txid` the value of its znode: the last record's transaction or, before the first record, where the stream
-    begins. Every transaction up to `through_txid` is known to have been published, if it matched.
-    """
-    ordered = sorted(links, key=lambda link: link.txid)
-    first_txid = ordered[0].previous if ordered else last_txid
-    reached = first_txid
-    for link in ordered:
-        if link.chain != chain:
-            return Broken("the stream was begun anew")
-        if link.previous != reached:
-            return Broken(f"the record after transaction {reached} is missing")
-        reached = link.txid
-    if reached != last_txid:
-        return Broken(f"the record of transaction {last_txid} is missing")
-    if position_txid < first_txid:
-        return Broken(f"transactions {position_txid + 1} to {first_txid} are no longer there")
-    if position_txid > max(last_txid, through_txid):
-        return Broken(
-            f"transaction {position_txid} is yet to be published: the position is of another stream"
-        )
-    return Chain(chain, position_txid)

@@ -33,6 +33,9 @@ from invalidation.errors import CorruptZnodeError
 MAX_RECORD_BYTES: Final = 512 * 1024
 """Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB)."""
 
+MAX_REASON: Final = 200
+"""Characters that are told of why a znode is corrupt: it may quote what it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -333,7 +336,7 @@ def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _P
         InvalidPathError,
         RecursionError,  # of msgspec, for what is nested a thousand deep
     ) as exc:
-        raise CorruptZnodeError(path, str(exc)) from exc
+        raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
 
 
 def _link(path: str, record: _Record) -> Link:

@@ -1,0 +1,186 @@
+"""Events as JSON."""
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.event_json import EventJsonError, decode_event, encode_event
+from hadoop.events import (
+    AclEntry,
+    AclKind,
+    AclScope,
+    Append,
+    Close,
+    Create,
+    Event,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from hadoop.filestatus import FileType
+from tests.hadoop.any_events import events
+
+EXAMPLES: list[tuple[Event, str]] = [
+    (
+        Create(
+            kind=FileType.FILE,
+            path="/a/é",
+            ctime=1700000000000,
+            owner="joe",
+            group="users",
+            permission=0o644,
+            replication=3,
+            overwrite=True,
+            default_block_size=134217728,
+        ),
+        (
+            '{"type": "CREATE", "iNodeType": "FILE", "path": "/a/é", "ctime": 1700000000000, "ownerName": "joe",'
+            ' "groupName": "users", "perms": "644", "replication": 3, "overwrite": true,'
+            ' "defaultBlockSize": 134217728}'
+        ),
+    ),
+    (
+        Create(kind=FileType.SYMLINK, path="/l", symlink_target="/a", erasure_coded=True),
+        '{"type": "CREATE", "iNodeType": "SYMLINK", "path": "/l", "symlinkTarget": "/a", "erasureCoded": true}',
+    ),
+    (Close("/a", 12, 7), '{"type": "CLOSE", "path": "/a", "fileSize": 12, "timestamp": 7}'),
+    (Append("/a", new_block=True), '{"type": "APPEND", "path": "/a", "newBlock": true}'),
+    (Rename("/a", "/b", 7), '{"type": "RENAME", "srcPath": "/a", "dstPath": "/b", "timestamp": 7}'),
+    (Unlink("/a"), '{"type": "UNLINK", "path": "/a"}'),
+    (Truncate("/a", 5, 7), '{"type": "TRUNCATE", "path": "/a", "fileSize": 5, "timestamp": 7}'),
+    (
+        MetadataUpdate(path="/a", kind=MetadataKind.TIMES, mtime=-1, atime=7),
+        '{"type": "METADATA", "metadataType": "TIMES", "path": "/a", "mtime": -1, "atime": 7}',
+    ),
+    (
+        MetadataUpdate(
+            path="/a",
+            kind=MetadataKind.ACLS,
+            acls=(AclEntry(scope=AclScope.DEFAULT, kind=AclKind.USER, name="joe", permissions=0o5),),
+        ),
+        (
+            '{"type": "METADATA", "metadataType": "ACLS", "path": "/a",'
+            ' "acls": [{"scope": "DEFAULT", "type": "USER", "name": "joe", "permission": "r-x"}]}'
+        ),
+    ),
+    (
+        MetadataUpdate(
+            path="/a",
+            kind=MetadataKind.XATTRS,
+            xattrs=(XAttr(XAttrNamespace.RAW, "n", b"\xff"), XAttr(XAttrNamespace.USER, "m")),
+            xattrs_removed=True,
+        ),
+        (
+            '{"type": "METADATA", "metadataType": "XATTRS", "path": "/a", "xAttrs": [{"nameSpace": "RAW",'
+            ' "name": "n", "value": "/w=="}, {"nameSpace": "USER", "name": "m"}], "xAttrsRemoved": true}'
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "text"), EXAMPLES, ids=lambda value: str(value)[:40])
+def test_an_event_is_told_in_the_words_of_hadoop(event: Event, text: str) -> None:
+    """Applications in any language read these; a key that is left out has its default."""
+    assert encode_event(event) == json.loads(text)
+    assert decode_event(json.loads(text)) == event
+
+
+@given(events)
+def test_no_event_loses_anything_on_the_way_through_json(event: Event) -> None:
+    """Whatever the wire can carry comes back as it was, through whichever JSON library."""
+    encoded = encode_event(event)
+    assert decode_event(json.loads(json.dumps(encoded))) == event
+    assert decode_event(msgspec.json.decode(msgspec.json.encode(encoded))) == event
+
+
+def test_unknown_keys_are_ignored() -> None:
+    """A later release may tell more of an event."""
+    assert decode_event({"type": "UNLINK", "path": "/a", "fileId": 7, "why": ["x"]}) == Unlink("/a")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ([], "not an object"),
+        ({}, "no kind of event: None"),
+        ({"type": "unlink", "path": "/a"}, "no kind of event: 'unlink'"),
+        ({"type": ["UNLINK"], "path": "/a"}, "no kind of event"),
+        ({"type": "UNLINK"}, "UNLINK: no path"),
+        ({"type": "UNLINK", "path": None}, "UNLINK: path: not a text"),
+        ({"type": "UNLINK", "path": "/a", "timestamp": "7"}, "timestamp: not a number"),
+        ({"type": "UNLINK", "path": "/a", "timestamp": True}, "timestamp: not a number"),
+        ({"type": "UNLINK", "path": "/a", "timestamp": 7.0}, "timestamp: not a number"),
+        ({"type": "UNLINK", "path": "/a", "timestamp": 1 << 63}, "timestamp: not a number"),
+        ({"type": "APPEND", "path": "/a", "newBlock": 1}, "newBlock: neither true nor false"),
+        ({"type": "CREATE", "path": "/a"}, "CREATE: no iNodeType"),
+        ({"type": "CREATE", "path": "/a", "iNodeType": "file"}, "not one of FILE, DIRECTORY, SYMLINK"),
+        ({"type": "CREATE", "path": "/a", "iNodeType": 1}, "iNodeType: not a text"),
+        ({"type": "CREATE", "path": "/a", "iNodeType": "FILE", "perms": "8"}, "perms: not an octal mode"),
+        ({"type": "CREATE", "path": "/a", "iNodeType": "FILE", "perms": "1\n"}, "perms: not an octal mode"),
+        ({"type": "CREATE", "path": "/a", "iNodeType": "FILE", "perms": 420}, "perms: not a text"),
+        ({"type": "METADATA", "path": "/a", "metadataType": "ACLS", "acls": {}}, "acls: not a list"),
+        ({"type": "METADATA", "path": "/a", "metadataType": "ACLS", "acls": ["x"]}, "acls: not an object"),
+        (
+            {
+                "type": "METADATA",
+                "path": "/a",
+                "metadataType": "ACLS",
+                "acls": [{"scope": "ACCESS", "type": "USER", "name": "", "permission": "rw"}],
+            },
+            "acls: permission: not permissions",
+        ),
+        (
+            {
+                "type": "METADATA",
+                "path": "/a",
+                "metadataType": "XATTRS",
+                "xAttrs": [{"nameSpace": "RAW", "name": "n", "value": "é"}],
+            },
+            "xAttrs: value: not base64",
+        ),
+        (
+            {
+                "type": "METADATA",
+                "path": "/a",
+                "metadataType": "XATTRS",
+                "xAttrs": [{"nameSpace": "RAW", "name": "n", "value": "a"}],
+            },
+            "xAttrs: value: not base64",
+        ),
+    ],
+)
+def test_what_is_no_event_is_refused_whole(value: dict[str, object], reason: str) -> None:
+    """GapFlush: an event that is half read would be half an event; the error says where."""
+    with pytest.raises(EventJsonError, match=reason):
+        decode_event(value)
+
+
+json_values: st.SearchStrategy[object] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(events, st.data())
+def test_any_damage_gives_an_event_or_an_error(event: Event, data: st.DataObject) -> None:
+    """Nothing but `EventJsonError` comes out of it, whatever stands where; what is read can be told again."""
+    value = encode_event(event)
+    key = data.draw(st.sampled_from(sorted(value)))
+    damage: Callable[[], object] = data.draw(
+        st.sampled_from([lambda: value.pop(key), lambda: value.update({key: data.draw(json_values)})])
+    )
+    damage()
+    try:
+        found = decode_event(value)
+    except EventJsonError:
+        return
+    assert decode_event(encode_event(found)) == found

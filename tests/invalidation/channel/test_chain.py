@@ -1,0 +1,82 @@
+"""Continuity of a stream's records (GapFlush)."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from invalidation.channel.chain import Broken, Chain, Next, Replayed
+from invalidation.channel.records import Link
+
+LINKS = (Link("c", 10, 13), Link("c", 13, 14), Link("c", 14, 20))
+
+
+def test_records_are_taken_one_after_the_other() -> None:
+    """Each begins where the one before ended, and says from where on it is new."""
+    chain = Chain("c", 10)
+    assert [chain.receive(link) for link in LINKS] == [Next(10), Next(13), Next(14)]
+    assert (chain.chain, chain.txid) == ("c", 20)
+
+
+def test_what_was_read_already_is_passed_over() -> None:
+    """Records found twice, or a position within one, cost nothing and skip nothing."""
+    chain = Chain("c", 11)
+    assert [chain.receive(link) for link in (LINKS[0], LINKS[0], LINKS[1], LINKS[0], LINKS[1])] == [
+        Next(11),
+        Replayed(),
+        Next(13),
+        Replayed(),
+        Replayed(),
+    ]
+    assert chain.txid == 14
+
+
+def test_a_missing_record_breaks_the_chain() -> None:
+    """GapFlush: exactly the missing transactions are known; the position stays."""
+    chain = Chain("c", 10)
+    assert chain.receive(LINKS[1]) == Broken("transactions 11 to 13 are missing")
+    assert chain.txid == 10
+
+
+@pytest.mark.parametrize("link", [Link("d", 10, 13), Link("d", 0, 10), Link("d", 13, 14)])
+def test_another_life_of_the_stream_breaks_the_chain(link: Link) -> None:
+    """GapFlush: a stream begun anew may have missed anything, wherever its numbers stand."""
+    chain = Chain("c", 10)
+    assert chain.receive(link) == Broken("the stream was begun anew")
+    assert chain.txid == 10
+
+
+@given(
+    st.lists(st.integers(0, 60), unique=True, min_size=2, max_size=12).map(sorted),
+    st.integers(0, 60),
+    st.data(),
+)
+def test_every_transaction_behind_the_position_is_read_once(
+    ends: list[int], position: int, data: st.DataObject
+) -> None:
+    """A naive twin: the transactions behind the position, in order, each in exactly one record that is `Next`."""
+    assume(ends[0] <= position <= ends[-1])
+    chain, read = Chain("c", position), []
+    for previous, txid in pairwise(ends):
+        for _ in range(data.draw(st.integers(1, 2))):
+            match chain.receive(Link("c", previous, txid)):
+                case Next(after_txid):
+                    read += list(range(after_txid + 1, txid + 1))
+                case step:
+                    assert step == Replayed()
+    assert read == list(range(position + 1, ends[-1] + 1))
+
+
+@given(st.lists(st.tuples(st.sampled_from("cd"), st.integers(0, 20), st.integers(1, 5)), max_size=15))
+def test_what_a_chain_has_read_has_no_hole(found: list[tuple[str, int, int]]) -> None:
+    """GapFlush: in whatever order records are found, the position stands behind nothing unread."""
+    chain, read = Chain("c", 8), set(range(9))
+    for name, previous, length in found:
+        link = Link(name, previous, previous + length)
+        match chain.receive(link):
+            case Next():
+                read |= set(range(previous + 1, link.txid + 1))
+            case Broken() | Replayed():
+                pass
+        assert read == set(range(chain.txid + 1))

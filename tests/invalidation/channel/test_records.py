@@ -1,0 +1,356 @@
+"""What the channel's znodes hold, written and read."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.events import Close, EventBatch, Unlink
+from invalidation.channel.records import (
+    MAX_RECORD_BYTES,
+    CacheRecord,
+    Dropped,
+    Events,
+    FilterRecord,
+    Link,
+    PublishedFilter,
+    Stale,
+    encode_cache_record,
+    encode_filter_record,
+    encode_published_filter,
+    fits,
+    parse_cache_record,
+    parse_filter_record,
+    parse_published_filter,
+)
+from invalidation.channel.znodes import MAX_TXID
+from invalidation.errors import CorruptZnodeError
+from tests.hadoop.any_changes import any_paths, changes_at, in_order
+from tests.hadoop.any_events import batches, texts
+
+LINK = Link("c0ffee", 10, 20)
+
+FILTER_RECORD = FilterRecord(
+    LINK, Events((EventBatch(12, (Close("/a", 7, 8),)), EventBatch(20, (Unlink("/a"), Unlink("/b")))))
+)
+FILTER_JSON = (
+    b'{"chain":"c0ffee","previous":10,"txid":20,"batches":['
+    b'{"txid":12,"events":[{"type":"CLOSE","path":"/a","fileSize":7,"timestamp":8}]},'
+    b'{"txid":20,"events":[{"type":"UNLINK","path":"/a"},{"type":"UNLINK","path":"/b"}]}]}'
+)
+CACHE_RECORD = CacheRecord(
+    LINK,
+    3,
+    Stale(
+        (
+            (11, Appeared("/a")),
+            (11, Opened("/a")),
+            (12, Closed("/a")),
+            (13, Touched("/a")),
+            (14, AccessChanged("/b")),
+            (15, SubtreeUnknown("/")),
+            (16, Vanished("/b")),
+            (17, Moved("/c", "/é")),
+            (20, EverythingUnknown("why")),
+        )
+    ),
+)
+CACHE_JSON = (
+    b'{"chain":"c0ffee","previous":10,"txid":20,"generation":3,"changes":['
+    b'[11,"appeared","/a"],[11,"opened","/a"],[12,"closed","/a"],[13,"touched","/a"],[14,"access","/b"],'
+    b'[15,"subtree","/"],[16,"vanished","/b"],[17,"moved","/c","/\xc3\xa9"],[20,"everything","why"]]}'
+)
+DROPPED = Dropped(11, 20, "the edits were purged")
+DROPPED_JSON = b'"dropped":{"first":11,"last":20,"reason":"the edits were purged"}'
+PUBLISHED = PublishedFilter(
+    name="joe",
+    id="c0ffee",
+    path_glob="/user/joe/*/_SUCCESS",
+    since_txid=17,
+    owner="joe",
+    allowed_subscribers=("ann", "bob"),
+)
+PUBLISHED_JSON = (
+    b'{"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
+    b'"allowedSubscribers":["ann","bob"]}'
+)
+
+
+def test_a_filters_record_is_plain_json() -> None:
+    """Applications in any language read these; each event is told in full."""
+    assert encode_filter_record(FILTER_RECORD) == FILTER_JSON
+    assert parse_filter_record("/r/ns1/joe/20", FILTER_JSON) == FILTER_RECORD
+
+
+def test_a_record_for_caches_is_plain_json() -> None:
+    """Every kind of change has its word."""
+    assert encode_cache_record(CACHE_RECORD) == CACHE_JSON
+    assert parse_cache_record("/r/ns1/.cache/20", CACHE_JSON) == CACHE_RECORD
+
+
+def test_a_record_can_say_that_something_was_dropped() -> None:
+    """GapFlush: what will never be published is said, never skipped."""
+    data = encode_filter_record(FilterRecord(LINK, DROPPED))
+    assert data == b'{"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b"}"
+    assert parse_filter_record("/r/ns1/joe/20", data) == FilterRecord(LINK, DROPPED)
+    data = encode_cache_record(CacheRecord(LINK, 3, DROPPED))
+    assert data == b'{"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b',"generation":3}'
+    assert parse_cache_record("/r/ns1/.cache/20", data) == CacheRecord(LINK, 3, DROPPED)
+
+
+def test_a_record_may_say_that_nothing_has_changed() -> None:
+    """Coverage: everything up to its transaction was published, and nothing concerned a cache."""
+    record = CacheRecord(LINK, 0, Stale(()))
+    data = encode_cache_record(record)
+    assert b'"changes":[]' in data
+    assert parse_cache_record("/r/ns1/.cache/20", data) == record
+    empty = FilterRecord(LINK, Events(()))
+    assert parse_filter_record("/20", encode_filter_record(empty)) == empty
+
+
+def test_a_definition_is_plain_json_under_the_filters_name() -> None:
+    """The name is the znode's, so it cannot contradict itself."""
+    assert encode_published_filter(PUBLISHED) == PUBLISHED_JSON
+    assert parse_published_filter("/r/ns1/.filters/joe", PUBLISHED_JSON) == PUBLISHED
+
+
+def test_a_record_has_a_largest_size() -> None:
+    """ZooKeeper closes the connection of whoever sends more than a megabyte, and a reader could not read it."""
+    assert fits(b"x" * MAX_RECORD_BYTES)
+    assert not fits(b"x" * (MAX_RECORD_BYTES + 1))
+
+
+def test_unknown_keys_are_ignored() -> None:
+    """A later release may say more, but not something else."""
+    later = CACHE_JSON[:-1] + b',"madeBy":{"x":[1,2]}}'
+    assert parse_cache_record("/20", later) == CACHE_RECORD
+    later = PUBLISHED_JSON[:-1] + b',"comment":null}'
+    assert parse_published_filter("/joe", later) == PUBLISHED
+
+
+def changed(data: bytes, **more: Any) -> bytes:
+    """The same JSON with other values; `...` leaves a key out."""
+    value = {**json.loads(data), **more}
+    return json.dumps({key: held for key, held in value.items() if held is not ...}).encode()
+
+
+IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
+    ({"txid": 21}, "another's name"),
+    ({"txid": "20"}, "Expected `int`"),
+    ({"txid": True}, "Expected `int`"),
+    ({"txid": 20.5}, "Expected `int`"),
+    ({"previous": 20}, "follows that of 20"),
+    ({"previous": 21}, "follows that of 21"),
+    ({"previous": -1}, ">= 0"),
+    ({"previous": ...}, "missing required field `previous`"),
+    ({"chain": ""}, "matching regex"),
+    ({"chain": "a\n"}, "matching regex"),
+    ({"chain": None}, "Expected `str`"),
+    ({"dropped": {"first": 12, "last": 11, "reason": ""}}, "dropped from 12 to 11"),
+    ({"dropped": {"first": 11, "last": 21, "reason": ""}}, "dropped from 11 to 21 in a record of 20"),
+    ({"dropped": {"first": 11, "last": 20}}, "missing required field `reason`"),
+    ({"dropped": {"first": 11, "last": 20, "reason": ""}}, "holds either"),
+]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        *IN_ALL_RECORDS,
+        ({"batches": ...}, "holds either batches or what was dropped"),
+        ({"batches": [{"txid": 10, "events": []}]}, "transaction 10 is out of order"),
+        ({"batches": [{"txid": 21, "events": []}]}, "transaction 21 is out of order"),
+        ({"batches": [{"txid": 12, "events": []}] * 2}, "transaction 12 is out of order"),
+        ({"batches": [{"txid": 12, "events": [{"type": "UNLINK"}]}]}, "no path"),
+        ({"batches": [{"txid": 12, "events": [{"type": "SWAP", "path": "/a"}]}]}, "no kind of event"),
+        ({"batches": [{"txid": 12, "events": ["x"]}]}, "Expected `object`"),
+    ],
+)
+def test_a_filters_record_that_is_odd_is_refused_whole(more: dict[str, Any], reason: str) -> None:
+    """GapFlush: half of a record would be a gap that nobody notices. The error names the znode."""
+    with pytest.raises(CorruptZnodeError, match=reason) as caught:
+        parse_filter_record("/r/ns1/joe/20", changed(FILTER_JSON, **more))
+    assert caught.value.path == "/r/ns1/joe/20"
+    assert str(caught.value).startswith("/r/ns1/joe/20: ")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        *IN_ALL_RECORDS,
+        ({"changes": ...}, "holds either changes or what was dropped"),
+        ({"generation": ...}, "missing required field `generation`"),
+        ({"generation": MAX_TXID + 1}, "out of range|<= 9223372036854775807"),
+        ({"changes": [[10, "touched", "/a"]]}, "transaction 10 is out of order"),
+        ({"changes": [[21, "touched", "/a"]]}, "transaction 21 is out of order"),
+        ({"changes": [[1 << 64, "touched", "/a"]]}, "is out of order"),
+        ({"changes": [[12, "touched", "/a"], [11, "touched", "/a"]]}, "transaction 11 is out of order"),
+        ({"changes": [[11, "improved", "/a"]]}, "no change"),
+        ({"changes": [[11, "touched"]]}, "no change"),
+        ({"changes": [[11, "touched", "/a", "/b"]]}, "no change"),
+        ({"changes": [[11, "moved", "/a"]]}, "no change"),
+        ({"changes": [[11, "moved", "/a", "/a"]]}, "no change"),
+        ({"changes": [[11, "touched", 12]]}, "no change"),
+        ({"changes": [["11", "touched", "/a"]]}, "no change"),
+        ({"changes": [[True, "touched", "/a"]]}, "Expected `int | str`"),
+        ({"changes": [{}]}, "Expected `array`"),
+        ({"changes": [[11, "touched", "a"]]}, "not an absolute path"),
+        ({"changes": [[11, "touched", "/a/"]]}, "not a canonical path"),
+        ({"changes": [[11, "touched", "//a"]]}, "not a canonical path"),
+        ({"changes": [[11, "moved", "/b", "/a\0"]]}, "NUL"),
+    ],
+)
+def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], reason: str) -> None:
+    """GapFlush: a change that is passed over, or said of another path, would leave a stale answer."""
+    with pytest.raises(CorruptZnodeError, match=reason) as caught:
+        parse_cache_record("/r/ns1/.cache/20", changed(CACHE_JSON, **more))
+    assert caught.value.path == "/r/ns1/.cache/20"
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "reason"),
+    [
+        ("/r/.filters/.joe", {}, "no filter may be called so"),
+        ("/r/.filters/zookeeper", {}, "no filter may be called so"),
+        ("/r/.filters/joe", {"pathGlob": "user/*"}, "a glob begins with a /"),
+        ("/r/.filters/joe", {"pathGlob": "/{"}, "no } closes"),
+        ("/r/.filters/joe", {"id": "a b"}, "matching regex"),
+        ("/r/.filters/joe", {"since": -1}, ">= 0"),
+        ("/r/.filters/joe", {"owner": ...}, "missing required field `owner`"),
+        ("/r/.filters/joe", {"allowedSubscribers": "ann"}, "Expected `array`"),
+        ("/r/.filters/joe", {"allowedSubscribers": [1]}, "Expected `str`"),
+    ],
+)
+def test_a_definition_that_is_odd_is_refused(path: str, more: dict[str, Any], reason: str) -> None:
+    """A filter is served as it was defined or not at all."""
+    with pytest.raises(CorruptZnodeError, match=reason) as caught:
+        parse_published_filter(path, changed(PUBLISHED_JSON, **more))
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b"{" * 100_000,
+        b"[" * 100_000,
+        FILTER_JSON + b"x",
+        FILTER_JSON[:-1],
+        FILTER_JSON[:-1] + b',"deep":' + b"[" * 100_000,
+        CACHE_JSON[:-1] + b',"deep":' + b'{"a":' * 100_000,
+        CACHE_JSON.replace(b"why", b"\xed\xa0\x80"),
+        CACHE_JSON.replace(b"why", b"\\ud800"),
+        CACHE_JSON.replace(b"why", b"\\ud800\\u0041"),
+        PUBLISHED_JSON.replace(b'"ann"', b'"\\udc00 "'),
+    ],
+    ids=lambda data: repr(data[:20]),
+)
+def test_what_is_no_json_text_is_refused(data: bytes) -> None:
+    """Also bytes that are not UTF-8, halves of characters, and what is nested without end."""
+    for path, parse in PARSERS:
+        with pytest.raises(CorruptZnodeError):
+            parse(path, data)
+
+
+def test_the_reason_is_short_whatever_a_znode_holds() -> None:
+    """It goes into a log."""
+    with pytest.raises(CorruptZnodeError) as caught:
+        parse_cache_record("/20", changed(CACHE_JSON, changes=[[11, "x" * 100_000, "/a"]]))
+    assert len(str(caught.value)) < 300
+
+
+PARSERS: list[tuple[str, Callable[[str, bytes], object]]] = [
+    ("/r/ns1/joe/20", parse_filter_record),
+    ("/r/ns1/.cache/20", parse_cache_record),
+    ("/r/ns1/.filters/joe", parse_published_filter),
+]
+
+txids = st.integers(0, MAX_TXID - 100)
+chains = st.text("abc019._-", min_size=1, max_size=8)
+
+
+@st.composite
+def links(draw: st.DrawFn) -> Link:
+    """A record's place."""
+    previous = draw(txids)
+    return Link(draw(chains), previous, previous + draw(st.integers(1, 100)))
+
+
+def dropped(link: Link) -> st.SearchStrategy[Dropped]:
+    """Something dropped, as far as a record may say it."""
+    bounds = st.lists(st.integers(0, link.txid), min_size=2, max_size=2).map(sorted)
+    return st.builds(lambda pair, reason: Dropped(pair[0], pair[1], reason), bounds, texts)
+
+
+@given(links(), st.data())
+def test_filter_records_come_back_as_they_were(link: Link, data: st.DataObject) -> None:
+    """Nothing is lost on the way through ZooKeeper."""
+    events = batches(link.previous, link.txid).map(Events)
+    record = FilterRecord(link, data.draw(st.one_of(events, dropped(link))))
+    assert parse_filter_record(f"/x/{link.txid}", encode_filter_record(record)) == record
+
+
+@given(links(), st.integers(0, MAX_TXID), st.data())
+def test_cache_records_come_back_as_they_were(link: Link, generation: int, data: st.DataObject) -> None:
+    """Nothing is lost on the way through ZooKeeper, whatever names a path has."""
+    changes = in_order(changes_at(any_paths), link.previous + 1, max_size=8).map(
+        lambda numbered: Stale(tuple((min(txid, link.txid), change) for txid, change in numbered))
+    )
+    record = CacheRecord(link, generation, data.draw(st.one_of(changes, dropped(link))))
+    assert parse_cache_record(f"/x/{link.txid}", encode_cache_record(record)) == record
+
+
+@given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 60), st.sampled_from(range(3)))
+def test_any_bytes_give_a_value_or_say_which_znode_is_corrupt(
+    noise: bytes, start: int, length: int, which: int
+) -> None:
+    """Whoever may write to ZooKeeper can end nothing but the stream it writes into."""
+    path, parse = PARSERS[which]
+    good = (FILTER_JSON, CACHE_JSON, PUBLISHED_JSON)[which]
+    for data in (noise, good[:start] + noise + good[start + length :]):
+        try:
+            parse(path, data)
+        except CorruptZnodeError as exc:
+            assert exc.path == path  # noqa: PT017 - the other outcome is as good
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["/a", "moved", "", "\ud800"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["txid", "x"]), inner),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(range(3)), st.data())
+def test_any_json_gives_a_value_or_says_which_znode_is_corrupt(which: int, data: st.DataObject) -> None:
+    """The same, with what looks almost right: one part, however deep, is something else."""
+    path, parse = PARSERS[which]
+    whole = holder = json.loads((FILTER_JSON, CACHE_JSON, PUBLISHED_JSON)[which])
+    while True:
+        key = data.draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
+        if not isinstance(holder[key], dict | list) or data.draw(st.booleans()):
+            break
+        holder = holder[key]
+    holder[key] = data.draw(json_values)
+    try:
+        parse(path, json.dumps(whole).encode())
+    except CorruptZnodeError as exc:
+        assert exc.path == path  # noqa: PT017 - the other outcome is as good

@@ -1,0 +1,76 @@
+"""Where what stands, and how numbers and names are read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, parse_txid
+
+
+def test_everything_of_a_nameservice_has_one_place() -> None:
+    """Publisher and readers find each other by these paths alone."""
+    znodes = Znodes("/HDFSInotifyRoot", "ns1")
+    assert znodes.namespace == "/HDFSInotifyRoot/ns1"
+    assert znodes.publisher == "/HDFSInotifyRoot/ns1/.publisher"
+    assert znodes.filters == "/HDFSInotifyRoot/ns1/.filters"
+    assert znodes.definition("joe") == "/HDFSInotifyRoot/ns1/.filters/joe"
+    assert znodes.cache == "/HDFSInotifyRoot/ns1/.cache"
+    assert znodes.stream("joe") == "/HDFSInotifyRoot/ns1/joe"
+    assert znodes.record(znodes.cache, 17) == "/HDFSInotifyRoot/ns1/.cache/17"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("17", 17),
+        (b"17", 17),
+        (str(MAX_TXID), MAX_TXID),
+        (str(MAX_TXID + 1), None),
+        ("", None),
+        ("017", None),
+        ("00", None),
+        ("-1", None),
+        ("+1", None),
+        ("1_0", None),
+        (" 1", None),
+        ("1\n", None),
+        ("1.0", None),
+        ("\u0661", None),  # a digit to int()
+        ("²", None),
+        (b"\xb2", None),
+        (b"\xff\xfe", None),
+        ("9" * 10_000, None),
+    ],
+)
+def test_a_number_is_read_as_plain_decimal_or_not_at_all(text: str | bytes, number: int | None) -> None:
+    """Strangers may write below our root: what is not exactly what the publisher writes says nothing."""
+    assert parse_txid(text) == number
+
+
+@given(st.integers(0, MAX_TXID))
+def test_each_number_has_one_spelling(number: int) -> None:
+    """A record's name and its transaction id are the same thing."""
+    assert parse_txid(str(number)) == parse_txid(str(number).encode()) == number
+
+
+@given(st.binary(max_size=25) | st.text(max_size=25))
+def test_any_text_is_a_number_or_none(text: str | bytes) -> None:
+    """Whatever a znode holds is read without an error; what is read is spelled as we would."""
+    number = parse_txid(text)
+    assert number is None or str(number) == (text.decode() if isinstance(text, bytes) else text)
+
+
+@pytest.mark.parametrize("name", ["a", "joeSUCCESSFiles", "7", "a.b-c_d", "A" * 128])
+def test_plain_names_are_names_of_filters(name: str) -> None:
+    """Letters and digits first, then also dot, dash and underscore."""
+    assert is_filter_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".cache", ".", "..", "-a", "_a", "a/b", "a b", "a\n", "é", "a\0", "A" * 129, "zookeeper", "quota"],
+)
+def test_names_that_would_be_trouble_are_none(name: str) -> None:
+    """Hidden names are the channel's own, and some are ZooKeeper's; none may split a path."""
+    assert not is_filter_name(name)
