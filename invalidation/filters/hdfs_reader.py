@@ -1,0 +1,265 @@
+"""Read filters from HDFS. (invalidation/filters/hdfs_reader.py)"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar, assert_never
+
+from hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
+from hadoop.filestatus import FileStatus, FileType
+from hadoop.remote_exception import Verdict
+from hadoop.users import is_user_name
+from invalidation.filters.definition import (
+    DEFINITION,
+    MAX_DEFINITION_BYTES,
+    MAX_SUBSCRIBERS,
+    SUBSCRIBERS,
+    Filter,
+    FilterError,
+    check_name,
+    parse_definition,
+)
+from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
+
+CONCURRENCY: Final = 16
+"""Calls to HDFS at the same time."""
+
+MANY_UNREADABLE: Final = 16
+"""So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
+
+TRIES: Final = 3
+"""Readings of one filter that is removed and added again meanwhile."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told how many filters have been read, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFilter:
+    """A filter that HDFS keeps."""
+
+    filter: Filter
+    odd_subscribers: tuple[str, ...]  # children of its list that are no user names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFilters:
+    """What HDFS keeps."""
+
+    filters: Mapping[str, Filter]  # by name
+    broken: Mapping[str, str]  # name -> why it is no filter
+    odd_subscribers: Mapping[str, tuple[str, ...]]  # name -> children of its list that are no user names
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is under a name is no filter."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """The NameNode knows the definition, but nobody hands out its content."""
+
+    reason: str
+
+
+_Found: TypeAlias = StoredFilter | Broken | _Unreadable | None  # None: it is not there
+_Identity: TypeAlias = tuple[int, int, int]  # of a file's content: file id, modification time, length
+_ItemT = TypeVar("_ItemT")
+
+
+class FilterReader:
+    """Reads what is below one directory.
+
+    A definition's content is remembered as long as its file is the same, so that reading all again costs two
+    calls a filter and needs no DataNode.
+    """
+
+    def __init__(self, hdfs: Hdfs, path: str) -> None:
+        self._hdfs = hdfs
+        self._path = path
+        self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
+
+    async def names(self) -> tuple[str, ...]:
+        """Return the names of all that is there, in order, broken ones too; none if there is no directory.
+
+        Raises:
+            FilterStoreError: it is not known.
+        """
+        with self.answered():
+            try:
+                statuses = await self._hdfs.list(self._path)
+            except RemoteExceptionError as exc:
+                if not is_missing(exc):
+                    raise
+                return ()
+        names = sorted(status.path_suffix for status in statuses)
+        if "" in names:
+            raise FiltersUnavailableError(f"{self._path} is a file; the filters are kept in a directory")
+        return tuple(name for name in names if not name.startswith("."))
+
+    async def read_all(self, progress: Progress | None = None) -> StoredFilters:
+        """Return all that is there.
+
+        Raises:
+            FilterStoreError: it could not be read; nothing is known about any filter.
+        """
+        names = await self.names()
+        stored = await self.read(names, progress)
+        self._contents = {name: self._contents[name] for name in names if name in self._contents}
+        return stored
+
+    async def read(self, names: Sequence[str], progress: Progress | None = None) -> StoredFilters:
+        """Return what is there under these names; what is not there is in none of the parts.
+
+        Raises:
+            FilterStoreError: it could not be read; nothing is known about any of them.
+        """
+        found: dict[str, _Found] = {}
+        unreadable: list[str] = []
+
+        async def read_one(name: str) -> None:
+            found[name] = outcome = await self._read_one(name)
+            if isinstance(outcome, _Unreadable):
+                unreadable.append(f"{name}: {outcome.reason}")
+            if len(unreadable) >= MANY_UNREADABLE:
+                raise self._unreadable(unreadable)
+            if progress is not None:
+                progress(len(found), len(names))
+
+        await each_bounded(names, read_one)
+        if unreadable and not any(isinstance(outcome, StoredFilter) for outcome in found.values()):
+            raise self._unreadable(unreadable)
+        return _together({name: found[name] for name in names})
+
+    async def read_one(self, name: str) -> StoredFilter | Broken | None:
+        """Return what HDFS keeps under this name, None if there is nothing.
+
+        Raises:
+            FilterStoreError: it could not be read.
+        """
+        found = await self._read_one(name)
+        if isinstance(found, _Unreadable):
+            raise self._unreadable([f"{name}: {found.reason}"])
+        return found
+
+    async def _read_one(self, name: str) -> _Found:
+        try:
+            check_name(name)
+            with self.answered():
+                for _ in range(TRIES):
+                    try:
+                        return await self._read_parts(name)
+                    except RemoteExceptionError as exc:
+                        if not is_missing(exc):
+                            raise
+                    if not await self._is_there(name):
+                        return None
+        except (FilterError, FilterAccessError) as exc:
+            return Broken(str(exc))
+        return Broken("it was another one each time it was read")
+
+    async def _is_there(self, name: str) -> bool:
+        try:
+            await self._hdfs.status(f"{self._path}/{name}")
+        except RemoteExceptionError as exc:
+            if not is_missing(exc):
+                raise
+            return False
+        return True
+
+    async def _read_parts(self, name: str) -> _Found:
+        """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
+        listed = await self._hdfs.list(f"{self._path}/{name}")
+        parts = {status.path_suffix: status for status in listed}
+        if "" in parts:
+            return Broken("it is a file; a filter is a directory")
+        definition, subscribers = parts.get(DEFINITION), parts.get(SUBSCRIBERS)
+        if definition is None or definition.type is not FileType.FILE:
+            return Broken(f"it has no file {DEFINITION}")
+        if definition.length > MAX_DEFINITION_BYTES:
+            return Broken(
+                f"{DEFINITION}: {definition.length} bytes: at most {MAX_DEFINITION_BYTES} are possible"
+            )
+        if subscribers is None or subscribers.type is not FileType.DIRECTORY:
+            return Broken(f"it has no directory {SUBSCRIBERS}")
+        if subscribers.children_num > MAX_SUBSCRIBERS:
+            return Broken(f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible")
+        content = await self._content(name, definition)
+        users = await self._users(name, subscribers)
+        if isinstance(content, _Unreadable):
+            return content
+        allowed = (user for user in users if is_user_name(user))
+        return StoredFilter(
+            parse_definition(content, name=name, owner=subscribers.owner, allowed_subscribers=allowed),
+            tuple(sorted(user for user in users if not is_user_name(user))),
+        )
+
+    async def _content(self, name: str, definition: FileStatus) -> bytes | _Unreadable:
+        identity = (definition.file_id, definition.modification_time, definition.length)
+        remembered = self._contents.get(name)
+        if remembered is not None and remembered[0] == identity:
+            return remembered[1]
+        try:
+            content = await self._hdfs.read(f"{self._path}/{name}/{DEFINITION}")
+        except (DataNodeUnavailableError, RemoteExceptionError) as exc:
+            if isinstance(exc, RemoteExceptionError) and exc.verdict is not Verdict.OTHER:
+                raise
+            return _Unreadable(f"{DEFINITION}: {reason_of(exc)}")
+        self._contents[name] = identity, content
+        return content
+
+    async def _users(self, name: str, subscribers: FileStatus) -> tuple[str, ...]:
+        if not subscribers.children_num:
+            return ()
+        listed = await self._hdfs.list(f"{self._path}/{name}/{SUBSCRIBERS}")
+        return tuple(status.path_suffix for status in listed)
+
+    def answered(self) -> AbstractContextManager[None]:
+        """Tell in our words, as `hdfs_calls.answered`, that a read in here got no answer."""
+        return answered(
+            f"the filters in {self._path} cannot be read",
+            who_may=f"this user may not read all of {self._path}",
+        )
+
+    def _unreadable(self, reasons: Sequence[str]) -> FiltersUnavailableError:
+        return FiltersUnavailableError(f"the filters in {self._path} cannot be read, such as {reasons[0]}")
+
+
+def _together(found: Mapping[str, _Found]) -> StoredFilters:
+    filters: dict[str, Filter] = {}
+    broken: dict[str, str] = {}
+    odd: dict[str, tuple[str, ...]] = {}
+    for name, outcome in found.items():
+        match outcome:
+            case StoredFilter():
+                filters[name] = outcome.filter
+                if outcome.odd_subscribers:
+                    odd[name] = outcome.odd_subscribers
+            case Broken() | _Unreadable():
+                broken[name] = outcome.reason
+            case None:
+                pass
+            case _:
+                assert_never(outcome)
+    return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd)
+
+
+async def each_bounded(items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]]) -> None:
+    """Act on all items, CONCURRENCY of them at a time; the first failure ends the others and is raised."""
+    waiting = iter(items)
+
+    async def work() -> None:
+        for item in waiting:
+            await act(item)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(CONCURRENCY):
+                tasks.create_task(work())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None

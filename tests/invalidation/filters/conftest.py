@@ -1,0 +1,22 @@
+"""Filters are kept in HDFS in memory and in the real one: what holds for one holds for the other."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hadoop.webhdfs import WebHdfs
+from testbed import Cluster
+from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.place import Place
+
+
+@pytest.fixture(params=["fake", "real"])
+async def place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
+    """A directory for filters that is not there yet, for an administrator."""
+    if request.param == "fake":
+        yield Place(FakeHdfs(), "/apps/nncache/filters")
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    directory: str = request.getfixturevalue("hdfs_directory")
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        yield Place(hdfs, f"{directory}/apps/filters")

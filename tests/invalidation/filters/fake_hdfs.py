@@ -1,0 +1,173 @@
+"""HDFS in memory, without permissions: every test that runs on it runs on the real one, too, or is about a fault."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from hadoop.errors import RemoteExceptionError
+from hadoop.filestatus import FileStatus, FileType
+from hadoop.paths import ancestors, name, parent
+from hadoop.remote_exception import RemoteException
+
+Fault = Callable[[str, str], Awaitable[None]]
+"""Is called with the name of a call and its path; may wait, raise, or change what is there."""
+
+
+async def nothing(call: str, path: str) -> None:
+    """No fault."""
+    await asyncio.sleep(0)
+
+
+def refusal(exception: str, message: str = "no") -> RemoteExceptionError:
+    """Return what a NameNode refuses with."""
+    return RemoteExceptionError(403, RemoteException(exception, exception, message), call="a call")
+
+
+@dataclass(slots=True)
+class Node:
+    """A file or a directory."""
+
+    type: FileType
+    file_id: int
+    owner: str = "hdfs"
+    data: bytes = b""
+    modification_time: int = 0
+
+
+@dataclass
+class FakeHdfs:
+    """`invalidation.filters.hdfs_calls.Hdfs`; reads and writes take a turn of the event loop."""
+
+    before: Fault = nothing
+    after: Fault = nothing  # an error is raised although the call was carried out
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    under_way: int = 0
+    most_under_way: int = 0
+
+    def __post_init__(self) -> None:
+        self._ids = itertools.count(1)
+        self.nodes = {"/": Node(FileType.DIRECTORY, 0)}
+
+    def count(self, call: str) -> int:
+        """How often this call was made."""
+        return sum(made == call for made, _ in self.calls)
+
+    def children(self, path: str) -> list[str]:
+        """Return the paths of a directory's children."""
+        return sorted(each for each in self.nodes if parent(each) == path)
+
+    async def _call(self, call: str, path: str, act: Callable[[], object]) -> object:
+        self.calls.append((call, path))
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
+        try:
+            await self.before(call, path)
+            result = act()
+            await self.after(call, path)
+        finally:
+            self.under_way -= 1
+        return result
+
+    def _node(self, path: str) -> Node:
+        if path not in self.nodes:
+            raise refusal("FileNotFoundException", f"File does not exist: {path}")
+        return self.nodes[path]
+
+    def _status(self, path: str, suffix: str = "") -> FileStatus:
+        node = self._node(path)
+        return FileStatus(
+            type=node.type,
+            path_suffix=suffix,
+            length=len(node.data),
+            owner=node.owner,
+            group="supergroup",
+            permission="755",
+            access_time=0,
+            modification_time=node.modification_time,
+            block_size=0,
+            replication=0,
+            file_id=node.file_id,
+            children_num=len(self.children(path)),
+            storage_policy=0,
+        )
+
+    async def status(self, path: str) -> FileStatus:
+        """GETFILESTATUS."""
+        result = await self._call("status", path, lambda: self._status(path))
+        assert isinstance(result, FileStatus)
+        return result
+
+    async def list(self, path: str) -> tuple[FileStatus, ...]:
+        """LISTSTATUS."""
+
+        def act() -> tuple[FileStatus, ...]:
+            if self._node(path).type is FileType.FILE:
+                return (self._status(path),)
+            return tuple(self._status(child, name(child)) for child in self.children(path))
+
+        result = await self._call("list", path, act)
+        assert isinstance(result, tuple)
+        return result
+
+    async def read(self, path: str) -> bytes:
+        """OPEN."""
+        result = await self._call("read", path, lambda: self._node(path).data)
+        assert isinstance(result, bytes)
+        return result
+
+    async def mkdirs(self, path: str, permission: str = "755") -> bool:
+        """MKDIRS."""
+
+        def act() -> None:
+            for each in (*reversed(ancestors(path)), path):
+                self.nodes.setdefault(each, Node(FileType.DIRECTORY, next(self._ids)))
+
+        await self._call("mkdirs", path, act)
+        return True
+
+    async def create(self, path: str, data: bytes = b"", *, create_parent: bool = True) -> None:
+        """CREATE, without overwriting."""
+
+        def act() -> None:
+            if path in self.nodes:
+                raise refusal("FileAlreadyExistsException")
+            above = parent(path)
+            assert above is not None
+            assert create_parent is False
+            self._node(above)
+            self.nodes[path] = Node(FileType.FILE, next(self._ids), data=data)
+
+        await self._call("create", path, act)
+
+    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """SETOWNER."""
+
+        def act() -> None:
+            assert owner is not None
+            self._node(path).owner = owner
+
+        await self._call("set_owner", path, act)
+
+    async def rename_to(self, source: str, destination: str) -> None:
+        """RENAME with an option."""
+
+        def act() -> None:
+            self._node(source)
+            if destination in self.nodes:
+                raise refusal("FileAlreadyExistsException")
+            for path in [path for path in self.nodes if path == source or path.startswith(source + "/")]:
+                self.nodes[destination + path.removeprefix(source)] = self.nodes.pop(path)
+
+        await self._call("rename_to", source, act)
+
+    async def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """DELETE."""
+
+        def act() -> bool:
+            gone = [each for each in self.nodes if each == path or each.startswith(path + "/")]
+            for each in gone:
+                del self.nodes[each]
+            return bool(gone)
+
+        return bool(await self._call("delete", path, act))

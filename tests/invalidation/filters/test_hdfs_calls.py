@@ -1,0 +1,71 @@
+"""What HDFS refuses is told in the filters' own words, one sentence each."""
+
+import aiohttp
+import pytest
+
+from hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, WebHdfsError
+from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from invalidation.filters.hdfs_calls import already_exists, answered, is_missing, reason_of
+from tests.invalidation.filters.fake_hdfs import refusal
+
+MAY = "only an administrator may"
+
+
+def told(failure: Exception) -> str:
+    """Return what is told of a failure."""
+    with pytest.raises(FiltersUnavailableError) as caught, answered("f cannot be added", who_may=MAY):
+        raise failure
+    return str(caught.value)
+
+
+def test_a_refused_user_hears_who_may() -> None:
+    """The NameNode's sentence follows, without its stack trace: it names user, path and mode."""
+    with (
+        pytest.raises(
+            FilterAccessError, match=r"^only an administrator may; HDFS says: Permission denied: user=bob$"
+        ),
+        answered("f cannot be added", who_may=MAY),
+    ):
+        raise refusal("AccessControlException", "Permission denied: user=bob\n\tat org.apache...")
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (
+            refusal("SafeModeException", "Name node is in safe mode.\nIt"),
+            "HDFS says: SafeModeException: Name node is in safe mode.",
+        ),
+        (refusal("NullPointerException", ""), "HDFS says: NullPointerException: "),
+        (
+            NoActiveNameNodeError("none of the NameNodes is the active one: a; b"),
+            "none of the NameNodes is the active one: a; b",
+        ),
+        (WebHdfsError("PUT http://a/: 500 b''"), "PUT http://a/: 500 b''"),
+        (
+            DataNodeUnavailableError("dn:9864: cut"),
+            "no answer from the DataNode at dn:9864: cut (files are read and written there)",
+        ),
+        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
+        (TimeoutError(), "no answer in time"),
+        (aiohttp.ClientError(), "ClientError"),
+    ],
+)
+def test_any_other_failure_names_its_reason(failure: Exception, reason: str) -> None:
+    """Whatever kind of failure it is, the sentence begins with what could not be done."""
+    assert told(failure) == f"f cannot be added: {reason}"
+    assert reason_of(failure) == reason
+
+
+def test_what_is_expected_can_be_told_apart() -> None:
+    """By class, as the messages differ between releases."""
+    assert is_missing(refusal("FileNotFoundException"))
+    assert already_exists(refusal("FileAlreadyExistsException"))
+    assert not already_exists(refusal("FileNotFoundException"))
+    assert not is_missing(refusal("AccessControlException"))
+
+
+def test_our_own_mistakes_are_not_hdfs_s() -> None:
+    """What is no failure of HDFS passes through as it is."""
+    with pytest.raises(KeyError), answered("f cannot be added", who_may=MAY):
+        raise KeyError

@@ -1,0 +1,243 @@
+"""Reading the filters tells "this one is broken" from "HDFS could not be read", and never takes one for the other."""
+
+import asyncio
+
+import pytest
+
+from hadoop.errors import DataNodeUnavailableError
+from invalidation.filters.definition import MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
+from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from invalidation.filters.hdfs_reader import CONCURRENCY, Broken, FilterReader, StoredFilter, each_bounded
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal
+from tests.invalidation.filters.place import Place
+
+PATH = "/filters"
+
+
+def definition(name: str, glob: str = "/user/joe/*") -> bytes:
+    """Return a definition as an administrator could write it by hand."""
+    return b'{"name": "%s", "pathGlob": "%s"}' % (name.encode(), glob.encode())
+
+
+async def filled(count: int) -> FakeHdfs:
+    """Return an HDFS with so many filters."""
+    hdfs = FakeHdfs()
+    place = Place(hdfs, PATH)
+    for number in range(count):
+        await place.put(f"f{number}", definition(f"f{number}"))
+    hdfs.calls.clear()
+    return hdfs
+
+
+async def test_a_directory_that_is_missing_holds_no_filters(place: Place) -> None:
+    """Before the first one is added there is nothing to publish, and nothing is wrong."""
+    reader = FilterReader(place.hdfs, place.path)
+    assert await reader.names() == ()
+    stored = await reader.read_all()
+    assert (stored.filters, stored.broken, stored.odd_subscribers) == ({}, {}, {})
+
+
+async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
+    """Each of the others says why it is none; drafts and other hidden names are not looked at."""
+    await place.put("good", definition("good"), users=("bob", "alice"))
+    await place.put("odd", definition("odd"), users=("9bad", "alice", ".hidden"))
+    await place.put("no-json", b"name: no-json")
+    await place.put("other", definition("good"))
+    await place.put("glob", definition("glob", "/a{b"))
+    await place.put("no-definition", None)
+    await place.put("no-list", definition("no-list"), owner=None)
+    await place.put("owner", definition("owner"), owner="a b")
+    await place.put("long", b" " * (MAX_DEFINITION_BYTES + 1))
+    await place.put(".tmp-1", definition("good"))
+    await place.put("a b", definition("a b"))
+    await place.hdfs.create(f"{place.path}/file", create_parent=False)
+    stored = await FilterReader(place.hdfs, place.path).read_all()
+    assert stored.filters == {
+        "good": Filter("good", "/user/joe/*", "joe", ("alice", "bob")),
+        "odd": Filter("odd", "/user/joe/*", "joe", ("alice",)),
+    }
+    assert stored.odd_subscribers == {"odd": (".hidden", "9bad")}
+    assert set(stored.broken) == {
+        *("a b", "file", "glob", "long", "no-definition", "no-json", "no-list", "other", "owner"),
+    }
+    for name, reason in (
+        ("a b", "name: 'a b': must be letters"),
+        ("file", "it is a file; a filter is a directory"),
+        ("glob", "glob: /a{b: at position 2"),
+        ("long", "definition.json: 65537 bytes: at most 65536"),
+        ("no-definition", "it has no file definition.json"),
+        ("no-json", "definition.json: JSON is malformed"),
+        ("no-list", "it has no directory subscribers"),
+        ("other", "definition.json: is that of 'good'"),
+        ("owner", "owner: 'a b': must be a user name"),
+    ):
+        assert stored.broken[name].startswith(reason)
+
+
+async def test_a_file_in_the_place_of_the_directory_is_an_error(place: Place) -> None:
+    """Taken for an empty directory it would end every filter."""
+    await place.hdfs.mkdirs(place.path.rpartition("/")[0])
+    await place.hdfs.create(place.path, create_parent=False)
+    with pytest.raises(FiltersUnavailableError, match="is a file; the filters are kept in a directory"):
+        await FilterReader(place.hdfs, place.path).read_all()
+
+
+async def test_a_definition_is_read_once_as_long_as_it_is_the_same(place: Place) -> None:
+    """A file that replaces it, or a longer one, is another; the list of subscribers is read each time."""
+    reader = FilterReader(place.hdfs, place.path)
+    await place.put("f", definition("f"), users=("alice",))
+    await reader.read_all()
+    await place.hdfs.create(f"{place.path}/f/{SUBSCRIBERS}/bob", create_parent=False)
+    stored = await reader.read_all()
+    assert stored.filters["f"].allowed_subscribers == ("alice", "bob")
+    if isinstance(place.hdfs, FakeHdfs):
+        assert place.hdfs.count("read") == 1
+    await place.hdfs.delete(f"{place.path}/f", recursive=True)
+    await place.put("f", definition("f", "/user/ann/*"))
+    assert (await reader.read_all()).filters["f"].path_glob == "/user/ann/*"
+
+
+async def test_one_filter_can_be_read_alone(place: Place) -> None:
+    """Whether the others are broken does not matter."""
+    await place.put("good", definition("good"))
+    await place.put("bad", b"")
+    reader = FilterReader(place.hdfs, place.path)
+    assert await reader.read_one("good") == StoredFilter(Filter("good", "/user/joe/*", "joe"), ())
+    assert isinstance(await reader.read_one("bad"), Broken)
+    assert await reader.read_one("none") is None
+
+
+@pytest.mark.parametrize(
+    "fails", [("list", PATH), ("list", f"{PATH}/f2"), ("read", f"{PATH}/f2/definition.json")], ids=str
+)
+@pytest.mark.parametrize(
+    "failure", [refusal("StandbyException"), refusal("SafeModeException"), TimeoutError()], ids=repr
+)
+async def test_hdfs_that_does_not_answer_is_no_empty_set(fails: tuple[str, str], failure: Exception) -> None:
+    """Guarantee of whoever publishes: what is known of the filters changes by an answer only."""
+    hdfs = await filled(5)
+
+    async def fail(call: str, path: str) -> None:
+        if (call, path) == fails:
+            raise failure
+
+    hdfs.before = fail
+    with pytest.raises(FiltersUnavailableError, match=r"^the filters in /filters cannot be read: "):
+        await FilterReader(hdfs, PATH).read_all()
+
+
+async def test_a_user_who_may_not_read_hears_so() -> None:
+    """Of the directory as an error, of a single filter as that filter's fault."""
+    hdfs = await filled(2)
+    refused = PATH
+
+    async def refuse(_: str, path: str) -> None:
+        if path == refused:
+            raise refusal("AccessControlException", "Permission denied")
+
+    hdfs.before = refuse
+    with pytest.raises(
+        FilterAccessError, match="this user may not read all of /filters; HDFS says: Permission"
+    ):
+        await FilterReader(hdfs, PATH).read_all()
+    refused = f"{PATH}/f1"
+    stored = await FilterReader(hdfs, PATH).read_all()
+    assert list(stored.filters) == ["f0"]
+    assert stored.broken["f1"].startswith("this user may not read all of /filters")
+
+
+@pytest.mark.parametrize(
+    "failure", [DataNodeUnavailableError("dn:1: cut"), refusal("IOException", "No active nodes")]
+)
+async def test_a_lost_block_costs_its_filter_and_lost_datanodes_cost_the_reading(failure: Exception) -> None:
+    """A few definitions that nobody hands out are broken; all, or many, mean that HDFS can't be read."""
+    hdfs = await filled(40)
+    lost = {f"{PATH}/f7/definition.json"}
+
+    async def lose(call: str, path: str) -> None:
+        if call == "read" and path in lost:
+            raise failure
+
+    hdfs.before = lose
+    stored = await FilterReader(hdfs, PATH).read_all()
+    assert list(stored.broken) == ["f7"]
+    assert len(stored.filters) == 39
+    lost |= {f"{PATH}/f{number}/definition.json" for number in range(16)}
+    with pytest.raises(FiltersUnavailableError, match=r"cannot be read, such as f\d+: definition.json: "):
+        await FilterReader(hdfs, PATH).read_all()
+    one = await filled(1)
+    one.before, lost = lose, {f"{PATH}/f0/definition.json"}
+    with pytest.raises(FiltersUnavailableError, match=r"such as f0: definition.json: "):
+        await FilterReader(one, PATH).read_all()
+    with pytest.raises(FiltersUnavailableError, match=r"such as f0: definition.json: "):
+        await FilterReader(one, PATH).read_one("f0")
+
+
+async def test_lost_datanodes_do_not_matter_to_what_was_read_before() -> None:
+    """A new filter waits for them; the others and their subscribers go on."""
+    hdfs = await filled(3)
+    reader = FilterReader(hdfs, PATH)
+    await reader.read_all()
+
+    async def lose(call: str, _: str) -> None:
+        if call == "read":
+            raise DataNodeUnavailableError("dn:1: cut")
+
+    hdfs.before = lose
+    await Place(hdfs, PATH).put("new", definition("new"))
+    await hdfs.create(f"{PATH}/f0/{SUBSCRIBERS}/ann", create_parent=False)
+    stored = await reader.read_all()
+    assert sorted(stored.filters) == ["f0", "f1", "f2"]
+    assert stored.filters["f0"].allowed_subscribers == ("ann",)
+    assert list(stored.broken) == ["new"]
+
+
+@pytest.mark.parametrize(("comes_back", "seen"), [(0, "gone"), (1, "read"), (3, "broken")])
+async def test_a_filter_that_goes_while_it_is_read_is_gone(comes_back: int, seen: str) -> None:
+    """It is neither broken nor an error; one that is added again at once is read again, a few times."""
+    hdfs = await filled(2)
+    place = Place(hdfs, PATH)
+    goes = max(comes_back, 1)
+
+    async def go_and_come(call: str, path: str) -> None:
+        nonlocal goes, comes_back
+        if goes and (call, path) == ("read", f"{PATH}/f0/definition.json"):
+            goes -= 1
+            await hdfs.delete(f"{PATH}/f0", recursive=True)
+        if comes_back and (call, path) == ("status", f"{PATH}/f0"):
+            comes_back -= 1
+            await place.put("f0", definition("f0"))
+
+    hdfs.before = go_and_come
+    stored = await FilterReader(hdfs, PATH).read_all()
+    assert ("f0" in stored.filters) == (seen == "read")
+    assert stored.broken == ({"f0": "it was another one each time it was read"} if seen == "broken" else {})
+    assert "f1" in stored.filters
+
+
+async def test_at_most_so_many_calls_are_under_way() -> None:
+    """Bounded: a thousand filters are not a thousand calls at once; progress is told for each."""
+    hdfs = await filled(50)
+    told: list[tuple[int, int]] = []
+    stored = await FilterReader(hdfs, PATH).read_all(lambda done, of: told.append((done, of)))
+    assert len(stored.filters) == 50
+    assert list(stored.filters) == sorted(stored.filters)
+    assert told == [(done, 50) for done in range(1, 51)]
+    assert hdfs.most_under_way == CONCURRENCY
+    assert hdfs.count("list") == 51
+    assert hdfs.count("read") == 50
+
+
+async def test_the_first_failure_ends_the_others() -> None:
+    """Nothing goes on in the background."""
+    begun: list[int] = []
+
+    async def act(item: int) -> None:
+        begun.append(item)
+        if item == 3:
+            raise TimeoutError
+        await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        await each_bounded(range(100), act)
+    assert begun == list(range(CONCURRENCY))

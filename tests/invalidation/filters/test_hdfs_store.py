@@ -1,0 +1,263 @@
+"""A filter is added whole or not at all, changed by whom HDFS lets, and every refusal says what to do."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from hadoop.errors import RemoteExceptionError
+from hadoop.paths import name
+from hadoop.webhdfs import WebHdfs
+from invalidation.filters.definition import SUBSCRIBERS, Filter, FilterError
+from invalidation.filters.errors import (
+    BrokenFilterError,
+    FilterExistsError,
+    FilterStoreError,
+    FiltersUnavailableError,
+    UnknownFilterError,
+)
+from invalidation.filters.hdfs_store import FilterStore, StoredFilter
+from testbed import Cluster
+from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.place import Place
+
+PATH = "/filters"
+JOE = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("bob", "alice"))
+
+
+async def test_what_is_added_is_there(place: Place) -> None:
+    """The directory is made with it, for administrators alone; the list of subscribers belongs to the owner."""
+    await place.store.add(JOE)
+    assert await place.store.get("joe") == StoredFilter(JOE, ())
+    assert (await place.store.read_all()).filters == {"joe": JOE}
+    assert await place.names() == ["joe"]
+    assert (await place.hdfs.status(f"{place.path}/joe/{SUBSCRIBERS}")).owner == "joe"
+    for path in (place.path, f"{place.path}/joe", f"{place.path}/joe/{SUBSCRIBERS}"):
+        assert (await place.hdfs.status(path)).permission == "755"
+
+
+async def test_all_that_is_there_is_listed_by_one_call(place: Place) -> None:
+    """In order, broken ones too."""
+    assert await place.store.list() == ()
+    await place.add("b", "a")
+    await place.put("c", b"")
+    assert await place.store.list() == ("a", "b", "c")
+
+
+async def test_a_name_is_given_once(place: Place) -> None:
+    """The refusal says whose it is; what is there stays as it is, and no draft is left."""
+    await place.store.add(JOE)
+    with pytest.raises(
+        FilterExistsError,
+        match=r"there is a filter joe in .* already, joe's for /user/joe/\*/_SUCCESS: remove it first",
+    ):
+        await place.store.add(Filter("joe", "/user/ann/*", "ann"))
+    await place.put("bad", b"")
+    with pytest.raises(FilterExistsError, match=r"there is a filter bad in .* already: remove it first"):
+        await place.store.add(Filter("bad", "/user/ann/*", "ann"))
+    assert (await place.store.get("joe")).filter == JOE
+    assert await place.names() == ["bad", "joe"]
+
+
+async def test_of_those_who_add_at_once_one_wins(place: Place) -> None:
+    """The others hear that there is one; the winner's definition, owner and subscribers belong together."""
+    everyone = [Filter("f", f"/user/u{number}/*", f"u{number}", (f"s{number}",)) for number in range(6)]
+    results = await asyncio.gather(*map(place.store.add, everyone), return_exceptions=True)
+    winners = [each for each, result in zip(everyone, results, strict=True) if result is None]
+    assert [type(result) for result in results if result is not None] == [FilterExistsError] * 5
+    assert [(await place.store.get("f")).filter] == winners
+    assert await place.names() == ["f"]
+
+
+async def test_a_removed_filter_makes_room(place: Place) -> None:
+    """With all that belongs to it, also when it is broken."""
+    await place.store.add(JOE)
+    await place.put("bad", None)
+    await place.store.remove("joe")
+    await place.store.remove("bad")
+    assert await place.names() == []
+    await place.store.add(JOE)
+
+
+async def test_an_unknown_name_leads_to_the_nearest(place: Place) -> None:
+    """Of every command that takes a name."""
+    with pytest.raises(UnknownFilterError, match=r"there is no filter jo in .*; there are no filters"):
+        await place.store.remove("jo")
+    await place.add("ann", "joe")
+    for asked in (place.store.get("jo"), place.store.remove("jo"), place.store.allow("jo", ["x"])):
+        with pytest.raises(UnknownFilterError, match=r"there is no filter jo in .*; the nearest is joe$"):
+            await asked
+    with pytest.raises(UnknownFilterError):
+        await place.store.deny("jo", ["x"])
+    assert await place.names() == ["ann", "joe"]
+
+
+async def test_a_broken_filter_says_why(place: Place) -> None:
+    """Instead of what it does not say."""
+    await place.put("bad", b"", owner=None)
+    with pytest.raises(
+        BrokenFilterError, match=r"filter bad in .* is broken: it has no directory subscribers"
+    ):
+        await place.store.get("bad")
+    with pytest.raises(
+        BrokenFilterError, match=r"filter bad in .* is broken: it has no directory subscribers"
+    ):
+        await place.store.allow("bad", ["x"])
+
+
+async def test_subscribers_come_and_go(place: Place) -> None:
+    """What is so already is no error; whatever stands under a user's name counts."""
+    await place.store.add(JOE)
+    assert await place.store.allow("joe", ["carol", "bob", "carol"]) == ("carol",)
+    assert await place.store.deny("joe", ["alice", "dave"]) == ("alice",)
+    await place.hdfs.mkdirs(f"{place.path}/joe/{SUBSCRIBERS}/eve")
+    assert (await place.store.get("joe")).filter.allowed_subscribers == ("bob", "carol", "eve")
+    assert await place.store.deny("joe", ["eve"]) == ("eve",)
+
+
+async def test_what_makes_no_sense_touches_nothing() -> None:
+    """Names are checked before they become paths."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+    for bad in ("..", ".tmp-1", "a/b", ""):
+        for call in (store.get(bad), store.remove(bad), store.allow(bad, ["x"]), store.deny(bad, ["x"])):
+            with pytest.raises(FilterError, match=r"^name: "):
+                await call
+    for user in ("..", "a/b", ""):
+        for call in (store.allow("joe", ["ok", user]), store.deny("joe", [user])):
+            with pytest.raises(FilterError, match=r"^subscriber: "):
+                await call
+    assert hdfs.calls == []
+
+
+def kind_of(call: str, path: str) -> tuple[str, str]:
+    """Name a call of an addition, whatever its draft is called."""
+    last = name(path)
+    return call, "draft" if last.startswith(".tmp-") else last
+
+
+async def calls_of_an_addition() -> list[tuple[str, str]]:
+    """Return them all."""
+    hdfs = FakeHdfs()
+    await FilterStore(hdfs, PATH).add(JOE)
+    return [kind_of(call, path) for call, path in hdfs.calls]
+
+
+@pytest.mark.parametrize("is_carried_out", [False, True])
+async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> None:
+    """Whichever of its calls gets no answer, carried out or not: no draft stays, and what is told is true."""
+    calls = await calls_of_an_addition()
+    assert len(calls) == 9
+    for lost in calls[2:] if is_carried_out else calls:  # the first two find that nothing is there
+        hdfs = FakeHdfs()
+
+        async def lose(call: str, path: str, lost: tuple[str, str] = lost) -> None:
+            if kind_of(call, path) == lost:
+                raise aiohttp.ServerDisconnectedError
+
+        if is_carried_out:
+            hdfs.after = lose
+        else:
+            hdfs.before = lose
+        store = FilterStore(hdfs, PATH)
+        is_added = is_carried_out and lost == ("rename_to", "draft")
+        if is_added:
+            await store.add(JOE)
+        else:
+            with pytest.raises(
+                FiltersUnavailableError, match=r"^filter joe cannot be added: Server disconnected$"
+            ):
+                await store.add(JOE)
+        assert hdfs.children(PATH) == ([f"{PATH}/joe"] if is_added else [])
+
+
+async def test_a_cancelled_addition_leaves_nothing() -> None:
+    """As by Ctrl-C, at any of its calls that take time."""
+    for waits_at in ("create", "set_owner", "rename_to"):
+        hdfs = FakeHdfs()
+        reached = asyncio.Event()
+
+        async def wait(
+            call: str, path: str, waits_at: str = waits_at, reached: asyncio.Event = reached
+        ) -> None:
+            if call == waits_at:
+                reached.set()
+                await asyncio.Event().wait()
+
+        hdfs.before = wait
+        async with asyncio.TaskGroup() as tasks:
+            adding = tasks.create_task(FilterStore(hdfs, PATH).add(JOE))
+            await reached.wait()
+            adding.cancel()
+        assert adding.cancelled()
+        assert hdfs.children(PATH) == []
+
+
+async def test_without_hdfs_a_draft_stays_that_nobody_reads() -> None:
+    """There is nobody to remove it; and whether the filter was added is told as not known."""
+    hdfs = FakeHdfs()
+
+    async def die(call: str, path: str) -> None:
+        if call in ("rename_to", "delete"):
+            raise TimeoutError
+
+    hdfs.before = die
+    store = FilterStore(hdfs, PATH)
+    with pytest.raises(
+        FiltersUnavailableError, match=r"^it is not known whether filter joe was added: no answer in time$"
+    ):
+        await store.add(JOE)
+    assert len(hdfs.children(PATH)) == 1
+    assert (await store.list(), (await store.read_all()).broken) == ((), {})
+
+
+async def test_a_name_that_is_taken_meanwhile_is_refused() -> None:
+    """Also where the winner cannot be read, or is gone again."""
+    hdfs = FakeHdfs()
+    other = Place(hdfs, PATH)
+
+    async def overtake(call: str, path: str) -> None:
+        if call == "rename_to" and "joe" not in await hdfs_names():
+            await other.put("joe", b"")
+
+    async def hdfs_names() -> list[str]:
+        return [path.rpartition("/")[2] for path in hdfs.children(PATH)]
+
+    hdfs.before = overtake
+    with pytest.raises(FilterExistsError, match="there is a filter joe in /filters already: remove"):
+        await FilterStore(hdfs, PATH).add(JOE)
+    assert await hdfs_names() == ["joe"]
+
+
+async def test_a_filter_removed_under_its_owner_s_hands_does_not_come_back_in_parts() -> None:
+    """A subscriber is added to what is there, never to what would have to be made."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+    await store.add(JOE)
+
+    async def remove(call: str, path: str) -> None:
+        if call == "create":
+            await hdfs.delete(f"{PATH}/joe", recursive=True)
+
+    hdfs.before = remove
+    with pytest.raises(
+        FiltersUnavailableError, match="the subscribers of filter joe cannot be changed: HDFS says"
+    ):
+        await store.allow("joe", ["carol"])
+    assert hdfs.children(PATH) == []
+
+
+async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_directory: str) -> None:
+    """A default ACL of the directory above is cut to what the mode allows: others may read."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        await hdfs.modify_acl(hdfs_directory, "default:user:bob:rwx,default:other::rwx")
+        place = Place(hdfs, f"{hdfs_directory}/filters")
+        await place.store.add(JOE)
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as bob:
+        assert (await FilterStore(bob, place.path).read_all()).filters == {"joe": JOE}
+        with pytest.raises(RemoteExceptionError, match="AccessControlException"):
+            await bob.create(f"{place.path}/joe/{SUBSCRIBERS}/carol")
+        with pytest.raises(FilterStoreError, match="only an administrator"):
+            await FilterStore(bob, place.path).remove("joe")
+        with pytest.raises(FilterStoreError, match="only joe, who owns filter joe, or an administrator"):
+            await FilterStore(bob, place.path).allow("joe", ["carol"])
