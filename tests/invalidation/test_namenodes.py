@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pytest
 
+from hadoop.election_view import Probe
 from hadoop.errors import RemoteCallError
 from hadoop.events import Create, Event, Unlink
 from hadoop.namenode_settings import NameNodeSettings
@@ -17,7 +18,7 @@ from nncache.clock import boottime
 from testbed import Cluster
 from testbed.relay import Relay
 from tests.cluster import webhdfs
-from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, FakePool, remote_error
+from tests.invalidation.fakes import ACCESS_CONTROL, FakeLog, FakeNameNode, FakePool, remote_error
 
 pytestmark = pytest.mark.timeout(300)  # the first of the session's tests waits for the cluster
 
@@ -145,6 +146,113 @@ async def test_only_a_superuser_is_answered(
     with pytest.raises(RemoteCallError) as raised:
         await call(rig.nobody_rpc)
     assert raised.value.verdict is Verdict.ACCESS_CONTROL
+
+
+class PoolRig(Protocol):
+    """A NameNode under a pool's eyes, and a hand to make things happen."""
+
+    rpc: EditsRpc  # as a superuser
+    pool: NameNodes
+
+    async def change(self, name: str) -> type[Event]:
+        """Change one path; return the kind of its event."""
+
+
+class FakePoolRig(FakeRig):
+    """Over the fake."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pool: NameNodes = FakePool(boottime, self._namenode)
+
+
+class RealPoolRig(RealRig):
+    """Over the cluster; the pool need not be a superuser's."""
+
+    def __init__(self, cluster: Cluster, relay: Relay, directory: str) -> None:
+        super().__init__(cluster, relay, directory)
+        (member,) = cluster.namenodes
+        self.real_pool = NameNodePool(
+            NameNodeSettings(namenode_http=(member.http,), namenode_rpc=(relay.address,), user="alice"),
+            boottime,
+        )
+        self.pool: NameNodes = self.real_pool
+
+
+@pytest.fixture(params=["fake", "real"])
+async def pool_rig(request: pytest.FixtureRequest) -> AsyncIterator[PoolRig]:
+    """Both, one after the other."""
+    if request.param == "fake":
+        yield FakePoolRig()
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    directory: str = request.getfixturevalue("hdfs_directory")
+    with Relay(cluster.namenodes[0].rpc) as relay:
+        real = RealPoolRig(cluster, relay, directory)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(real.real_pool.run())
+            yield real
+            running.cancel()
+        for closing in (real.real_pool, real.real_rpc, real.real_nobody_rpc):
+            await closing.close()
+
+
+async def probed_after(pool: NameNodes, moment: float) -> Probe:
+    """Have the active NameNode probed until what is known is known as of this moment or later."""
+    active = await pool.wait_active(10)
+    async with asyncio.timeout(10):
+        while (probe := pool.last_probe) is None or probe.as_of < moment:
+            pool.suspect(active.namenode, "test")
+            await pool.wait_probed()
+    return probe
+
+
+async def test_a_probe_covers_what_was_acknowledged_before_it(pool_rig: PoolRig) -> None:
+    """Bounded: whoever has read up to its transaction has read every change from before its moment."""
+    rpc, pool = pool_rig.rpc, pool_rig.pool
+    for number in range(5):
+        await pool_rig.change(str(number))
+        acknowledged_at, written = boottime(), await rpc.get_current_edit_log_txid()
+        probe = await probed_after(pool, acknowledged_at)
+        assert probe.txid >= written
+        assert acknowledged_at <= probe.as_of <= probe.asked_at <= boottime()
+        assert pool.confirmed_as_of is not None
+        assert probe.as_of <= pool.confirmed_as_of
+
+
+async def test_a_probe_is_of_the_active_one(pool_rig: PoolRig) -> None:
+    """By its term, and by the namespace that it serves."""
+    probe = await probed_after(pool_rig.pool, boottime())
+    active = pool_rig.pool.active
+    assert active is not None
+    assert probe.term == active.term == 1
+    assert active.block_pool.startswith("BP-")
+
+
+def test_a_fake_that_does_not_say_how_far_its_log_is_has_no_probe() -> None:
+    """As the real pool over such a NameNode, in tests/hadoop/test_pool.py."""
+    namenode = FakeNameNode()
+    namenode.answers_journal = False
+    pool = FakePool(boottime, namenode)
+    pool.probe()
+    assert (pool.active is not None, pool.confirmed_as_of is not None, pool.last_probe) == (True, True, None)
+
+
+def test_a_fake_standby_follows_and_can_be_ahead() -> None:
+    """It says that it has applied all that is written, or what a test says."""
+    log = FakeLog()
+    first, second = FakeNameNode("a", log), FakeNameNode("b", log, active=False)
+    pool = FakePool(boottime, first, second)
+    first.unlink("/x")
+    assert (first.last_txid, second.last_txid) == (1, 1)
+    pool.probe()
+    assert pool.last_probe is not None
+    assert pool.last_probe.txid == 1
+    second.applied = 9
+    pool.probe()  # the active one was asked before the other said so
+    stood_at = pool.last_probe
+    pool.probe()
+    assert pool.last_probe == stood_at, "contradicted"
 
 
 def test_the_real_pool_has_the_shape() -> None:

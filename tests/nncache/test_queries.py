@@ -1,5 +1,6 @@
 """Each question goes to the NameNode that it is about, and to the user who may ask it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,9 +15,15 @@ from hadoop.errors import (
     RpcUnavailableError,
     TooManyCallersError,
 )
-from hadoop.remote_exception import RemoteException
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.pool import NameNodePool
+from hadoop.remote_exception import RemoteException, Verdict
 from hadoop.rpc.user import RpcUser
+from hadoop.webhdfs import WebHdfs
+from nncache.clock import boottime
 from nncache.queries import REFUSAL_REMEMBERED_S, PoolQueries
+from testbed import Cluster
+from tests.cluster import make_directory
 
 FIRST = NameNode("a:1", "a:2")
 SECOND = NameNode("b:1", "b:2")
@@ -205,3 +212,81 @@ async def test_a_caller_who_is_not_let_in_is_left_alone_for_some_minutes() -> No
     await scene.ask()
     scene.pool.faults = {SERVICE: DENIED}
     assert await scene.ask() == ["nncache", "alice"]
+
+
+# ---- the real NameNode ------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def real_pool(cluster: Cluster, user: str) -> AsyncIterator[NameNodePool]:
+    """A pool as this user."""
+    settings = NameNodeSettings(
+        namenode_http=(cluster.namenodes[0].http,), namenode_rpc=(cluster.namenodes[0].rpc,), user=user
+    )
+    pool = NameNodePool(settings, boottime)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(pool.run())
+        try:
+            await pool.wait_active(10)
+            yield pool
+        finally:
+            running.cancel()
+            await pool.close()
+
+
+async def test_a_service_without_rights_learns_through_the_caller(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """OpenFileUncached in a private directory: as alice it is told, as anybody else it is not."""
+    private = f"{hdfs_directory}/private"
+    async with (
+        WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice,
+        real_pool(cluster, "bob") as pool,
+    ):
+        await alice.mkdirs(private, "700")
+        await alice.create(f"{private}/f", b"x")
+        await alice.create(f"{hdfs_directory}/public", b"x")
+        queries = PoolQueries(pool, timeout_s=5.0)
+        (namenode,) = pool.namenodes
+        for user in (None, SERVICE, RpcUser("bob")):
+            with pytest.raises(RemoteCallError) as refused:
+                await queries.is_file_closed(namenode, f"{private}/f", user)
+            assert refused.value.verdict is Verdict.ACCESS_CONTROL
+        for user in (ALICE, ALICE, RpcUser("alice", real_name=cluster.superuser)):
+            assert await queries.is_file_closed(namenode, f"{private}/f", user)
+        assert pool.stats().caller_connections == 3, "one of them for the caller who is named nncache"
+        for user in (None, ALICE, DAVE):
+            assert await queries.is_file_closed(namenode, f"{hdfs_directory}/public", user)
+
+
+async def test_who_may_not_act_for_others_is_not_let_in(cluster: Cluster, hdfs_directory: str) -> None:
+    """The NameNode refuses the whole connection (Server.Connection.authorizeConnection); the service is left."""
+    impostor = RpcUser("alice", real_name="bob")
+    private = f"{hdfs_directory}/private"
+    async with (
+        WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice,
+        real_pool(cluster, "bob") as pool,
+    ):
+        await alice.mkdirs(private, "700")
+        await alice.create(f"{private}/f", b"x")
+        queries = PoolQueries(pool, timeout_s=5.0)
+        (namenode,) = pool.namenodes
+        with pytest.raises(RpcAuthenticationError, match="not allowed to impersonate alice"):
+            await queries.is_file_closed(namenode, f"{private}/f", impostor)
+        with pytest.raises(RemoteCallError):
+            await queries.is_file_closed(namenode, f"{private}/f", impostor)
+
+
+async def test_the_last_transaction_is_told_to_who_is_no_superuser(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """OwnWrites: no two-step window ends at an event from before it, since that has a smaller number."""
+    async with real_pool(cluster, "bob") as pool, real_pool(cluster, cluster.superuser) as superusers:
+        queries = PoolQueries(pool, timeout_s=5.0, asks_txid_over_jmx=True)
+        (namenode,) = pool.namenodes
+        with pytest.raises(RemoteCallError):
+            await PoolQueries(pool, timeout_s=5.0).last_txid(namenode)
+        for number in range(5):
+            await asyncio.to_thread(make_directory, cluster, f"{hdfs_directory}/{number}")
+            written = await superusers.rpc(namenode).get_current_edit_log_txid()
+            assert await queries.last_txid(namenode) >= written

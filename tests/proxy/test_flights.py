@@ -7,13 +7,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from cache import Conclusion, Fetch, MetadataCache, Serve
+from cache import CacheSettings, Conclusion, Fetch, MetadataCache, Serve
 from hadoop.change import Appeared, Opened, Touched
 from hadoop.errors import RpcUnavailableError
+from hadoop.namenode_settings import NameNodeSettings
+from hadoop.pool import NameNodePool
 from hadoop.rpc.user import RpcUser
+from hadoop.webhdfs import WebHdfs
+from nncache.clock import boottime
+from nncache.queries import PoolQueries
 from proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from proxy.flights import Flight, Flights
+from proxy.limits import LimitSettings
 from proxy.messages import NO_TERM, UpstreamReply
+from proxy.upstream import Upstream
+from testbed import Cluster
 from tests.proxy.doubles import (
     DENIED,
     DIRECTORY,
@@ -305,3 +313,59 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
     answer = flight.answered.result()
     assert isinstance(answer, NoActiveNameNodeError)
     assert (s.concluded, len(s.flights)) == (1, 0)
+
+
+# ---- the real NameNode ------------------------------------------------------------------------------
+
+
+async def halting(may_go_on: asyncio.Event) -> AsyncIterator[bytes]:
+    """The body of a file that is being written until the event is set."""
+    yield b"x" * 1000
+    await may_go_on.wait()
+
+
+async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """OpenFileUncached, asked as the caller whom the NameNode has just answered; an open file is not kept."""
+    private, address = f"{hdfs_directory}/private", cluster.namenodes[0]
+    settings = NameNodeSettings(namenode_http=(address.http,), namenode_rpc=(address.rpc,), user="bob")
+    pool, cache = NameNodePool(settings, boottime), MetadataCache(CacheSettings(glob=(f"{private}/*",)))
+    async with (
+        asyncio.timeout(60),
+        WebHdfs(f"http://{address.http}", "alice") as alice,
+        asyncio.TaskGroup() as tasks,
+        Upstream(pool, LimitSettings(), boottime) as upstream,
+    ):
+        await alice.mkdirs(private, "700")
+        await alice.create(f"{private}/closed", b"x")
+        await alice.append(f"{private}/closed", b"y")
+        running = tasks.create_task(pool.run())
+        cache.open_stream((await pool.wait_active(10)).term)
+        cache.cover(boottime(), 1)
+        may_close, queries = asyncio.Event(), PoolQueries(pool, timeout_s=5.0)
+        flights = Flights(tasks, cache, upstream, queries, boottime, query_timeout_s=5.0)
+
+        async def read(path: str, user: str) -> tuple[int, Conclusion]:
+            plain = plain_read(path, user)
+            decision = cache.lookup(path, caller(user), boottime(), may_wait=False)
+            assert isinstance(decision, Fetch)
+            flight = flights.launch(decision.ticket, plain, head_of(path, user))
+            answer, landing = await flight.answer(), await flight.landing()
+            assert isinstance(answer, UpstreamReply)
+            assert landing is not None
+            return answer.status, landing.conclusion
+
+        try:
+            assert await read(f"{private}/closed", "alice") == (200, Conclusion.STORED)
+            assert await read(f"{private}/closed", "carol") == (403, Conclusion.NOT_KEPT)
+            assert await read(f"{private}/missing", "alice") == (404, Conclusion.STORED)
+            tasks.create_task(alice.create(f"{private}/open", halting(may_close)))
+            while not await alice.exists(f"{private}/open"):
+                pass  # its DataNode is about to create it
+            assert await read(f"{private}/open", "alice") == (200, Conclusion.NOT_KEPT)
+            assert (flights.closed_queries, flights.closed_query_failures, flights.errors) == (2, 0, 0)
+        finally:
+            may_close.set()
+            running.cancel()
+            await pool.close()
