@@ -14,10 +14,11 @@ from hadoop.endpoint import Endpoint
 from hadoop.pool import NameNodePool
 from hadoop.settings import SettingError
 from invalidation.consumer import Consumer
+from invalidation.settings import ZOOKEEPER
 from invalidation.stream import ChannelSetup, load_stream_class
 from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
 from nncache.admin.server import AdminServer
-from nncache.announcer import Situation, announce
+from nncache.announcer import announce
 from nncache.clock import boottime
 from nncache.daemon import run_until_signal
 from nncache.errors import ConfigurationError, StartError
@@ -25,6 +26,7 @@ from nncache.hit_memory import FastPathMemory
 from nncache.housekeeping import calm_collector, reclaim_in_slices
 from nncache.logs import set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.proxy_situation import Gate, ProxySituation, gate_text, lines
 from nncache.queries import PoolQueries
 from nncache.settings import SettingsOfProxy
 from nncache.supervision import background
@@ -80,7 +82,12 @@ class ProxySystem:
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)
         self._upstream = Upstream(self._pool, settings.limits, clock)
-        queries = PoolQueries(self._pool, timeout_s=settings.proxy.namenode_query_timeout_s)
+        queries = PoolQueries(
+            self._pool,
+            timeout_s=settings.proxy.namenode_query_timeout_s,
+            asks_txid_over_jmx=settings.channel_name == ZOOKEEPER,  # no superuser is needed then
+            clock=clock,
+        )
         self._front_end = FrontEnd(
             self._cache, self._upstream, queries, self._consumer, settings.proxy, clock
         )
@@ -154,26 +161,29 @@ class ProxySystem:
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
-            ("the log of what changes", lambda: announce(self._situation)),
+            ("the log of what changes", lambda: announce(self._situation, lines)),
         )
 
     def _say_where(self) -> None:
-        proxy_settings, namenodes, globs = (
-            self._settings.proxy,
-            self._settings.namenodes,
-            self._settings.cache.glob,
-        )
+        settings = self._settings
         _log.info(
             "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
             version("nncache"),
-            Endpoint(proxy_settings.listen_at.host, self._server.port),
-            namenodes.nameservice,
-            ", ".join(namenodes.namenode_http),
-            namenodes.user,
-            self._settings.channel_name,
+            Endpoint(settings.proxy.listen_at.host, self._server.port),
+            settings.namenodes.nameservice,
+            ", ".join(settings.namenodes.namenode_http),
+            settings.namenodes.user,
+            settings.channel_name,
         )
         _log.info("health, readiness, metrics and explain on http://%s/", self._admin.address)
-        if not globs:
+        if settings.channel_name == ZOOKEEPER:
+            _log.info(
+                "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
+                settings.namenodes.nameservice,
+                settings.zookeeper.zookeeper_root,
+                ", ".join(settings.zookeeper.zookeeper),
+            )
+        elif not settings.cache.glob:
             _log.warning("no --glob is given: nothing will be answered from memory")
 
     def figures(self) -> Mapping[str, object]:
@@ -185,26 +195,30 @@ class ProxySystem:
             "forward": self._upstream.stats(),
             "front_end": self._front_end.stats(),
             "polling": stream.channel,
+            "records": stream.channel.records,
             "pool": self._pool.stats(),
             "server": self._server.stats(),
             "stream": stream,
+            "zookeeper": stream.channel.session,
         }
 
     def _readiness(self) -> ProxyReadiness:
-        active = self._pool.active
-        is_gate_open = self._cache.stats(self._clock()).is_open
-        if not self._consumer.stats().is_open:
-            gate = "closed: the NameNode's changes are not being read"
-        elif not is_gate_open:
-            gate = "closed: it is too long since all changes were known to be applied"
-        else:
-            gate = "open"
+        now = self._situation()
         return ProxyReadiness(
             is_listening=self._is_listening,
-            active=None if active is None else active.namenode.http,
-            is_gate_open=is_gate_open,
-            gate=gate,
+            active=None if now.active is None else now.active.namenode.http,
+            is_gate_open=now.is_gate_open,
+            gate=now.gate,
         )
 
-    def _situation(self) -> Situation:
-        return Situation(self._pool.active, is_gate_open=self._cache.stats(self._clock()).is_open)
+    def _situation(self) -> ProxySituation:
+        stream = self._consumer.stats()
+        gate = Gate(
+            is_open=self._cache.stats(self._clock()).is_open,
+            is_stream_open=stream.is_open,
+            trouble=self._consumer.trouble,
+            applied_txid=stream.applied_txid,
+            last_probe=self._pool.last_probe,
+            session=stream.channel.session if self._settings.channel_name == ZOOKEEPER else None,
+        )
+        return ProxySituation(self._pool.active, gate_text(gate))

@@ -6,7 +6,7 @@ between awaits only.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
 from invalidation.channel.records import Stale
@@ -15,7 +15,12 @@ from invalidation.errors import ChannelUnavailableError, InvalidationError
 from invalidation.publisher.beginning import Begun
 from invalidation.publisher.filter_follower import FilterFollower
 from invalidation.publisher.filter_plan import changed_positions, plan_filters
-from invalidation.publisher.output_stream import FilterChange, InotifyEventOutputStream, Publication
+from invalidation.publisher.output_stream import (
+    FilterChange,
+    FilterPosition,
+    InotifyEventOutputStream,
+    Publication,
+)
 from invalidation.publisher.record_pacing import RecordPacer
 from invalidation.publisher.stats import PublisherCounters
 
@@ -72,6 +77,11 @@ class Life:
             tasks.create_task(self._write())
             tasks.create_task(self._follower.follow(self._compare_soon))
         raise AssertionError("a life ends with an error")
+
+    @property
+    def filters(self) -> Mapping[str, FilterPosition]:
+        """The filters in force, by name, each with how far its own records go."""
+        return self._assembly.filters
 
     def waiting_s(self, now: float) -> float:
         """Return for how long something has been waiting to be published."""

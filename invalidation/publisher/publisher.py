@@ -118,6 +118,17 @@ class Publisher:
             channel=self._source.stats(),
         )
 
+    @property
+    def filters(self) -> Mapping[str, FilterPosition]:
+        """The filters in force, by name, each with how far its own records go; none between two lives."""
+        return {} if self._life is None else self._life.filters
+
+    @property
+    def broken_filters(self) -> Mapping[str, str]:
+        """What is wrong with each definition in HDFS that can't be used, by name, as last read."""
+        stored = self._follower.stored
+        return {} if stored is None else stored.broken
+
     def situation(self) -> str:
         """Say why nothing is being published; "" while all is well."""
         if self._life is None:

@@ -13,8 +13,11 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "front_end": ("proxy",),
     "pool": ("proxy", "publisher"),
     "polling": ("proxy", "publisher"),
+    "publisher": ("publisher",),
+    "records": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
+    "zookeeper": ("proxy", "publisher"),
 }
 """Whose figures there are, and which daemons have them. Each is one Stats value."""
 

@@ -183,4 +183,30 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "seconds since boot",
         "As of when all is applied.",
     ),
+    # ---- invalidation: the records of a publisher; all zero without one
+    counter(
+        "records.records_read",
+        "channel_records_read",
+        "records",
+        "Records read that continued the publisher's stream.",
+    ),
+    gauge("records.filters", "channel_filters", "filters", "Filters in force, as the publisher has them."),
+    counter(
+        "records.resumes",
+        "channel_resumes",
+        "times",
+        "Times that reading went on over another connection to ZooKeeper without losing a change.",
+    ),
+    counter(
+        "records.corrupt_znodes",
+        "channel_corrupt_znodes",
+        "znodes",
+        "Znodes whose data could not be read.",
+    ),
+    counter(
+        "records.foreign_znodes",
+        "channel_foreign_znodes",
+        "znodes",
+        "Znodes among the publisher's that are none of its.",
+    ),
 )

@@ -18,6 +18,18 @@ SHARED_ROWS: tuple[Metric, ...] = (
     counter(
         "pool.suspicions", "namenode_suspicions", "errors", "Errors that had all NameNodes probed at once."
     ),
+    counter(
+        "pool.contradictions",
+        "namenode_contradictions",
+        "answers",
+        "Answers after which a standby's log had come further than the active one's.",
+    ),
+    gauge(
+        "pool.caller_connections",
+        "namenode_caller_connections",
+        "connections",
+        "RPC connections as somebody else than the service.",
+    ),
     # ---- invalidation: what reading the edits does and costs the NameNode
     counter("polling.polls", "channel_polls", "polls", "Polls of the edits answered."),
     counter("polling.polls_found", "channel_polls_found", "polls", "Polls that brought transactions."),
@@ -54,4 +66,30 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "connections",
         "Connections renewed without losing a change.",
     ),
+    # ---- coordination: the session with ZooKeeper; all zero without one
+    gauge(
+        "zookeeper.is_connected",
+        "zookeeper_connected",
+        "0 or 1",
+        "Whether there is a connection to ZooKeeper.",
+    ),
+    counter("zookeeper.connections", "zookeeper_connections", "connections", "Connections made."),
+    counter("zookeeper.sessions", "zookeeper_sessions", "sessions", "Sessions that ZooKeeper has granted."),
+    counter(
+        "zookeeper.sessions_given_up",
+        "zookeeper_sessions_given_up",
+        "sessions",
+        "Of these, such as were silent for too long, or refused.",
+    ),
+    counter("zookeeper.calls", "zookeeper_calls", "calls", "Calls made."),
+    counter("zookeeper.calls_failed", "zookeeper_calls_failed", "calls", "Of these, without an answer."),
+    counter("zookeeper.writes", "zookeeper_writes", "writes", "Transactions carried out."),
+    counter(
+        "zookeeper.writes_refused",
+        "zookeeper_writes_refused",
+        "writes",
+        "Transactions refused, since the tree was not as supposed.",
+    ),
+    counter("zookeeper.watches_armed", "zookeeper_watches_armed", "watches", "Watches set."),
+    counter("zookeeper.watches_fired", "zookeeper_watches_fired", "watches", "Notifications received."),
 )

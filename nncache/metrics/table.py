@@ -6,6 +6,7 @@ docs/metrics.md is generated from this table (`make docs`), and a test sees to i
 
 from nncache.metrics.metric import Metric
 from nncache.metrics.proxy_rows import PROXY_ROWS
+from nncache.metrics.publisher_rows import PUBLISHER_ROWS
 from nncache.metrics.shared_rows import SHARED_ROWS
 
-METRICS: tuple[Metric, ...] = (*PROXY_ROWS, *SHARED_ROWS)
+METRICS: tuple[Metric, ...] = (*PROXY_ROWS, *PUBLISHER_ROWS, *SHARED_ROWS)

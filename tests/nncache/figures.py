@@ -2,8 +2,10 @@
 
 from cache.decisions import Conclusion, Reason
 from cache.stats import CacheStats
+from coordination.stats import SessionStats
 from hadoop.pool import PoolStats
-from invalidation.stats import ChannelStats, StreamStats
+from invalidation.publisher.stats import PublisherStats
+from invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
 from proxy.fastpath import FastPathStats
 from proxy.front_end import FrontEndStats
@@ -71,7 +73,15 @@ def _all() -> dict[str, object]:
             cache_errors=0,
         ),
         "pool": PoolStats(
-            namenodes=2, reachable=1, has_active=1, term=1, probes=1, failed_probes=0, suspicions=0
+            namenodes=2,
+            reachable=1,
+            has_active=1,
+            term=1,
+            probes=1,
+            failed_probes=0,
+            suspicions=0,
+            contradictions=0,
+            caller_connections=0,
         ),
         "fast_path": FastPathStats(hits=1, bytes_sent=300, heads=1, bytes_held=900, evicted=0),
         "server": ServerStats(
@@ -84,5 +94,8 @@ def _all() -> dict[str, object]:
             bugs=0,
         ),
         "polling": ChannelStats(),
+        "publisher": PublisherStats(),
+        "records": RecordStats(),
         "stream": StreamStats(),
+        "zookeeper": SessionStats(),
     }

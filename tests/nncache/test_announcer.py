@@ -1,4 +1,4 @@
-"""The log says who is active and whether answers come from memory, once per change."""
+"""The log says what changes, once per change."""
 
 import asyncio
 import logging
@@ -6,56 +6,51 @@ import logging
 import pytest
 
 from hadoop.election_view import Active, NameNode
-from nncache.announcer import Situation, announce, lines
+from nncache.announcer import about_active, announce
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
 RESTARTED = Active(namenode=ACTIVE.namenode, started_ms=2, transition_ms=2, term=4)
 
 
-def test_the_first_look_says_both() -> None:
-    """At the start the state itself is the news."""
-    assert lines(None, Situation(ACTIVE, is_gate_open=False)) == (
-        "NameNode nn1:9870 is active (term 3)",
-        "the gate is closed: every call goes to the NameNode",
-    )
-
-
-def test_only_what_changed_is_said() -> None:
-    """A gate that opens says nothing new of the NameNode, and the same again says nothing."""
-    closed, opened = Situation(ACTIVE, is_gate_open=False), Situation(ACTIVE, is_gate_open=True)
-    assert lines(closed, opened) == ("the gate is open: what is cached may be answered from memory",)
-    assert lines(opened, opened) == ()
-
-
-def test_a_restarted_namenode_is_news() -> None:
-    """Same address, another term."""
-    assert lines(Situation(ACTIVE, is_gate_open=True), Situation(RESTARTED, is_gate_open=True)) == (
-        "NameNode nn1:9870 is active (term 4)",
-    )
-
-
-def test_a_lost_namenode_is_news() -> None:
-    """What callers get meanwhile is said."""
-    assert lines(Situation(ACTIVE, is_gate_open=False), Situation(None, is_gate_open=False)) == (
-        "no active NameNode is known; calls wait for one, then get 503",
-    )
+@pytest.mark.parametrize(
+    ("before", "now", "is_first", "said"),
+    [
+        (None, ACTIVE, True, ("NameNode nn1:9870 is active (term 3)",)),
+        (None, None, True, ("no active NameNode is known; wait",)),
+        (None, None, False, ()),
+        (ACTIVE, ACTIVE, False, ()),
+        (ACTIVE, RESTARTED, False, ("NameNode nn1:9870 is active (term 4)",)),
+        (ACTIVE, None, False, ("no active NameNode is known; wait",)),
+        (None, ACTIVE, False, ("NameNode nn1:9870 is active (term 3)",)),
+    ],
+)
+def test_who_is_active_is_said_when_it_is_news(
+    before: Active | None, now: Active | None, is_first: bool, said: tuple[str, ...]
+) -> None:
+    """At first the state itself is; a restarted NameNode has the same address and another term."""
+    assert about_active(before, now, is_first=is_first, without="wait") == said
 
 
 async def test_changes_reach_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """One line each, at info."""
+    """One line each, at info; the first look has nothing before it."""
     caplog.set_level(logging.INFO)
-    looks = 0
+    situations = ["closed", "closed", "open"]
+    seen: list[tuple[str | None, str]] = []
     enough = asyncio.Event()
 
-    def look() -> Situation:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
+    def look() -> str:
+        if len(seen) >= 3:
             enough.set()
-        return Situation(ACTIVE, is_gate_open=True)
+        return situations[min(len(seen), 2)]
+
+    def lines(before: str | None, now: str) -> tuple[str, ...]:
+        seen.append((before, now))
+        return () if before == now else ("news:", now)
 
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        task = group.create_task(announce(look, look_every_s=0.0))
+        task = group.create_task(announce(look, lines, look_every_s=0.0))
         await enough.wait()
         task.cancel()
-    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    assert seen[:3] == [(None, "closed"), ("closed", "closed"), ("closed", "open")]
+    assert caplog.messages == ["news:", "closed", "news:", "open"]
+    assert {record.levelname for record in caplog.records} == {"INFO"}

@@ -1,11 +1,7 @@
 """`nncache proxy` takes every setting as an option, and the line of the README works."""
 
-import http.client
 import json
 import signal
-import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +12,7 @@ from nncache.options import given
 from nncache.proxy_command import proxy
 from nncache.settings import PROXY, load_settings
 from testbed import Cluster
+from tests.nncache.processes import fetched, free_address, running, said
 
 START = (
     "--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 --nameservice ns1 --namenode-http 127.0.0.1:9870 "
@@ -50,28 +47,6 @@ def test_help_is_complete() -> None:
         assert key.flag in text
 
 
-def free_address() -> str:
-    """Return an address that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return f"127.0.0.1:{taken.getsockname()[1]}"
-
-
-def fetched(address: str, target: str, times: int = 1) -> list[tuple[int, str, str]]:
-    """Return status, `Cache-Status` and body of each answer on one connection; nothing when nobody is there."""
-    connection = http.client.HTTPConnection(address, timeout=5)
-    replies = []
-    try:
-        for _ in range(times):
-            connection.request("GET", target)
-            reply = connection.getresponse()
-            replies.append((reply.status, reply.headers.get("Cache-Status", ""), reply.read().decode()))
-    except OSError:
-        return []
-    finally:
-        connection.close()
-    return replies
-
-
 @pytest.mark.timeout(120)
 def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path) -> None:
     """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened."""
@@ -80,12 +55,9 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path)
     line = START.replace("127.0.0.1:9871", listen).replace("127.0.0.1:9872", admin)
     line = line.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
     log = tmp_path / "log"
-    with log.open("w") as lines:
-        command = [sys.executable, "-m", "nncache.cli", "proxy", *line.split(), "--user", cluster.superuser]
-        running = subprocess.Popen(command, stderr=lines)
-    try:
+    with running("proxy", *line.split(), "--user", cluster.superuser, log=log) as process:
         while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
-            assert running.poll() is None, log.read_text()
+            assert process.poll() is None, log.read_text()
             time.sleep(0.05)  # asked again until the deadline of the test
         path = "/user/start-line/workflow/1/_SUCCESS"
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={cluster.superuser}"
@@ -93,13 +65,7 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path)
         assert first[:2] == (404, "nncache; fwd=miss; stored")
         assert [reply[:2] for reply in others] == [(404, "nncache; hit")] * 3
         assert {reply[2] for reply in others} == {first[2]}
-        explained = subprocess.run(
-            [sys.executable, "-m", "nncache.cli", "explain", path, "--admin", admin, "--json"],
-            capture_output=True,
-            check=True,
-            timeout=30,
-        )
-        assert json.loads(explained.stdout)["answer"] == "hit"
+        assert json.loads(said("explain", path, "--admin", admin, "--json"))["answer"] == "hit"
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_cache_gate_open 1.0\n" in metrics
         while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
@@ -108,12 +74,9 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path)
         awaited = (f"NameNode {namenode.http} is active", "the gate is open")
         while not all(line in log.read_text() for line in awaited):
             time.sleep(0.05)  # said within a moment; asked again until the deadline of the test
-        running.send_signal(signal.SIGTERM)
-        assert running.wait(timeout=20) == 0
-    finally:
-        running.kill()
-        running.wait()
-    said = log.read_text()
-    assert f"serves WebHDFS on {listen} in front of nameservice ns1 ({namenode.http})" in said
-    assert "SIGTERM" in said
-    assert " ERROR " not in said
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    lines = log.read_text()
+    assert f"serves WebHDFS on {listen} in front of nameservice ns1 ({namenode.http})" in lines
+    assert "SIGTERM" in lines
+    assert " ERROR " not in lines

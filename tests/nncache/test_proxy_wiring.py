@@ -94,7 +94,7 @@ async def test_without_edits_every_call_is_forwarded() -> None:
     async with FakeNameNode() as namenode:
         chosen = settings(namenode.http)
         async with running(chosen):
-            assert '"gate": "closed: the NameNode\'s changes are not being read"' in await ready(chosen, 200)
+            assert '"gate": "closed: the NameNode\'s changes are not being read' in await ready(chosen, 200)
             url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS&user.name=joe"
             for _ in range(2):
                 status, _ = await get(url)

@@ -1,0 +1,153 @@
+"""What only a publisher has. (nncache/metrics/publisher_rows.py)"""
+
+from nncache.metrics.metric import Metric, counter, gauge
+
+PUBLISHER_ROWS: tuple[Metric, ...] = (
+    # ---- the publisher's lives
+    gauge(
+        "publisher.is_publishing",
+        "publisher_publishing",
+        "0 or 1",
+        "Whether this process is the one that publishes.",
+    ),
+    counter("publisher.lives", "publisher_lives", "lives", "Times that publishing began."),
+    counter(
+        "publisher.lives_failed",
+        "publisher_lives_failed",
+        "lives",
+        "Lives, and attempts to begin one, ended by an error.",
+    ),
+    counter(
+        "publisher.output.presence_waits",
+        "publisher_presence_waits",
+        "waits",
+        "Times that another publisher was waited for.",
+    ),
+    # ---- what it has read and published
+    gauge("publisher.read_txid", "publisher_read_txid", "transaction id", "Last transaction read."),
+    gauge(
+        "publisher.read_at",
+        "publisher_read_at_seconds",
+        "seconds since boot",
+        "When the edits were last read.",
+    ),
+    gauge(
+        "publisher.published_txid",
+        "publisher_published_txid",
+        "transaction id",
+        "Last transaction that every cache has been told of, or told that it does not matter.",
+    ),
+    gauge(
+        "publisher.published_at",
+        "publisher_published_at_seconds",
+        "seconds since boot",
+        "When that was written.",
+    ),
+    counter(
+        "publisher.output.cache_records",
+        "publisher_cache_records",
+        "records",
+        "Records written for the caches.",
+    ),
+    counter(
+        "publisher.coverage_records",
+        "publisher_coverage_records",
+        "records",
+        "Of these, such as only say how far the edits have been read.",
+    ),
+    counter(
+        "publisher.output.filter_records",
+        "publisher_filter_records",
+        "records",
+        "Records written for the subscribers of filters.",
+    ),
+    counter(
+        "publisher.events_matched",
+        "publisher_events_matched",
+        "events",
+        "Events given to subscribers, once for each filter that an event matches.",
+    ),
+    counter(
+        "publisher.changes_published",
+        "publisher_changes",
+        "changes",
+        "Changes named in the caches' records.",
+    ),
+    counter(
+        "publisher.changes_collapsed",
+        "publisher_changes_collapsed",
+        "changes",
+        "Changes that went into a larger one (max_changes_per_record).",
+    ),
+    counter(
+        "publisher.output.records_too_large",
+        "publisher_records_too_large",
+        "records",
+        "Records replaced by one that says that everything may have changed.",
+    ),
+    counter(
+        "publisher.drops",
+        "publisher_drops",
+        "gaps",
+        "Times that edits were missed and everybody was told so (GapFlush).",
+    ),
+    counter(
+        "publisher.new_chains",
+        "publisher_new_chains",
+        "times",
+        "Times that all streams were begun anew: a log that went back, a ZooKeeper that was wiped.",
+    ),
+    # ---- the filters
+    gauge("publisher.filters", "publisher_filters", "filters", "Filters in force."),
+    gauge(
+        "publisher.filters_broken",
+        "publisher_filters_broken",
+        "filters",
+        "Definitions in HDFS that cannot be used.",
+    ),
+    counter(
+        "publisher.filter_changes",
+        "publisher_filter_changes",
+        "changes",
+        "Times that the set of filters changed.",
+    ),
+    counter(
+        "publisher.filter_reads",
+        "publisher_filter_reads",
+        "reads",
+        "Times that the filters were read from HDFS.",
+    ),
+    counter(
+        "publisher.filter_reads_failed",
+        "publisher_filter_reads_failed",
+        "reads",
+        "Times that they could not be read.",
+    ),
+    # ---- what is written
+    counter("publisher.output.writes", "publisher_writes", "writes", "ZooKeeper transactions carried out."),
+    counter("publisher.output.write_ops", "publisher_write_operations", "operations", "Operations in them."),
+    counter(
+        "publisher.output.writes_failed",
+        "publisher_writes_failed",
+        "writes",
+        "Transactions refused, or of unknown outcome; each ends a life.",
+    ),
+    counter(
+        "publisher.output.write_s",
+        "publisher_write_seconds",
+        "seconds",
+        "What all that were carried out took.",
+    ),
+    counter(
+        "publisher.output.corrupt_znodes",
+        "publisher_corrupt_znodes",
+        "znodes",
+        "Znodes of its own found damaged, and made anew.",
+    ),
+    gauge(
+        "publisher.output.foreign_znodes",
+        "publisher_foreign_znodes",
+        "znodes",
+        "Znodes of others in the tree, which it leaves alone.",
+    ),
+)

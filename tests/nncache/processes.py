@@ -1,0 +1,52 @@
+"""nncache as a process, typed as a user would type it."""
+
+import http.client
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NNCACHE = (sys.executable, "-m", "nncache.cli")
+
+
+def free_address() -> str:
+    """Return an address that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@contextmanager
+def running(*words: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `nncache WORDS`, what it says in the log; it is killed at the end if it still runs."""
+    with log.open("ab") as lines:
+        process = subprocess.Popen([*NNCACHE, *words], stderr=lines)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def said(*words: str) -> str:
+    """Return what `nncache WORDS` prints; it must end well."""
+    ended = subprocess.run([*NNCACHE, *words], capture_output=True, check=False, timeout=60, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def fetched(address: str, target: str, times: int = 1) -> list[tuple[int, str, str]]:
+    """Return status, `Cache-Status` and body of each answer on one connection; nothing when nobody is there."""
+    connection = http.client.HTTPConnection(address, timeout=5)
+    replies = []
+    try:
+        for _ in range(times):
+            connection.request("GET", target)
+            reply = connection.getresponse()
+            replies.append((reply.status, reply.headers.get("Cache-Status", ""), reply.read().decode()))
+    except OSError:
+        return []
+    finally:
+        connection.close()
+    return replies
