@@ -44,6 +44,7 @@ def test_a_restarted_namenode_means_an_empty_cache(lone_world: World) -> None:
     namenode.start()
     world.direct.close()
     world.proxy.await_gate()
+    world.cluster.await_writable()
     world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", "/t/f"))
     since = time.monotonic()
     world.await_agreement("/t/f", "alice", since=since)
