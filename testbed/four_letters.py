@@ -9,14 +9,13 @@ import socket
 ALLOWED = ("srvr", "mntr", "cons", "wchs")
 """What zoo.cfg allows, for people at a terminal too: `echo mntr | nc 127.0.0.1 PORT`."""
 
-_TIMEOUT_S = 2.0
 _ZXID = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
 _COUNTER_BITS = (
     32  # of a zxid; what stands above them is the epoch (org.apache.zookeeper.server.util.ZxidUtils)
 )
 
 
-def ask(address: str, word: str) -> str:
+def ask(address: str, word: str, *, timeout_s: float = 2.0) -> str:
     """Return what the server at "host:port" answers.
 
     Raises:
@@ -24,7 +23,7 @@ def ask(address: str, word: str) -> str:
     """
     host, _, port = address.rpartition(":")
     answer = b""
-    with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=timeout_s) as connection:
         connection.sendall(word.encode())
         while part := connection.recv(65_536):
             answer += part

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from testbed import four_letters
 
 _TIMEOUT_S = 2.0
+_ZOOKEEPER_TIMEOUT_S = 0.3  # a connection that comes amid its start is now and then never answered
 
 
 def jmx(address: str, bean: str) -> dict[str, Any] | None:
@@ -65,7 +66,7 @@ def accepts(address: str) -> bool:
 def zookeeper_is_up(address: str) -> bool:
     """Tell whether a ZooKeeper serves clients (its four-letter word `srvr`)."""
     try:
-        return "Mode: " in four_letters.ask(address, "srvr")
+        return "Mode: " in four_letters.ask(address, "srvr", timeout_s=_ZOOKEEPER_TIMEOUT_S)
     except OSError:
         return False
 
