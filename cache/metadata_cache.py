@@ -28,6 +28,7 @@ from cache.decisions import (
 )
 from cache.entries import Caller, Directory, Entry, Grant, Hit, Ticket
 from cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
+from cache.filters import Filters
 from cache.forgetting import forget
 from cache.gate import FreshnessGate
 from cache.rights import Rights, may_see
@@ -36,7 +37,6 @@ from cache.stats import CacheStats
 from cache.store import Store
 from cache.windows import TwoStepWindows
 from hadoop.change import Appeared, Change, EverythingUnknown
-from hadoop.globs import GlobSet
 from hadoop.paths import ROOT, ancestors, name, parent
 
 
@@ -55,8 +55,7 @@ class MetadataCache:
 
     def __init__(self, settings: CacheSettings) -> None:
         self._settings = settings
-        self._globs: Mapping[str, str] = {glob: glob for glob in settings.glob}  # by the id of the filter
-        self._filters = GlobSet(self._globs)
+        self._filters = Filters({glob: glob for glob in settings.glob})
         self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
         self._closed_because = "not opened yet"  # for `explain`, while there is no term
         self._windows = TwoStepWindows(
@@ -117,7 +116,7 @@ class MetadataCache:
 
     def _why_no_trace(self, path: str, now: float) -> Reason | None:
         """Why a call must be passed through without being kept, if it must."""
-        if path == ROOT or not self._filters.matches(path):
+        if path == ROOT or not self._filters.globs.matches(path):
             return Reason.NO_FILTER
         if self._term is None:
             return Reason.STREAM_CLOSED
@@ -247,10 +246,10 @@ class MetadataCache:
         Raises:
             GlobError: one of them is none; nothing was changed.
         """
-        filters = GlobSet(globs)
-        if any(globs.get(number) != glob for number, glob in self._globs.items()):
+        filters = Filters(globs)
+        if not self._filters.go_on_in(filters):
             self.store.forget_all()
-        self._globs, self._filters = dict(globs), filters
+        self._filters = filters
 
     def _flush(self) -> None:
         self.store.forget_all()
@@ -283,7 +282,7 @@ class MetadataCache:
             after_txid=last_txid,
             now=now,
             topmost_missing=topmost_missing,
-            filters=self._filters if self._globs else None,
+            filters=None if self._filters.is_empty else self._filters.globs,
         )
         if not is_taken:
             self.apply(EverythingUnknown("no room for another two-step write"), now)
@@ -310,7 +309,7 @@ class MetadataCache:
         for above in ancestors(path)[:-1]:
             if self.proves_directory(above, now):
                 break
-            if self._filters.may_concern(above):
+            if self._filters.globs.may_concern(above):
                 unproven.append(above)
         return tuple(unproven)
 
@@ -331,7 +330,7 @@ class MetadataCache:
         return Explanation(
             path=path,
             answer="hit" if reason is None else reason,
-            matches_filter=self._filters.matches(path),
+            matches_filter=self._filters.globs.matches(path),
             stream_open=self._term is not None,
             stream_closed_because=self._closed_because if self._term is None else None,
             term=self._term,

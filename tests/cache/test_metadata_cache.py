@@ -38,6 +38,16 @@ def test_only_paths_of_a_filter_are_kept() -> None:
     assert isinstance(cache.lookup("/user/joe/_SUCCESS", ALICE, 0.0), Fetch)
 
 
+def test_filters_come_and_go() -> None:
+    """GapFlush: one that goes takes everything along, one that comes nothing; `test_filters.py` has more."""
+    cache = make_cache(glob=("/a/*",))
+    fill(cache, "/a/f", ALICE, 0.0)
+    cache.set_filters({"/a/*": "/a/*", "1": "/b/*"})
+    assert is_hit(cache, "/a/f", ALICE, 0.0)
+    cache.set_filters({"2": "/a/*"})
+    assert not is_hit(cache, "/a/f", ALICE, 0.0)
+
+
 def test_the_root_is_never_kept() -> None:
     """It is snapshottable: its own fields change without an event."""
     assert make_cache().lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
@@ -254,40 +264,6 @@ def test_unproven_ancestors_are_those_that_matter_and_that_nothing_proves() -> N
     assert not cache.holds("/zzz")
     fetch(cache, "/i", ALICE, 1.0)
     assert cache.unproven_ancestors("/i/j", 1.0) == ("/i",)
-
-
-# -- bounds -----
-
-
-def test_entries_are_bounded_in_number() -> None:
-    """What nobody asks for goes first; entries and grants count alike."""
-    cache = make_cache(max_cache_entries=10)
-    for n in range(50):
-        fill(cache, f"/a/{n}", ALICE, 1.0)
-        assert is_hit(cache, "/a/0", ALICE, 1.0), "asked for often"
-    stats = cache.stats(1.0)
-    assert stats.entries + stats.grants <= 10
-    assert stats.evictions >= 40
-    cache.check()
-
-
-def test_entries_are_bounded_in_bytes() -> None:
-    """Large bodies count for what they take."""
-    cache = make_cache(max_cache_bytes=100_000)
-    for n in range(50):
-        fill(cache, f"/a/{n}", ALICE, 1.0, status(1.0, "x" * 10_000))
-        assert cache.stats(1.0).bytes <= 100_000
-    assert cache.stats(1.0).entries > 0
-
-
-def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> None:
-    """FailToNameNode: a useless cache still answers through the NameNode."""
-    cache = make_cache(max_cache_bytes=1)
-    first = fetch(cache, "/a/f", ALICE, 1.0)
-    fill(cache, "/a/g", ALICE, 1.0)
-    assert not is_hit(cache, "/a/g", ALICE, 1.0)
-    assert cache.conclude(first, missing(1.0)) is Conclusion.STORED
-    assert cache.stats(1.0).bytes == 0
 
 
 # -- figures and explanations -----

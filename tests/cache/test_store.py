@@ -5,9 +5,10 @@ import tracemalloc
 
 import pytest
 
+from cache.decisions import Conclusion
 from cache.entries import Caller
 from cache.store import FORGOTTEN_REMEMBERED, Forgotten, Store
-from tests.cache.cases import ALICE, missing
+from tests.cache.cases import ALICE, fetch, fill, is_hit, make_cache, missing, status
 
 
 def keep(store: Store, path: str, caller: Caller = ALICE, *, grant: bool = True) -> None:
@@ -130,3 +131,37 @@ def test_what_a_change_cost_is_remembered() -> None:
     for n in range(FORGOTTEN_REMEMBERED + 5):
         store.note_forgotten(f"/{n}", Forgotten("Touched", n, 1.0))
     assert len(store.last_forgotten) == FORGOTTEN_REMEMBERED
+
+
+# -- the bounds, as the whole cache keeps them -----
+
+
+def test_entries_are_bounded_in_number() -> None:
+    """What nobody asks for goes first; entries and grants count alike."""
+    cache = make_cache(max_cache_entries=10)
+    for n in range(50):
+        fill(cache, f"/a/{n}", ALICE, 1.0)
+        assert is_hit(cache, "/a/0", ALICE, 1.0), "asked for often"
+    stats = cache.stats(1.0)
+    assert stats.entries + stats.grants <= 10
+    assert stats.evictions >= 40
+    cache.check()
+
+
+def test_entries_are_bounded_in_bytes() -> None:
+    """Large bodies count for what they take."""
+    cache = make_cache(max_cache_bytes=100_000)
+    for n in range(50):
+        fill(cache, f"/a/{n}", ALICE, 1.0, status(1.0, "x" * 10_000))
+        assert cache.stats(1.0).bytes <= 100_000
+    assert cache.stats(1.0).entries > 0
+
+
+def test_a_bound_smaller_than_one_entry_keeps_nothing_and_breaks_nothing() -> None:
+    """FailToNameNode: a useless cache still answers through the NameNode."""
+    cache = make_cache(max_cache_bytes=1)
+    first = fetch(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/g", ALICE, 1.0)
+    assert not is_hit(cache, "/a/g", ALICE, 1.0)
+    assert cache.conclude(first, missing(1.0)) is Conclusion.STORED
+    assert cache.stats(1.0).bytes == 0

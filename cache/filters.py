@@ -1,0 +1,34 @@
+"""Which paths may be kept. (cache/filters.py)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hadoop.globs import GlobSet
+
+
+class Filters:
+    """The filters in force: globs by the ids of their filters. An id is used for one glob and one time in force.
+
+    Attributes:
+        globs: matches a path against all of them.
+    """
+
+    __slots__ = ("_glob_of", "globs")
+
+    def __init__(self, globs: Mapping[str, str]) -> None:
+        """Read the globs; raises GlobError if one of them is none."""
+        self._glob_of = dict(globs)
+        self.globs = GlobSet(self._glob_of)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no path may be kept."""
+        return not self._glob_of
+
+    def go_on_in(self, later: Filters) -> bool:
+        """Whether each of these is among the later ones too, so that no change of what it matches was missed.
+
+        The same glob under another id was not in force all the time in between.
+        """
+        return self._glob_of.items() <= later._glob_of.items()

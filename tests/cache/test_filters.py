@@ -1,0 +1,163 @@
+"""Filters come and go while the cache serves: what may be kept, and what a filter that goes costs."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
+from cache.filters import Filters
+from hadoop.change import Closed, Opened
+from hadoop.globs import GlobError
+from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
+
+FORMER = {"1": "/a/*", "2": "/b/*", "3": "/*/*/*"}
+
+GONE: tuple[Mapping[str, str], ...] = (
+    {},
+    {"2": "/b/*", "3": "/*/*/*"},  # one is gone
+    {"1": "/a/*", "2": "/b/x*", "3": "/*/*/*"},  # one has another glob
+    {"4": "/a/*", "2": "/b/*", "3": "/*/*/*"},  # one was gone for a while: another id
+    {"1": "/b/*", "2": "/a/*", "3": "/*/*/*"},
+)
+
+
+def filtered_cache() -> MetadataCache:
+    """A cache with its stream open and the former filters in force."""
+    cache = MetadataCache(CacheSettings(glob=()))
+    cache.open_stream(TERM)
+    cache.cover(0.0, 100)
+    cache.set_filters(FORMER)
+    return cache
+
+
+def served(cache: MetadataCache, path: str) -> Serve:
+    """Look up what must be a hit."""
+    decision = cache.lookup(path, ALICE, 1.0)
+    assert isinstance(decision, Serve)
+    return decision
+
+
+# -- the rule --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("later", GONE)
+def test_a_filter_goes_on_only_with_its_id_and_its_glob(later: Mapping[str, str]) -> None:
+    """Each alone can be there again without having been there all the time."""
+    assert not Filters(FORMER).go_on_in(Filters(later))
+
+
+def test_all_go_on_among_others() -> None:
+    """However many come; and none is gone where there was none."""
+    assert Filters(FORMER).go_on_in(Filters(FORMER))
+    assert Filters(FORMER).go_on_in(Filters(FORMER | {"9": "/a/*"}))
+    assert Filters({}).go_on_in(Filters(FORMER))
+
+
+def test_filters_match_together() -> None:
+    """A path needs one of them; without any, nothing may be kept."""
+    assert Filters(FORMER).globs.names_matching("/a/f") == {"1"}
+    assert not Filters(FORMER).is_empty
+    assert Filters({}).is_empty
+    assert not Filters({}).globs.matches("/a/f")
+    with pytest.raises(GlobError):
+        Filters({"1": "/a/{"})
+
+
+# -- what it costs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("later", GONE)
+def test_gap_flush_a_filter_that_goes_takes_everything_along(later: Mapping[str, str]) -> None:
+    """GapFlush: entries, rights and hits, also of paths that other filters go on to match."""
+    cache = filtered_cache()
+    for path in ("/a/f", "/b/f", "/a/b/f"):
+        fill(cache, path, ALICE, 1.0)
+    hits = [served(cache, path).hit for path in ("/a/f", "/b/f", "/a/b/f")]
+    cache.set_filters(later)
+    assert not any(cache.is_good(hit, 1.0) for hit in hits)
+    assert not any(is_hit(cache, path, ALICE, 1.0) for path in ("/a/f", "/b/f", "/a/b/f"))
+    assert not any(cache.explain(path, 1.0).grants for path in ("/a/f", "/b/f", "/a/b/f"))
+    while cache.reclaim(1):
+        pass
+    stats = cache.stats(1.0)
+    assert (stats.entries, stats.grants, stats.tickets) == (0, 0, 0)
+    cache.check()
+
+
+@pytest.mark.parametrize("later", GONE)
+def test_no_late_fill_a_reply_asked_for_before_a_filter_went_is_not_kept(later: Mapping[str, str]) -> None:
+    """NoLateFill: a change of it may have been missed since; the same question asked afterwards counts."""
+    cache = filtered_cache()
+    asked_before = fetch(cache, "/a/b/f", ALICE, 1.0)
+    joined = fetch(cache, "/a/b/g", ALICE, 1.0)
+    cache.set_filters(later)
+    cache.set_filters({"3": "/*/*/*"})  # in force all the time, or a third one by now
+    assert not isinstance(cache.lookup("/a/b/g", ALICE, 1.0), Serve)
+    for ticket in (asked_before, joined):
+        assert cache.conclude(ticket, missing(1.5)) is Conclusion.SPOILED
+    assert fill(cache, "/a/b/f", ALICE, 1.6) is Conclusion.STORED
+    assert is_hit(cache, "/a/b/f", ALICE, 1.6)
+
+
+def test_a_filter_that_goes_is_kept_no_more() -> None:
+    """What it alone matched is passed through; the gate is left as it is for the others."""
+    cache = filtered_cache()
+    cache.set_filters({"2": "/b/*"})
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    assert cache.gate.is_open(1.0)
+    fill(cache, "/b/f", ALICE, 1.0)
+    assert is_hit(cache, "/b/f", ALICE, 1.0)
+
+
+def test_a_filter_that_comes_costs_nothing() -> None:
+    """Entries, rights, hits and questions under way all stay good: no change of theirs was missed."""
+    cache = filtered_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    fill(cache, "/a/g", BOB, 1.0)
+    asked_before = fetch(cache, "/b/f", ALICE, 1.0)
+    hit, flushes = served(cache, "/a/f").hit, cache.stats(1.0).flushes
+    cache.set_filters(FORMER | {"4": "/c/*", "5": "/a/*"})
+    assert cache.is_good(hit, 1.0)
+    assert cache.conclude(asked_before, missing(1.1)) is Conclusion.STORED
+    assert is_hit(cache, "/b/f", ALICE, 1.1)
+    settle(cache, 2.0)
+    assert is_hit(cache, "/a/g", ALICE, 2.0), "alice's right and bob's entry"
+    assert cache.stats(2.0).flushes == flushes
+    assert isinstance(cache.lookup("/c/f", ALICE, 2.0), Fetch)
+
+
+def test_what_was_asked_before_its_filter_came_leaves_no_trace() -> None:
+    """NoLateFill: it was passed through without a ticket, since nobody told of its changes then."""
+    cache = filtered_cache()
+    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    cache.set_filters(FORMER | {"4": "/c/*"})
+    assert not cache.holds("/c")
+    assert cache.stats(1.0).tickets == 0
+    assert isinstance(cache.lookup("/c/f", ALICE, 1.0), Fetch), "nothing to join, and nothing to wait for"
+
+
+def test_a_glob_that_is_none_changes_nothing() -> None:
+    """Neither what may be kept, nor what is."""
+    cache = filtered_cache()
+    fill(cache, "/a/f", ALICE, 1.0)
+    hit = served(cache, "/a/f").hit
+    with pytest.raises(GlobError):
+        cache.set_filters({"4": "/c/*", "5": "/a/{"})
+    assert cache.is_good(hit, 1.0)
+    assert is_hit(cache, "/a/f", ALICE, 1.0)
+    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    cache.set_filters(FORMER)
+    assert cache.is_good(hit, 1.0), "they were in force all the time"
+
+
+def test_own_writes_two_step_writes_outlast_filters() -> None:
+    """OwnWrites: a filter that goes and comes again, or another that comes, ends no window."""
+    cache = filtered_cache()
+    cache.open_window("/a/f", 100, 1.0)
+    for later in ({}, FORMER, {"9": "/a/*"}):
+        cache.set_filters(later)
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.stats(1.0).windows == 1
+    cache.apply(Opened("/a/f"), 1.2, 101)
+    cache.apply(Closed("/a/f"), 1.3, 105)
+    assert isinstance(cache.lookup("/a/f", ALICE, 1.4), Fetch)
