@@ -48,18 +48,17 @@ async def test_one_answer_in_this_order() -> None:
 
 
 async def test_the_log_is_asked_about_once_the_state_is_known() -> None:
-    """Bounded: what it wrote before it became active again would not be all that was written."""
-    asked_at: list[float] = []
+    """Bounded: what it had written before it became active would not be all that was written."""
+    answered_at: dict[str, float] = {}
 
     def note(query: str) -> None:
-        if query == STATUS_QUERY:
-            asked_at.append(time.monotonic())
+        answered_at.setdefault(query, time.monotonic())
 
     async with subject() as (fake, jmx):
         fake.after = note
         answer = await jmx.ask(fake.namenode)
         assert answer.journal is not None
-        assert answer.journal.asked_at >= asked_at[0]
+        assert answered_at[STATUS_QUERY] <= answer.journal.asked_at <= answered_at[JOURNAL_QUERY]
 
 
 async def test_a_process_is_asked_once_which_namespace_it_serves() -> None:

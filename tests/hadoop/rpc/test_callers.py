@@ -112,6 +112,7 @@ async def test_what_nobody_uses_is_closed() -> None:
         assert len(callers) == 2
         clock.now = IDLE_S * 2
         async with callers.borrow(server.address, ALICE):
+            clock.now = IDLE_S * 4
             await callers.close_idle()
             assert len(callers) == 1, "L2"
         await server.until(lambda: server.open == 1)
