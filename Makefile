@@ -4,7 +4,7 @@
 PYTHON ?= python3
 # The Hadoop release of the test bed: make test HADOOP=3.4.1
 HADOOP ?= 3.5.0
-# What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation
+# What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation (or publisher)
 DEMO_WITHOUT ?=
 export HADOOP DEMO_WITHOUT
 
@@ -13,7 +13,7 @@ READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core pytest differential bench docs proto clean
+.PHONY: help test demo lint format types imports core pytest differential differential-long-segment job-commit bench docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -27,11 +27,11 @@ $(READY): pyproject.toml
 	@touch $@
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 34
 
 test: lint types imports core pytest ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
 
-demo: $(READY) ## Start a real cluster and the proxy and tell the story (DEMO_WITHOUT=invalidation to see it fail)
+demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
 	$(BIN)/python -m demo
 
 lint: $(READY) ## Check format and style
@@ -54,8 +54,14 @@ core: $(READY) ## Check that the deciding modules are covered by their own tests
 pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
 	$(BIN)/python -m pytest
 
-differential: $(READY) ## Make 2,000 random operations and compare every answer with the NameNode's own (about 3 minutes)
+differential: $(READY) ## Make 2,000 random operations on each channel and compare every answer with the NameNode's own (about 6 minutes)
 	$(BIN)/python -m tests.differential --operations 2000 --seed 1
+
+differential-long-segment: $(READY) ## The same with 100,000 transactions in the NameNode's open segment, never rolled (about 8 minutes)
+	$(BIN)/python -m tests.differential --operations 400 --seed 1 --segment-txids 100000
+
+job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
+	$(BIN)/python -m tests.job_commit
 
 bench: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute)
 	$(BIN)/python -m bench.hit_path

@@ -68,4 +68,4 @@ def _cpu_s(cluster: Cluster) -> float:
 
 def _poll_s(polling: Daemon) -> float:
     metrics = polling.metrics()
-    return metrics["nncache_edits_poll_seconds_total"]
+    return metrics["nncache_channel_poll_seconds_total"]
