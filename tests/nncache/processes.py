@@ -5,8 +5,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TypeAlias
+
+Running: TypeAlias = AbstractContextManager[subprocess.Popen[bytes]]
+"""A process for as long as it is entered."""
 
 NNCACHE = (sys.executable, "-m", "nncache.cli")
 

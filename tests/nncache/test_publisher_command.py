@@ -5,6 +5,7 @@ import signal
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from coordination.settings import ZooKeeperSettings
 from nncache.options import given
 from nncache.publisher_command import publisher
 from nncache.settings import PUBLISHER, load_settings
 from testbed import Cluster
 from tests.cluster import webhdfs
-from tests.nncache.processes import fetched, free_address, running, said
+from tests.nncache.processes import Running, fetched, free_address, running, said
 
 START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
+
+
+SESSION_TIMEOUT_S = ZooKeeperSettings().zookeeper_session_timeout_s
 
 
 def test_every_setting_of_its_own_is_an_option() -> None:
@@ -59,11 +64,74 @@ def readiness(admin: str) -> dict[str, Any]:
     return json.loads(pages[0][2]) if pages else {}
 
 
-def published(admin: str) -> list[dict[str, Any]]:
-    """Return what /filters says is in force."""
+def published(admin: str) -> list[str]:
+    """Return the globs in force, as /filters says."""
     ((_, _, shown),) = fetched(admin, "/filters")
-    filters: list[dict[str, Any]] = json.loads(shown)["published"]
-    return filters
+    return [filter_["path_glob"] for filter_ in json.loads(shown)["published"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A cluster with one filter, and a place of its own in ZooKeeper."""
+
+    cluster: Cluster
+    directory: str
+    log: Path  # of all daemons
+    root: str = field(default_factory=lambda: f"/inotify-{uuid.uuid4().hex[:12]}")
+
+    @property
+    def glob(self) -> str:
+        """The filter's."""
+        return f"{self.directory}/*/_SUCCESS"
+
+    @property
+    def _filters(self) -> tuple[str, ...]:
+        return ("--filters-path", f"{self.directory}/filters", "--user", self.cluster.superuser)
+
+    @property
+    def _line(self) -> list[str]:
+        assert self.cluster.zookeeper is not None
+        namenode = self.cluster.namenodes[0]
+        line = START.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
+        return line.replace("127.0.0.1:2181", self.cluster.zookeeper.address).split()
+
+    def add_filter(self) -> None:
+        """As an administrator does."""
+        adding = (
+            "--name",
+            "jobs",
+            "--glob",
+            self.glob,
+            "--owner",
+            self.cluster.superuser,
+            "--allow",
+            "alice",
+        )
+        said("filters", "add", *adding, "--namenode-http", self.cluster.namenodes[0].http, *self._filters)
+
+    def publisher(self, admin: str) -> Running:
+        """Run a publisher."""
+        words = ("--zookeeper-root", self.root, "--admin", admin, *self._filters)
+        return running("publisher", *self._line, *words, log=self.log)
+
+    def proxy(self, listen: str, admin: str) -> Running:
+        """Run a proxy."""
+        words = ("--zookeeper-root", self.root, "--admin", admin, "--listen", listen)
+        return running("proxy", *self._line, *words, log=self.log)
+
+    def change(self, method: str, op: str, path: str) -> None:
+        """Change something behind the proxy's back, as alice."""
+        status, body = webhdfs(self.cluster, method, self.directory + path, op, user="alice")
+        assert status == HTTPStatus.OK, body
+
+    def seen(self, listen: str) -> tuple[int, str]:
+        """Return what alice gets through the proxy for the file that the jobs wait for, and how it was made."""
+        path = f"/webhdfs/v1{self.directory}/w/_SUCCESS?op=GETFILESTATUS&user.name=alice"
+        ((status, how, _),) = fetched(listen, path)
+        return status, how
+
+
+HIT_MISSING, HIT_THERE = (404, "nncache; hit"), (200, "nncache; hit")
 
 
 @pytest.mark.timeout(120)
@@ -71,52 +139,56 @@ def test_publisher_filter_and_proxy_are_the_service(
     cluster: Cluster, hdfs_directory: str, tmp_path: Path
 ) -> None:
     """From three lines to hits; a change behind the proxy's back is seen, also when nobody publishes (Bounded)."""
-    assert cluster.zookeeper is not None
-    namenode, root = cluster.namenodes[0], f"/inotify-{uuid.uuid4().hex[:12]}"
+    scene = Scene(cluster, hdfs_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
-    filters = ("--filters-path", f"{hdfs_directory}/filters", "--user", cluster.superuser)
-    line = START.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
-    line = line.replace("127.0.0.1:2181", f"{cluster.zookeeper.address} --zookeeper-root {root}")
-    asked_by_alice = f"/webhdfs/v1{hdfs_directory}/w/_SUCCESS?op=GETFILESTATUS&user.name=alice"
-
-    def is_hit(status: HTTPStatus) -> bool:
-        (reply,) = fetched(listen, asked_by_alice)
-        return reply[:2] == (status, "nncache; hit")
-
-    glob = f"{hdfs_directory}/*/_SUCCESS"
-    adding = ("add", "--name", "jobs", "--glob", glob, "--owner", cluster.superuser, "--allow", "alice")
-    said("filters", *adding, "--namenode-http", namenode.http, *filters)
-    assert webhdfs(cluster, "PUT", f"{hdfs_directory}/w", "MKDIRS", permission="777")[0] == HTTPStatus.OK
-    log, proxy_log = tmp_path / "publisher.log", tmp_path / "proxy.log"
-    with (
-        running("publisher", *line.split(), "--admin", admin, *filters, log=log) as publishing,
-        running(
-            *("proxy", *line.split(), "--listen", listen, "--admin", proxy_admin), log=proxy_log
-        ) as proxying,
-    ):
+    scene.add_filter()
+    scene.change("PUT", "MKDIRS", "/w")
+    with scene.publisher(admin) as publishing, scene.proxy(listen, proxy_admin) as proxying:
         until(lambda: readiness(admin).get("ready") is True)
-        until(lambda: [filter_["path_glob"] for filter_ in published(admin)] == [glob])
+        until(lambda: published(admin) == [scene.glob])
         until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
-        until(lambda: is_hit(HTTPStatus.NOT_FOUND))
-        made = webhdfs(cluster, "PUT", f"{hdfs_directory}/w/_SUCCESS", "MKDIRS", user="alice")
-        assert made[0] == HTTPStatus.OK
-        until(lambda: is_hit(HTTPStatus.OK))
-        assert (
-            webhdfs(cluster, "DELETE", f"{hdfs_directory}/w/_SUCCESS", "DELETE", user="alice")[0]
-            == HTTPStatus.OK
-        )
-        until(lambda: is_hit(HTTPStatus.NOT_FOUND))
+        until(lambda: scene.seen(listen) == HIT_MISSING)
+        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen) == HIT_THERE)
+        scene.change("DELETE", "DELETE", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen) == HIT_MISSING)
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_publisher_filters 1.0\n" in metrics
         assert "\nnncache_zookeeper_connected 1.0\n" in metrics
         publishing.send_signal(signal.SIGTERM)
         assert publishing.wait(timeout=20) == 0
-        made = webhdfs(cluster, "PUT", f"{hdfs_directory}/w/_SUCCESS", "MKDIRS", user="alice")
-        assert made[0] == HTTPStatus.OK
-        until(lambda: fetched(listen, asked_by_alice)[0][0] == HTTPStatus.OK)  # since the gate is closed
+        scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
+        until(lambda: scene.seen(listen)[0] == HTTPStatus.OK)
         assert "behind the NameNode by" in readiness(proxy_admin)["gate"]
         proxying.send_signal(signal.SIGTERM)
         assert proxying.wait(timeout=20) == 0
-    for lines in (log.read_text(), proxy_log.read_text()):
-        assert "SIGTERM" in lines
-        assert " ERROR " not in lines
+    assert "SIGTERM: nothing more is published" in scene.log.read_text()
+    assert " ERROR " not in scene.log.read_text()
+
+
+@pytest.mark.timeout(120)
+def test_another_publisher_takes_over_before_the_session_of_the_last_has_ended(
+    cluster: Cluster, hdfs_directory: str, tmp_path: Path
+) -> None:
+    """One that stops in order lets go; one that was killed is succeeded at once by whoever has its address."""
+    scene = Scene(cluster, hdfs_directory, tmp_path / "log")
+    one, other = free_address(), free_address()
+    with scene.publisher(one) as first, scene.publisher(other) as second:
+        until(lambda: {readiness(one).get("ready"), readiness(other).get("ready")} == {True, False})
+        stops, stays, address = (first, second, other) if readiness(one)["ready"] else (second, first, one)
+        until(
+            lambda: readiness(address)["state"].startswith(
+                f"another publisher is at work: process {stops.pid} "
+            )
+        )
+        stops.send_signal(signal.SIGTERM)
+        stopped_at = time.monotonic()
+        until(lambda: readiness(address)["ready"])
+        assert time.monotonic() - stopped_at < SESSION_TIMEOUT_S
+        assert stops.wait(timeout=20) == 0
+        stays.kill()
+        killed_at = time.monotonic()
+        stays.wait()
+        with scene.publisher(address):
+            until(lambda: readiness(address).get("ready") is True)
+            assert time.monotonic() - killed_at < SESSION_TIMEOUT_S
