@@ -1,10 +1,11 @@
-"""The commands: `nncache proxy`, `nncache cluster`, `nncache explain`. (nncache/commands.py)"""
+"""The commands, as `nncache --help` lists them. (nncache/commands.py)"""
 
 import sys
 
 import click
 
 from nncache.explain_command import explain
+from nncache.filters_command import filters
 from nncache.proxy_command import proxy
 
 
@@ -16,6 +17,7 @@ def nncache() -> None:
 
 nncache.add_command(proxy)
 nncache.add_command(explain)
+nncache.add_command(filters)
 
 
 @nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

@@ -21,3 +21,7 @@ class ForeignRoomError(StartError):
 
 class AdminError(StartError):
     """A running proxy could not be asked over its admin port."""
+
+
+class FiltersError(StartError):
+    """The filters could not be read or changed; what HDFS said is part of the line."""

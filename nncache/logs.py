@@ -26,6 +26,11 @@ _ESCAPES: Final = {
 """Control characters and line ends: some end a line for some reader, some steer the terminal that shows it."""
 
 
+def one_line(text: str) -> str:
+    """Return a text that neither ends a line nor steers a terminal: such characters are written as escapes."""
+    return text.translate(_ESCAPES)
+
+
 class OneLine(logging.Formatter):
     """Format a record as one line: whatever a peer sent, it cannot forge a second one."""
 
@@ -38,7 +43,7 @@ class OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; line ends inside, a traceback's too, and control characters are written as escapes."""
-        return super().format(record).translate(_ESCAPES)
+        return one_line(super().format(record))
 
 
 def set_up_logs(settings: LogSettings) -> None:

@@ -67,6 +67,8 @@ def answered(doing: str, *, who_may: str) -> Iterator[None]:
 def reason_of(exc: BaseException) -> str:
     """Return what HDFS said, or why it said nothing, in one line."""
     match exc:
+        case RemoteExceptionError(verdict=Verdict.STANDBY):
+            return f"this NameNode is not the active one, all of them must be named ({_first_line(exc)})"
         case RemoteExceptionError():
             return f"HDFS says: {exc.remote.exception}: {_first_line(exc)}"
         case DataNodeUnavailableError():

@@ -13,7 +13,7 @@ def test_help_names_the_commands() -> None:
     """Whoever types the bare name sees what there is."""
     result = CliRunner().invoke(nncache, ["--help"])
     assert result.exit_code == 0
-    for command in ("proxy", "cluster", "explain"):
+    for command in ("proxy", "cluster", "explain", "filters"):
         assert f"\n  {command} " in result.output
 
 

@@ -36,6 +36,10 @@ def test_a_refused_user_hears_who_may() -> None:
             refusal("SafeModeException", "Name node is in safe mode.\nIt"),
             "HDFS says: SafeModeException: Name node is in safe mode.",
         ),
+        (
+            refusal("StandbyException", "Operation category READ"),
+            "this NameNode is not the active one, all of them must be named (Operation category READ)",
+        ),
         (refusal("NullPointerException", ""), "HDFS says: NullPointerException: "),
         (
             NoActiveNameNodeError("none of the NameNodes is the active one: a; b"),
