@@ -5,6 +5,7 @@ import pytest
 from testbed import Cluster, StartError
 from testbed.daemon import Proxy, Publisher
 from testbed.ports import is_free
+from tests.service import Service
 
 
 def flags(cluster: Cluster) -> tuple[str, ...]:
@@ -41,6 +42,20 @@ def test_it_can_be_stopped_and_killed_and_started_again(cluster: Cluster) -> Non
             pids.add(proxy.process.pid)
         assert proxy.address == address
         assert len(pids) == 3
+
+
+def test_a_publisher_is_up_before_it_publishes(cluster: Cluster) -> None:
+    """And where it was when it is started again after a kill: its admin port says who it is."""
+    service = Service.of(cluster)
+    with service.publisher() as publisher:
+        publisher.await_publishing()
+        before = (publisher.admin, publisher.process.pid)
+        publisher.kill()
+        assert publisher.readiness() == {}
+        publisher.start().await_publishing()
+        assert publisher.admin == before[0]
+        assert publisher.process.pid != before[1]
+        assert publisher.metrics()
 
 
 def test_it_can_be_typed_as_it_was_started() -> None:
