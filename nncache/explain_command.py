@@ -72,7 +72,7 @@ def ask(admin: Endpoint, path: str) -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise AdminError(f"{admin} is not the admin port of nncache (status {response.status})")
+        raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {response.status})")
     if response.status != http.client.OK:
         raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
     return answer

@@ -132,8 +132,8 @@ def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
     ("status", "body", "told"),
     [
         (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
-        (200, b"<html>", "is not the admin port of nncache"),
-        (200, b"[]", "is not the admin port of nncache"),
+        (200, b"<html>", "is not the admin port of an nncache proxy"),
+        (200, b"[]", "is not the admin port of an nncache proxy"),
     ],
 )
 def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
