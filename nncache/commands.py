@@ -7,6 +7,7 @@ import click
 from nncache.explain_command import explain
 from nncache.filters_command import filters
 from nncache.proxy_command import proxy
+from nncache.publisher_command import publisher
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -16,6 +17,7 @@ def nncache() -> None:
 
 
 nncache.add_command(proxy)
+nncache.add_command(publisher)
 nncache.add_command(explain)
 nncache.add_command(filters)
 

@@ -13,7 +13,7 @@ def test_help_names_the_commands() -> None:
     """Whoever types the bare name sees what there is."""
     result = CliRunner().invoke(nncache, ["--help"])
     assert result.exit_code == 0
-    for command in ("proxy", "cluster", "explain", "filters"):
+    for command in ("proxy", "publisher", "cluster", "explain", "filters"):
         assert f"\n  {command} " in result.output
 
 
@@ -29,12 +29,12 @@ def test_cluster_hands_its_options_to_the_test_bed() -> None:
     assert "--with-zookeeper" in result.output
 
 
-def test_the_proxy_command_does_not_need_the_test_bed(tmp_path: Path) -> None:
-    """A proxy starts where no test bed is installed."""
+def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
+    """They start where no test bed is installed."""
     (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import nncache.proxy_wiring, nncache.commands\n"
+        "import nncache.proxy_wiring, nncache.publisher_wiring, nncache.commands\n"
         "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
