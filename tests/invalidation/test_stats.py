@@ -2,7 +2,14 @@
 
 from dataclasses import fields
 
-from invalidation.stats import ChannelStats, PollCounters, StreamCounters, StreamStats
+from invalidation.stats import (
+    ChannelStats,
+    PollCounters,
+    RecordCounters,
+    RecordStats,
+    StreamCounters,
+    StreamStats,
+)
 
 
 def test_polls_are_counted() -> None:
@@ -23,4 +30,12 @@ def test_counters_and_figures_have_the_same_names() -> None:
 
     assert names(StreamStats) - names(StreamCounters) == {"channel"}
     assert names(StreamCounters) < names(StreamStats)
-    assert names(ChannelStats) - names(PollCounters) == {"poll_charged_s", "poll_budget_s"}
+    not_polls = {"poll_charged_s", "poll_budget_s", "records", "session"}
+    assert names(ChannelStats) - names(PollCounters) == not_polls
+    assert names(RecordStats) - names(RecordCounters) == {"corrupt_znodes", "foreign_znodes"}
+
+
+def test_records_are_counted() -> None:
+    """What was read is shown with what was found among the znodes."""
+    stats = RecordCounters(records_read=3, filters=2, resumes=1).stats(corrupt_znodes=4, foreign_znodes=5)
+    assert stats == RecordStats(records_read=3, filters=2, resumes=1, corrupt_znodes=4, foreign_znodes=5)

@@ -1,0 +1,192 @@
+"""What a publisher leaves in ZooKeeper, written by hand: at once, completely, and as a test wishes it."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from coordination.zookeeper import Create, Delete, Operation, SetData
+from hadoop.changes import changes_of_event
+from hadoop.events import EventBatch
+from hadoop.globs import GlobSet
+from invalidation.channel.narrowing import matched, narrow
+from invalidation.channel.records import (
+    CacheRecord,
+    Dropped,
+    Events,
+    FilterRecord,
+    Link,
+    PublishedFilter,
+    Stale,
+    encode_cache_record,
+    encode_filter_record,
+    encode_published_filter,
+)
+from invalidation.channel.znodes import Znodes
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation.fakes import FakeNameNode
+
+ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
+
+
+@dataclass
+class Written:
+    """A stream as it was written."""
+
+    path: str
+    chain: str
+    txid: int
+    records: deque[int] = field(default_factory=deque)
+
+
+class Press:
+    """Publishes the log of a NameNode, whenever it is told to.
+
+    Commits reach the server without delay: what readers see of them in between is the test's to choose.
+    """
+
+    def __init__(self, server: FakeZooKeeper, namenode: FakeNameNode, *, max_records: int = 8) -> None:
+        self.namenode = namenode  # whose log is published
+        self.max_records = max_records
+        self.filters: dict[str, PublishedFilter] = {}
+        self.generation = 0
+        self.cache = Written(ZNODES.cache, "", 0)
+        self._server = server
+        self._session = FakeSession(server)  # not one that can be cut
+        self._session.session_id = 7
+        self._streams: dict[str, Written] = {}  # of the filters, by name
+        self._ids = 0  # counts: no id comes twice
+
+    def begin(self) -> None:
+        """Make the tree anew, in a ZooKeeper without one: new chains, from the present end of the log on."""
+        globs = {name: published.path_glob for name, published in self.filters.items()}
+        self.generation = 1
+        self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
+        self.filters, self._streams = {}, {}
+        self.commit(
+            Create(ZNODES.root, b""),
+            Create(ZNODES.namespace, self.namenode.block_pool.encode()),
+            Create(ZNODES.filters, b"1"),
+            Create(ZNODES.cache, self.present),
+        )
+        self.appear()
+        if globs:
+            self.change_filters(globs)
+
+    def appear(self) -> None:
+        """Be there, as a publisher is."""
+        self.commit(Create(ZNODES.publisher, b"{}", ephemeral=True))
+
+    def vanish(self) -> None:
+        """Be gone."""
+        self.commit(Delete(ZNODES.publisher))
+
+    @property
+    def present(self) -> bytes:
+        """The value of `.cache`."""
+        return b"%d" % self.cache.txid
+
+    def publish(self, through: int | None = None) -> int:
+        """Publish what the log has brought up to this transaction, or up to its end; return that."""
+        txid = self.namenode.synced if through is None else through
+        if txid <= self.cache.txid:
+            return self.cache.txid
+        globs = GlobSet({name: published.path_glob for name, published in self.filters.items()})
+        batches = [
+            EventBatch(at, self.namenode.log.transactions[at - 1])
+            for at in range(self.cache.txid + 1, txid + 1)
+        ]
+        found: dict[str, list[EventBatch]] = {}
+        for batch in batches:
+            for name, part in matched(batch, globs).items():
+                found.setdefault(name, []).append(part)
+        changes = [
+            (batch.txid, change)
+            for batch in batches
+            for event in batch.events
+            for change in changes_of_event(event)
+        ]
+        operations: list[Operation] = []
+        for name, parts in found.items():
+            operations += self.filter_record(name, Events(tuple(parts)), parts[-1].txid)
+        operations += self.cache_record(Stale(tuple(narrow(changes, globs))), txid)
+        self.commit(*operations)
+        return txid
+
+    def drop(self, first: int, last: int) -> None:
+        """Say to everybody that what these transactions brought is lost."""
+        dropped = Dropped(first, last, "purged")
+        operations: list[Operation] = []
+        for name in self.filters:
+            operations += self.filter_record(name, dropped, last)
+        self.commit(*operations, *self.cache_record(dropped, last))
+
+    def cache_record(self, content: Stale | Dropped, txid: int) -> list[Operation]:
+        """Return what appends a record to the stream for caches."""
+        link = Link(self.cache.chain, self.cache.txid, txid)
+        return self._append(
+            self.cache, encode_cache_record(CacheRecord(link, self.generation, content)), txid
+        )
+
+    def filter_record(self, name: str, content: Events | Dropped, txid: int) -> list[Operation]:
+        """Return what appends a record to a filter's stream."""
+        written = self._streams[name]
+        link = Link(written.chain, written.txid, txid)
+        return self._append(written, encode_filter_record(FilterRecord(link, content)), txid)
+
+    def change_filters(self, globs: dict[str, str], *, anew: frozenset[str] = frozenset()) -> None:
+        """Have these filters from here on; those that were there before stay what they are, unless made `anew`."""
+        self.publish()
+        operations: list[Operation] = []
+        for name in [*self.filters]:
+            if name not in globs or name in anew:
+                written = self._streams.pop(name)
+                operations += [Delete(f"{written.path}/{txid}") for txid in written.records]
+                operations += [Delete(written.path), Delete(ZNODES.definition(name))]
+                del self.filters[name]
+        for name, glob in globs.items():
+            if name in self.filters:
+                continue
+            published = PublishedFilter(
+                name=name,
+                id=self._new_id(name),
+                path_glob=glob,
+                since_txid=self.cache.txid,
+                owner="joe",
+                allowed_subscribers=(),
+            )
+            self.filters[name] = published
+            self._streams[name] = Written(ZNODES.stream(name), published.id, self.cache.txid)
+            operations += [
+                Create(ZNODES.definition(name), encode_published_filter(published)),
+                Create(ZNODES.stream(name), self.present),
+            ]
+        self.generation += 1
+        self.commit(*operations, SetData(ZNODES.filters, b"%d" % self.generation))
+
+    def begin_anew(self) -> None:
+        """Give all chains up, as after a log that went back: new ids, from the present end on."""
+        operations: list[Operation] = [Delete(f"{ZNODES.cache}/{txid}") for txid in self.cache.records]
+        self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
+        self.commit(*operations, SetData(ZNODES.cache, self.present))
+        globs = {name: published.path_glob for name, published in self.filters.items()}
+        self.change_filters(globs, anew=frozenset(globs))
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write anything anywhere, as somebody else would."""
+        self.commit(SetData(path, data) if path in self._server.tree.paths else Create(path, data))
+
+    def commit(self, *operations: Operation) -> None:
+        """Carry out a transaction."""
+        self._server.commit(self._session, operations)
+
+    def _append(self, written: Written, data: bytes, txid: int) -> list[Operation]:
+        operations: list[Operation] = [Create(f"{written.path}/{txid}", data)]
+        while len(written.records) >= self.max_records:
+            operations.append(Delete(f"{written.path}/{written.records.popleft()}"))
+        written.records.append(txid)
+        written.txid = txid
+        operations.append(SetData(written.path, b"%d" % txid))
+        return operations
+
+    def _new_id(self, what: str) -> str:
+        self._ids += 1
+        return f"{what}-{self._ids}"

@@ -1,0 +1,181 @@
+"""Life: nothing skipped, nothing twice, whatever happens to the connection; and as soon as can be."""
+
+import asyncio
+
+import pytest
+
+from invalidation.errors import ChannelUnavailableError, MissingEventsError
+from invalidation.stream import Changes, Filters
+from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.virtual_time import clock
+
+
+def test_a_change_is_there_two_round_trips_after_the_notification() -> None:
+    """The value, and the record that it names: nothing else is waited for."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.unlink("/joe/first")
+            await stage.next_changes()
+            await asyncio.sleep(0.3)
+            published_at = clock()
+            txid = stage.unlink("/joe/a", "/ann/b")
+            assert await stage.next_changes() == (("/joe/a",), txid)
+            round_trip = stage.server.latency_s
+            assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
+
+    play(story)
+
+
+def test_a_lost_connection_costs_nothing_but_time() -> None:
+    """The position stays; what was published meanwhile comes, in order and once."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            for lasts_s in (0.1, 3.0, 60.0):
+                stage.server.disconnect()
+                txids = [stage.unlink("/joe/a"), stage.unlink("/joe/b")]
+                await asyncio.sleep(lasts_s)
+                stage.server.connect()
+                assert [(await stage.next_changes())[1] for _ in txids] == txids
+            stage.server.expire(stage.session)
+            txid = stage.unlink("/joe/c")
+            assert await stage.next_changes() == (("/joe/c",), txid)
+        assert stage.stream.stats().records.resumes == 4
+        assert stage.stream.stats().session.sessions == 3
+
+    play(story)
+
+
+def test_a_connection_lost_under_any_read_is_survived() -> None:
+    """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            for step in range(60):
+                txids = [stage.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
+                if step % 3 == 0:
+                    stage.press.change_filters({"joe": "/joe/*", "more": f"/more{step}"})
+                    txids.append(stage.unlink("/joe/x"))
+                await asyncio.sleep(0.0002 * step)
+                stage.server.disconnect(stage.session)
+                await asyncio.sleep(0.001)
+                stage.server.connect()
+                assert [(await stage.next_changes())[1] for _ in txids] == txids
+
+    play(story)
+
+
+def test_dropped_transactions_end_the_life() -> None:
+    """GapFlush: the publisher says that it could not read them."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.namenode.unlink("/joe/a")
+            stage.press.drop(11, 11)
+            with pytest.raises(MissingEventsError, match="11 to 11 were dropped: purged") as caught:
+                await stage.next_changes()
+            assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
+        async with stage.stream:
+            assert (await stage.next_covered(0)).txid == 11
+
+    play(story)
+
+
+def test_a_zookeeper_wiped_and_filled_again_ends_the_life() -> None:
+    """GapFlush; the next life is one on the new chain, also while nothing happens."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.unlink("/joe/a")
+            await stage.next_changes()
+            stage.server.wipe()
+            with pytest.raises(MissingEventsError, match=r"gone|no such znode"):
+                await stage.next_changes()
+        with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
+            await stage.stream.open()
+        stage.press.begin()
+        async with stage.stream as stream:
+            assert await anext(stream) == Filters({"joe-4": "/joe/*"})
+            asked_at = clock()
+            stage.stream.request_probe()
+            await stage.next_covered(asked_at)
+            txid = stage.unlink("/joe/b")
+            assert await stage.next_changes() == (("/joe/b",), txid)
+
+    play(story)
+
+
+def test_a_tree_made_anew_under_a_stream_without_a_record_is_no_silent_change() -> None:
+    """Before the first record no chain is known; whoever follows from there reads the filters again."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream as stream:
+            assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+            stage.server.disconnect(stage.session)
+            stage.server.wipe()
+            stage.press.begin()
+            txid = stage.unlink("/joe/a")
+            stage.server.connect()
+            assert await stage.next_of(Filters, Changes) == Filters({"joe-4": "/joe/*"})
+            assert await stage.next_changes() == (("/joe/a",), txid)
+
+    play(story)
+
+
+def test_a_cancelled_wait_has_lost_nothing() -> None:
+    """S3: however often whoever iterates gives up and asks again."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            stage.press.max_records = 100
+            seen: list[int] = []
+            txids: list[int] = []
+            for _ in range(300):
+                if len(txids) < 40:
+                    txids.append(stage.unlink("/joe/a"))
+                try:
+                    async with asyncio.timeout(0.0007):
+                        seen.append((await stage.next_changes())[1])
+                except TimeoutError:
+                    continue
+            assert seen == txids
+
+    play(story)
+
+
+def test_a_notification_that_is_lost_delays_by_half_a_second() -> None:
+    """Nothing is concluded from the absence of a notification while coverage is waited for."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            await asyncio.sleep(1)
+            stage.server.forget_watches(stage.session)
+            unlinked_at = clock()
+            stage.unlink("/joe/a")
+            stage.pool.probe()
+            await stage.next_covered(unlinked_at)
+            assert clock() - unlinked_at < 0.53
+
+    play(story)
+
+
+def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
+    """Items wait in bounded number; the rest stays in ZooKeeper."""
+
+    async def story(stage: Stage) -> None:
+        stage.press.max_records = 1000
+        async with stage.stream:
+            await stage.next_covered(0)
+            txids = [stage.unlink("/joe/a") for _ in range(500)]
+            await asyncio.sleep(5)
+            assert stage.stream.stats().records.records_read < 100
+            assert [(await stage.next_changes())[1] for _ in txids] == txids
+
+    play(story)
