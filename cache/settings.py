@@ -21,7 +21,10 @@ class CacheSettings:
 
     glob: tuple[str, ...] = field(
         default=(),
-        metadata={"help": "Hadoop glob of the paths whose status may be answered from memory; repeatable."},
+        metadata={
+            "help": "Hadoop glob of the paths whose status may be answered from memory; repeatable. "
+            "With channel zookeeper the filters in HDFS say that instead."
+        },
     )
     max_staleness_s: float = field(
         default=3.0,

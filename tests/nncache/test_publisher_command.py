@@ -115,8 +115,8 @@ class Scene:
         return running("publisher", *self._line, *words, log=self.log)
 
     def proxy(self, listen: str, admin: str) -> Running:
-        """Run a proxy."""
-        words = ("--zookeeper-root", self.root, "--admin", admin, "--listen", listen)
+        """Run a proxy, as somebody without any right in HDFS."""
+        words = ("--zookeeper-root", self.root, "--admin", admin, "--listen", listen, "--user", "nobody")
         return running("proxy", *self._line, *words, log=self.log)
 
     def change(self, method: str, op: str, path: str) -> None:
