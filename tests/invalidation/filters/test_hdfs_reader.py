@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from hadoop.errors import DataNodeUnavailableError
+from hadoop.filestatus import FileType
 from invalidation.filters.definition import MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from invalidation.filters.hdfs_reader import CONCURRENCY, Broken, FilterReader, StoredFilter, each_bounded
-from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal
 from tests.invalidation.filters.place import Place
 
 PATH = "/filters"
@@ -72,6 +73,16 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
         ("owner", "owner: 'a b': must be a user name"),
     ):
         assert stored.broken[name].startswith(reason)
+
+
+async def test_more_subscribers_than_can_be_published_are_not_even_read() -> None:
+    """An owner may put anything into the list; what that costs everybody else is bounded."""
+    hdfs = await filled(2)
+    place = f"{PATH}/f0/{SUBSCRIBERS}"
+    hdfs.nodes |= {f"{place}/u{number}": Node(FileType.FILE, number) for number in range(10_001)}
+    stored = await FilterReader(hdfs, PATH).read_all()
+    assert stored.broken == {"f0": "10001 subscribers: at most 10000 are possible"}
+    assert ("list", place) not in hdfs.calls
 
 
 async def test_a_file_in_the_place_of_the_directory_is_an_error(place: Place) -> None:
