@@ -64,10 +64,11 @@ def readiness(admin: str) -> dict[str, Any]:
     return json.loads(pages[0][2]) if pages else {}
 
 
-def published(admin: str) -> list[str]:
-    """Return the globs in force, as /filters says."""
+def filters(admin: str) -> tuple[list[str], set[str]]:
+    """Return the globs in force, and the names of filters that cannot be used, as /filters says."""
     ((_, _, shown),) = fetched(admin, "/filters")
-    return [filter_["path_glob"] for filter_ in json.loads(shown)["published"]]
+    told = json.loads(shown)
+    return [filter_["path_glob"] for filter_ in told["published"]], set(told["broken"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +146,18 @@ def test_publisher_filter_and_proxy_are_the_service(
     scene.change("PUT", "MKDIRS", "/w")
     with scene.publisher(admin) as publishing, scene.proxy(listen, proxy_admin) as proxying:
         until(lambda: readiness(admin).get("ready") is True)
-        until(lambda: published(admin) == [scene.glob])
+        until(lambda: filters(admin) == ([scene.glob], set()))
         until(lambda: readiness(proxy_admin).get("is_gate_open") is True)
         until(lambda: scene.seen(listen) == HIT_MISSING)
         scene.change("PUT", "MKDIRS", "/w/_SUCCESS")
         until(lambda: scene.seen(listen) == HIT_THERE)
         scene.change("DELETE", "DELETE", "/w/_SUCCESS")
         until(lambda: scene.seen(listen) == HIT_MISSING)
+        assert webhdfs(cluster, "PUT", f"{hdfs_directory}/filters/odd", "MKDIRS")[0] == HTTPStatus.OK
+        until(lambda: filters(admin) == ([scene.glob], {"odd"}))
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_publisher_filters 1.0\n" in metrics
+        assert "\nnncache_publisher_filters_broken 1.0\n" in metrics
         assert "\nnncache_zookeeper_connected 1.0\n" in metrics
         publishing.send_signal(signal.SIGTERM)
         assert publishing.wait(timeout=20) == 0
