@@ -22,6 +22,7 @@ DECIDERS = (
     "hadoop/calls.py",
     "hadoop/changes.py",
     "hadoop/election_view.py",
+    "hadoop/event_json.py",
     "hadoop/filestatus.py",
     "hadoop/glob_syntax.py",
     "hadoop/globs.py",
@@ -35,11 +36,18 @@ DECIDERS = (
     "hadoop/rpc/handshake.py",
     "hadoop/rpc/messages.py",
     "invalidation/backoff.py",
+    "invalidation/channel/chain.py",
+    "invalidation/channel/digest.py",
+    "invalidation/channel/narrowing.py",
+    "invalidation/channel/records.py",
+    "invalidation/channel/znodes.py",
     "invalidation/edits_cursor.py",
     "invalidation/filters/definition.py",
     "invalidation/freshness.py",
     "invalidation/incarnation.py",
     "invalidation/pacing.py",
+    "nncache/proxy_situation.py",
+    "nncache/publisher_situation.py",
 )
 """Beside all of `cache/`: modules without a socket, a task or a clock."""
 
