@@ -66,7 +66,9 @@ class RecordReader(Generic[RecordT]):
         self._watch = zookeeper.watch(path)
         self._chain: Chain | None = None  # None until it is known which one is followed
         self._txid = -1  # the position while the chain is not known
+        self._value = -1  # the stream's value as it was last read
         self._is_behind = False
+        self._are_many = False  # the last read brought more than are followed back
 
     @property
     def txid(self) -> int:
@@ -117,11 +119,11 @@ class RecordReader(Generic[RecordT]):
             self._chain, self._txid = None, value
         else:
             self._chain = Chain(newest.link.chain, value)
-        self._is_behind = False
+        self._value, self._is_behind = value, False
 
-    def begin_after(self, chain: str, txid: int) -> None:
-        """Take a transaction of this chain as the position."""
-        self._chain, self._is_behind = Chain(chain, txid), False
+    def begin_after(self, chain: str, txid: int, value: int) -> None:
+        """Take a transaction of this chain as the position, given the stream's value; that may be an earlier one."""
+        self._chain, self._value, self._is_behind = Chain(chain, txid), value, False
 
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as there may be something to read, False after `timeout_s` seconds."""
@@ -145,15 +147,16 @@ class RecordReader(Generic[RecordT]):
         value = await self.value()
         if value is None:
             raise MissingEventsError(f"{self._path}: the stream is gone")
-        if value < self.txid:
+        if value < self._value:
             raise MissingEventsError(
-                f"{self._path}: the stream went back: its value is {value}, was {self.txid}",
+                f"{self._path}: the stream went back: its value is {value}, was {self._value}",
                 GapKind.WENT_BACK,
             )
-        if value == self.txid:
+        self._value = value
+        if value <= self.txid:
             self._is_behind = False
             return ()
-        records = None if self._is_behind else await self._followed_back(value)
+        records = None if self._are_many else await self._followed_back(value)
         is_behind = False
         if records is None:
             records, is_behind = await self._listed()
@@ -168,8 +171,10 @@ class RecordReader(Generic[RecordT]):
                 found.append(await self._record(txid))
             except NoNodeError as exc:
                 raise self._missing(txid) from exc
-            txid = found[-1].link.previous
-            if txid <= self.txid:
+            link = found[-1].link
+            txid = link.previous
+            is_other = self._chain is not None and link.chain != self._chain.chain
+            if txid <= self.txid or is_other:
                 return found[::-1]
         return None
 
@@ -213,6 +218,7 @@ class RecordReader(Generic[RecordT]):
                 case step:
                     assert_never(step)
         self._chain, self._is_behind = ahead, is_behind
+        self._are_many = len(records) > FOLLOWED_BACK
         return tuple(accepted)
 
     async def _record(self, txid: int) -> RecordT:

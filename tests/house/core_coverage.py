@@ -40,6 +40,7 @@ DECIDERS = (
     "invalidation/channel/digest.py",
     "invalidation/channel/narrowing.py",
     "invalidation/channel/records.py",
+    "invalidation/channel/starting_point.py",
     "invalidation/channel/znodes.py",
     "invalidation/edits_cursor.py",
     "invalidation/filters/definition.py",
