@@ -2,7 +2,8 @@
 
 A cache needs more than the changes of matching paths: a change may be one of what lies below its path, and a child's
 is the only sign that the directory's own status changed. It needs nothing else: it keeps outcomes of matching paths
-alone, and rights of the directories on the way to them. Footprints: `hadoop/change.py` and `cache/forgetting.py`.
+alone, and rights of the directories on the way to them, and follows the two-step writes whose place may hold one.
+Footprints: `hadoop/change.py`, `cache/forgetting.py` and `cache/windows.py`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +23,7 @@ from hadoop.change import (
 )
 from hadoop.events import Event, EventBatch, Rename
 from hadoop.globs import GlobSet
-from hadoop.paths import InvalidPathError, canonical, parent
+from hadoop.paths import InvalidPathError, canonical
 
 
 def narrow(changes: Iterable[tuple[int, Change]], globs: GlobSet) -> Iterator[tuple[int, Change]]:
@@ -38,25 +39,16 @@ def concerns(change: Change, globs: GlobSet) -> bool:
         case Touched(path):
             return globs.matches(path)
         case AccessChanged(path) | SubtreeUnknown(path):
-            return _is_at_or_below(path, globs)
-        # Opened and Closed say more than Touched: they end the window of a two-step write, which covers a place.
+            return globs.matches(path) or globs.may_match_below(path)
+        # The window of a two-step write covers the place that appears, so it hears of openings and closings there.
         case Appeared(path) | Vanished(path) | Opened(path) | Closed(path):
-            return _is_about_place(path, globs)
+            return globs.may_concern(path)
         case Moved(source, destination):
-            return _is_about_place(source, globs) or _is_about_place(destination, globs)
+            return globs.may_concern(source) or globs.may_concern(destination)
         case EverythingUnknown():
             return True
         case _:
             assert_never(change)
-
-
-def _is_at_or_below(path: str, globs: GlobSet) -> bool:
-    return globs.matches(path) or globs.may_match_below(path)
-
-
-def _is_about_place(path: str, globs: GlobSet) -> bool:
-    above = parent(path)
-    return _is_at_or_below(path, globs) or (above is not None and globs.matches(above))
 
 
 def matched(batch: EventBatch, globs: GlobSet) -> Mapping[str, EventBatch]:
@@ -66,12 +58,8 @@ def matched(batch: EventBatch, globs: GlobSet) -> Mapping[str, EventBatch]:
     """
     found: dict[str, list[Event]] = {}
     for event in batch.events:
-        names = (
-            _names_matching(event.source, globs) | _names_matching(event.destination, globs)
-            if isinstance(event, Rename)
-            else _names_matching(event.path, globs)
-        )
-        for name in names:
+        paths = (event.source, event.destination) if isinstance(event, Rename) else (event.path,)
+        for name in frozenset[str]().union(*(_names_matching(path, globs) for path in paths)):
             found.setdefault(name, []).append(event)
     return {name: EventBatch(batch.txid, tuple(events)) for name, events in found.items()}
 

@@ -1,0 +1,155 @@
+"""A cache with things in it, and what is left of them: to compare what changes told in two ways do to it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from hypothesis import strategies as st
+
+from cache import CacheSettings, Caller, Conclusion, Fetch, Kind, Known, MetadataCache, Reply
+from cache.entries import Directory
+from hadoop.change import Change
+from hadoop.globs import GlobSet
+from hadoop.paths import ROOT, ancestors, parent
+from tests.hadoop.any_changes import changes_at, few_paths, in_order
+
+NAMES = ("a", "b", "c")
+PATHS = tuple(ROOT + ROOT.join(parts) for depth in range(1, 4) for parts in product(NAMES, repeat=depth))
+"""All paths that `few_paths` gives."""
+
+CALLERS = (Caller("user=alice"), Caller("user=bob"))
+TERM = 1
+NOW = 10.0
+
+globs = st.lists(
+    st.lists(st.sampled_from(["a", "b", "*", "{a,c}", "[^b]"]), min_size=1, max_size=4).map(
+        lambda parts: "/" + "/".join(parts)
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def near(filters: GlobSet) -> st.SearchStrategy[str]:
+    """Paths that match, that are next to those that do, and others."""
+    matching = [path for path in PATHS if filters.matches(path)] or [ROOT + NAMES[0]]
+    beside = [f"{parent(path) or ROOT}/{name}".replace("//", "/") for path in matching for name in NAMES]
+    above = [above for path in matching for above in ancestors(path)]
+    below = [f"{path}/{NAMES[0]}" for path in matching]
+    return st.one_of(st.sampled_from(matching), *map(st.sampled_from, (beside, above, below)), few_paths)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A two-step write under way."""
+
+    path: str
+    after_txid: int
+    topmost_missing: str | None
+
+    def is_about_ancestors(self, filters: GlobSet) -> bool:
+        """Whether only ancestors that it may make concern the filters."""
+        return not filters.may_concern(self.path)
+
+
+@st.composite
+def windows(draw: st.DrawFn, filters: GlobSet) -> Window:
+    """A two-step write through the proxy."""
+    path = draw(near(filters).filter(lambda path: path != ROOT))
+    topmost = draw(st.sampled_from([None, *ancestors(path)[:-1]]))
+    return Window(path, draw(st.integers(0, 20)), topmost)
+
+
+@dataclass(frozen=True)
+class Before:
+    """How a cache came to be as it is."""
+
+    globs: Sequence[str]
+    is_per_path: bool
+    kind: Kind  # what every path is to the first caller
+    fills: Sequence[tuple[str, Caller, Kind]]
+    questions: Sequence[tuple[str, Caller]]
+    windows: Sequence[Window]
+
+    @property
+    def filters(self) -> GlobSet:
+        """What the cache keeps."""
+        return GlobSet({glob: glob for glob in self.globs})
+
+
+@st.composite
+def cases(draw: st.DrawFn, max_changes: int) -> tuple[Before, list[tuple[int, Change]]]:
+    """A cache, and what happens then."""
+    chosen = draw(globs)
+    filters = GlobSet({glob: glob for glob in chosen})
+    before = Before(
+        chosen,
+        draw(st.booleans()),
+        draw(st.sampled_from(Kind)),
+        draw(st.lists(st.tuples(near(filters), st.sampled_from(CALLERS), st.sampled_from(Kind)), max_size=5)),
+        draw(st.lists(st.tuples(near(filters), st.sampled_from(CALLERS)), max_size=5)),
+        draw(st.lists(windows(filters), max_size=2)),
+    )
+    return before, draw(in_order(changes_at(near(filters)), min_size=1, max_size=max_changes))
+
+
+@dataclass(frozen=True)
+class After:
+    """What is left."""
+
+    entries: frozenset[str]
+    grants: frozenset[tuple[str, Caller, bool]]
+    covered: frozenset[str]  # matching paths that are under a two-step write
+    kept: tuple[Conclusion, ...]  # what became of the questions that were on their way
+    decisions: tuple[str, ...]  # how each caller is answered about each path then
+
+
+def after(before: Before, told: Iterable[tuple[int, Change]]) -> After:
+    """Tell a cache changes, and look."""
+    cache = MetadataCache(
+        CacheSettings(glob=tuple(before.globs), grants="per_path" if before.is_per_path else "per_directory")
+    )
+    cache.open_stream(TERM)
+    cache.cover(NOW, 0)
+    for path, caller, kind in (*((path, CALLERS[0], before.kind) for path in PATHS), *before.fills):
+        decision = cache.lookup(path, caller, NOW, may_wait=False)
+        if isinstance(decision, Fetch):
+            cache.conclude(decision.ticket, _reply(path, kind))
+    asked = [cache.lookup(path, caller, NOW, refresh=True) for path, caller in before.questions]
+    for window in before.windows:
+        cache.open_window(window.path, window.after_txid, NOW, window.topmost_missing)
+    for txid, change in told:
+        cache.apply(change, NOW, txid)
+    cache.check()
+    entries, grants = _kept(cache)
+    covered = frozenset(
+        path for path in PATHS if before.filters.matches(path) and cache.explain(path, NOW).in_two_step_write
+    )
+    kept = tuple(
+        cache.conclude(decision.ticket, _reply(decision.ticket.path, Kind.FILE))
+        for decision in asked
+        if isinstance(decision, Fetch)
+    )
+    decisions = tuple(str(type(cache.lookup(path, caller, NOW))) for path in PATHS for caller in CALLERS)
+    return After(entries, grants, covered, kept, decisions)
+
+
+def _reply(path: str, kind: Kind) -> Known:
+    reply = Reply(404 if kind is Kind.MISSING else 200, (), path.encode())
+    return Known(reply=reply, kind=kind, replied_at=NOW, term=TERM)
+
+
+def _kept(cache: MetadataCache) -> tuple[frozenset[str], frozenset[tuple[str, Caller, bool]]]:
+    entries: set[str] = set()
+    grants: set[tuple[str, Caller, bool]] = set()
+    for path, directory in _directories("", cache.store.tree.root):
+        entries |= {f"{path}/{name}" for name in directory.entries}
+        grants |= {(path, caller, False) for caller in directory.grants}
+        grants |= {(path, caller, True) for caller in directory.status_grants}
+    return frozenset(entries), frozenset(grants)
+
+
+def _directories(path: str, directory: Directory) -> Iterator[tuple[str, Directory]]:
+    yield path, directory
+    for name, child in directory.children.items():
+        yield from _directories(f"{path}/{name}", child)
