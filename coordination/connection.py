@@ -155,11 +155,11 @@ class Connection:
 
     def _hear_leaving(self, client: Client, event: ClientEvent) -> None:
         match event:
-            case Connected() | Expired() | Ended():  # an orphan: it can be closed now, or needs no closing
+            case Connected() | Ended():  # it can be closed now; if there was no orphan, that is a new session
                 client.retire()
             case Closed():
                 self._leaving.discard(client)
-            case Suspended() | Attempted():
+            case Suspended() | Expired() | Attempted():
                 pass
             case _:
                 assert_never(event)

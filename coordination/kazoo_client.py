@@ -97,7 +97,10 @@ class Client:
         *,
         resume: ClientId | None = None,
     ) -> None:
-        """Start one, on the running loop; `resume` is a session to be taken up."""
+        """Start one, on the running loop.
+
+        `resume` is a session to be taken up; if that is no more, it becomes a new one, and only its id tells.
+        """
         self._loop = asyncio.get_running_loop()
         self._on_event = on_event
         self._handler = LoopHandler(
@@ -128,9 +131,10 @@ class Client:
         self._kazoo.start_async()
 
     async def begin(self, send: Callable[[KazooClient], IAsyncResult]) -> asyncio.Future[IAsyncResult | None]:
-        """Make a call as soon as fewer than MAX_IN_FLIGHT are under way; return what will hold its reply, or None.
+        """Make a call as soon as fewer than MAX_IN_FLIGHT are under way; return what will hold its reply.
 
-        None means that the connection was lost under it. A future that is cancelled drops the reply.
+        The reply is None if the connection was lost under it; mostly kazoo gets to say so itself (ConnectionLoss).
+        A future that is cancelled drops the reply.
 
         Raises:
             ConnectionLostError: there is no connection; nothing was sent.
@@ -139,9 +143,14 @@ class Client:
         if not (self._is_connected and self._kazoo.connected):
             self._slots.release()
             raise ConnectionLostError("the connection was lost")
+        try:
+            reply = send(self._kazoo)
+        except BaseException:  # a bug of the caller's, such as a path that is no text
+            self._slots.release()
+            raise
         future: asyncio.Future[IAsyncResult | None] = self._loop.create_future()
         self._in_flight.add(future)
-        send(self._kazoo).rawlink(partial(self._replied, future))
+        reply.rawlink(partial(self._replied, future))
         return future
 
     def retire(self) -> None:
@@ -185,6 +194,7 @@ class Client:
 
     def _on_state(self, state: KazooState) -> None:
         if state == KazooState.CONNECTED:
+            self._handler.granted()
             if not self._is_retired:  # else the wish to close the session is in there
                 self._kazoo._queue.clear()  # noqa: SLF001 - see the module's docstring
             self._handler.post(self._tell, Connected(self._kazoo.client_id))

@@ -23,6 +23,13 @@ from kazoo.protocol.states import Callback, EventType
 CONNECT_TIMEOUT_S: Final = 2.0
 """For TCP to connect: a host that is gone without a word is left for the next one, or asked again."""
 
+HANDSHAKE_S: Final = 1.0
+"""For a server to answer whether it grants a session; doubled each time it does not, up to what kazoo would wait.
+
+Who connects at the wrong moment of a server's start is never answered (3.8.6: NullPointerException in
+ZooKeeperServer.removeCnxn, and the connection stays open), while the next one is at once.
+"""
+
 
 class _Posts:
     """What kazoo takes for a queue of completions."""
@@ -53,6 +60,7 @@ class LoopHandler:
         *,
         on_attempt: Callable[[str], None],
         on_thread_ended: Callable[[], None],
+        handshake_s: float = HANDSHAKE_S,
     ) -> None:
         """Make a handler; the functions are called on the loop.
 
@@ -60,12 +68,16 @@ class LoopHandler:
             loop: where everything is told.
             on_attempt: told of each attempt to reach a server: what failed, or nothing.
             on_thread_ended: told when the connection's thread has ended.
+            handshake_s: see HANDSHAKE_S.
         """
         self._loop = loop
         self._on_attempt = on_attempt
         self._on_thread_ended = on_thread_ended
         self._alarm, self._alarm_bell = socket.socketpair()  # readable: `interrupt` was called
         self._is_interrupted = False
+        self._is_in_handshake = False  # a server was reached and has not answered yet
+        self._first_handshake_s = handshake_s
+        self._handshake_s = handshake_s  # for the next answer
         self.completion_queue = _Posts(self.post)
 
     def post(self, tell: Callable[..., object], *arguments: object) -> None:
@@ -78,6 +90,11 @@ class LoopHandler:
         self._is_interrupted = True
         with contextlib.suppress(OSError):  # closed: no thread is left that waits
             self._alarm_bell.send(b"\0")
+
+    def granted(self) -> None:
+        """A server has granted a session; from kazoo's thread."""
+        self._is_in_handshake = False
+        self._handshake_s = self._first_handshake_s
 
     def close(self) -> None:
         """Free what is held, when the threads have ended."""
@@ -113,6 +130,8 @@ class LoopHandler:
         Raises:
             KazooTimeoutError: `interrupt` was called.
         """
+        if self._is_in_handshake and timeout is not None:
+            timeout = min(timeout, self._handshake_s)
         poll = select.poll()
         for reader in readers:
             poll.register(reader, select.POLLIN)
@@ -122,6 +141,8 @@ class LoopHandler:
         ready = {found for found, _ in poll.poll(None if timeout is None else math.ceil(timeout * 1000))}
         if self._is_interrupted:
             raise KazooTimeoutError("interrupted")
+        if self._is_in_handshake and not ready:
+            self._handshake_s *= 2
         return (
             [reader for reader in readers if reader.fileno() in ready],
             [writer for writer in writers if writer.fileno() in ready],
@@ -134,12 +155,14 @@ class LoopHandler:
         Raises:
             OSError: no connection.
         """
+        self._is_in_handshake = False
         try:
             connection = self._connect(*address, min(timeout, CONNECT_TIMEOUT_S))
         except OSError as exc:
             self.post(self._on_attempt, exc.strerror or str(exc))
             raise
         self.post(self._on_attempt, "")
+        self._is_in_handshake = True
         return connection
 
     def create_socket_pair(self) -> tuple[socket.socket, socket.socket]:

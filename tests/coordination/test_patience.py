@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordination.patience import REFUSED_S, Patience
+from coordination.patience import HUNG_UP_WITHIN_S, REFUSED_S, Patience
 
 TIMEOUT_S = 6.0
 
@@ -44,31 +44,44 @@ def test_without_a_session_there_is_nothing_to_give_up(patience: Patience) -> No
     assert not patience.is_over(200.0)
 
 
+def refuse(patience: Patience, since: float, until: float) -> None:
+    """Have servers reached in vain, four times a second."""
+    for quarter in range(int(since * 4), int(until * 4) + 1):
+        patience.reached(quarter / 4)
+
+
 def test_a_session_that_is_refused_is_given_up_early(patience: Patience) -> None:
     """Servers are reached and hang up, again and again: so does one that was wiped."""
-    for step in range(5):
-        patience.reached(100.5 + step * REFUSED_S / 5)
-        assert not patience.is_over(100.5 + step * REFUSED_S / 5)
+    refuse(patience, 100.5, 100.25 + REFUSED_S)
+    assert not patience.is_over(100.25 + REFUSED_S)
     patience.reached(100.5 + REFUSED_S)
     assert patience.is_over(100.5 + REFUSED_S)
+
+
+def test_a_refusal_is_forgotten_with_a_connection(patience: Patience) -> None:
+    """The next loss is judged anew."""
+    refuse(patience, 100.5, 105.0)
     patience.connected()
-    patience.lost(110.0)
-    patience.reached(110.0)
-    assert not patience.is_over(110.0)
+    patience.lost(105.25)
+    refuse(patience, 105.5, 106.0)
+    assert not patience.is_over(106.0)
 
 
-def test_one_slow_answer_is_no_refusal(patience: Patience) -> None:
-    """A server that was reached once, and has not answered yet, has refused nothing."""
-    patience.reached(100.5)
-    assert not patience.is_over(104.0)
+def test_silence_is_no_refusal(patience: Patience) -> None:
+    """A server that was reached and did not answer in time has refused nothing, however often."""
+    for step in range(4):
+        patience.reached(100.5 + 1.1 * HUNG_UP_WITHIN_S * step)
+        assert not patience.is_over(105.0)
 
 
 def test_a_server_that_is_down_in_between_begins_anew(patience: Patience) -> None:
     """It is being restarted, or there is another that may take the session."""
-    patience.reached(100.5)
+    refuse(patience, 100.5, 102.0)
     patience.not_reached()
-    patience.reached(102.5)
-    assert not patience.is_over(102.5)
+    refuse(patience, 102.25, 104.0)
+    assert not patience.is_over(104.0)
+    refuse(patience, 104.25, 104.25)
+    assert patience.is_over(104.25)
 
 
 def test_a_short_session_is_refused_for_a_shorter_time() -> None:
@@ -76,6 +89,5 @@ def test_a_short_session_is_refused_for_a_shorter_time() -> None:
     patience = Patience(1.0)
     patience.connected()
     patience.lost(0.0)
-    patience.reached(0.1)
-    patience.reached(0.6)
-    assert patience.is_over(0.6)
+    refuse(patience, 0.25, 0.75)
+    assert patience.is_over(0.75)

@@ -1,0 +1,239 @@
+"""Connection: which client is in use, when another takes its place, and what the log says."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from coordination.connection import Connection
+from coordination.errors import ConnectionLostError
+from coordination.settings import ZooKeeperSettings
+from testbed.ports import PortLease
+from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
+
+LONG_S = 10.0
+TIMEOUT_S = 30.0
+"""Of the session, by a clock that only the test moves."""
+
+
+@dataclass
+class Stage:
+    """A server, a connection with it, and the clock."""
+
+    server: ScriptedZooKeeper
+    now: float = 1000.0
+    connected: int = 0  # how often that was told
+    connection: Connection = field(init=False)
+
+    def __post_init__(self) -> None:
+        settings = ZooKeeperSettings(zookeeper=(self.server.address,), zookeeper_session_timeout_s=TIMEOUT_S)
+        self.connection = Connection(settings, lambda: self.now, log_name="test", on_connected=self._count)
+
+    def _count(self) -> None:
+        self.connected += 1
+
+    async def lose(self, mood: Mood) -> None:
+        """Lose the connection; from now on the server does this."""
+        self.server.mood = mood
+        self.server.cut()
+        await until(lambda: not self.connection.is_connected)
+
+    async def greeted(self) -> None:
+        """Wait until somebody has connected, and again."""
+        had = len(self.server.greetings)
+        await until(lambda: len(self.server.greetings) > had + 1)
+
+    async def connect(self) -> None:
+        """Wait for a connection."""
+        async with asyncio.timeout(LONG_S):
+            await self.connection.wait()
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    """Yield a connection that has been made."""
+    async with ScriptedZooKeeper() as server:
+        stage = Stage(server)
+        stage.connection.start()
+        await stage.connect()
+        yield stage
+        await stage.connection.close()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for it to become true."""
+    async with asyncio.timeout(LONG_S):
+        while not true():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.005)
+
+
+async def ask(connection: Connection) -> None:
+    """Make a call; whatever comes of it."""
+    await (await connection.client().begin(lambda kazoo: kazoo.get_async("/a")))
+
+
+async def test_a_connection_is_counted_and_named(stage: Stage) -> None:
+    """Connections, sessions, and the session's id; who wants to know is told."""
+    connection = stage.connection
+    assert (connection.connections, connection.sessions, connection.session_id) == (1, 1, 0xA1)
+    assert stage.connected == 1
+    assert connection.is_connected
+
+
+async def test_a_session_is_taken_up_again(stage: Stage) -> None:
+    """As long as it may live; the server is told what was seen."""
+    await ask(stage.connection)
+    await stage.lose(Mood.GRANT)
+    await stage.connect()
+    assert (stage.connection.connections, stage.connection.sessions) == (2, 1)
+    assert stage.connection.session_id == 0xA1
+    assert (stage.server.greetings[-1].session_id, stage.server.greetings[-1].last_zxid) == (0xA1, 7)
+
+
+async def test_a_session_that_the_server_has_ended_is_followed_by_another(stage: Stage) -> None:
+    """At once, and without the past."""
+    await ask(stage.connection)
+    stage.server.sessions.clear()
+    await stage.lose(Mood.GRANT)
+    await stage.connect()
+    assert (stage.connection.sessions, stage.connection.sessions_given_up) == (2, 0)
+    assert stage.connection.session_id == 0xA2
+    assert (stage.server.greetings[-1].session_id, stage.server.greetings[-1].last_zxid) == (0, 0)
+
+
+async def test_a_session_past_its_time_is_given_up(stage: Stage) -> None:
+    """By our own clock, while nobody says that it has expired; the next client knows nothing of it."""
+    await ask(stage.connection)
+    await stage.lose(Mood.SILENT)
+    stage.now += TIMEOUT_S
+    await asyncio.sleep(0.5)
+    assert stage.connection.session_id == 0xA1
+    stage.now += 1.0
+    await until(lambda: stage.connection.session_id == 0)
+    await until(lambda: stage.server.greetings[-1].session_id == 0)
+    assert stage.server.greetings[-1].last_zxid == 0
+    assert stage.connection.sessions_given_up == 1
+    stage.now += 10 * TIMEOUT_S
+    await asyncio.sleep(0.5)
+    assert stage.connection.sessions_given_up == 1, "there is nothing more to give up"
+
+
+async def test_a_session_that_is_refused_is_given_up(stage: Stage) -> None:
+    """A server that was wiped hangs up on whoever has seen more than itself."""
+    await ask(stage.connection)
+    await stage.lose(Mood.HANG_UP)
+    began = stage.now
+    while stage.connection.sessions_given_up == 0:
+        stage.now += 0.5
+        await stage.greeted()
+    assert 2.0 <= stage.now - began < 4.0
+    stage.server.mood = Mood.GRANT
+    await stage.connect()
+    assert stage.connection.session_id == 0xA2
+
+
+async def test_a_session_given_up_is_closed_at_the_next_connection(stage: Stage) -> None:
+    """If the server still knows it, its ephemeral znodes need not wait for it to expire; only it is closed."""
+    await stage.lose(Mood.HANG_UP)
+    stage.now += TIMEOUT_S + 1.0
+    await until(lambda: stage.connection.session_id == 0)
+    stage.server.mood = Mood.GRANT
+    await stage.connect()
+    await until(lambda: stage.server.closed == [0xA1])
+    assert stage.connection.session_id == 0xA2
+    await ask(stage.connection)
+
+
+async def test_a_session_given_up_that_nobody_knows_is_left_alone(stage: Stage) -> None:
+    """The attempt to close it leaves nothing behind, no other session either."""
+    stage.server.sessions.clear()
+    await stage.lose(Mood.HANG_UP)
+    stage.now += TIMEOUT_S + 1.0
+    await until(lambda: stage.connection.session_id == 0)
+    stage.server.mood = Mood.GRANT
+    await stage.connect()
+    await until(lambda: sum(thread.name == "zookeeper" for thread in threading.enumerate()) == 1)
+    assert stage.server.sessions == {0xA2}
+    assert stage.connection.session_id == 0xA2
+
+
+async def test_a_client_that_fails_is_replaced(stage: Stage) -> None:
+    """A server that answers nonsense ends kazoo's thread, for good; a moment later there is another."""
+    stage.server.mood = Mood.NONSENSE
+    with contextlib.suppress(ConnectionLostError):
+        await ask(stage.connection)
+    await until(lambda: not stage.connection.is_connected)
+    with pytest.raises(ConnectionLostError, match="xids do not match"):
+        stage.connection.client()
+    stage.server.mood = Mood.GRANT
+    await asyncio.sleep(0.5)
+    assert not stage.connection.is_connected
+    stage.now += 1.0
+    await stage.connect()
+    await until(lambda: stage.server.closed == [0xA1])
+    assert stage.connection.session_id == 0xA2
+
+
+async def test_the_log_says_each_thing_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """Lost, given up, found: with the address; nothing for each attempt between."""
+    with caplog.at_level(logging.DEBUG):
+        await stage.lose(Mood.HANG_UP)
+        await stage.greeted()
+        stage.now += TIMEOUT_S + 1.0
+        await until(lambda: stage.connection.session_id == 0)
+        stage.now += TIMEOUT_S
+        await stage.greeted()
+        await stage.greeted()
+        stage.server.mood = Mood.GRANT
+        await stage.connect()
+    where = f"ZooKeeper at {stage.server.address}"
+    assert [record.getMessage() for record in caplog.records if record.name != "asyncio"] == [
+        f"test: The connection to {where} is lost",
+        f"test: Session 0xa1 is given up after 31.0 s: no connection to {where}: it is there, and grants no session",
+        f"test: Connected to {where} after 61.0 s, with a new session 0xa2",
+    ]
+
+
+async def test_the_log_says_that_a_session_was_ended(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """By the server, which only then is heard of again."""
+    stage.server.sessions.clear()
+    await stage.lose(Mood.GRANT)
+    await stage.connect()
+    assert f"test: ZooKeeper at {stage.server.address} has ended session 0xa1" in caplog.messages
+
+
+async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """When it has lasted for as long as a session; whoever asks is told the reason, before that too."""
+    now = 0.0
+    with PortLease() as lease:
+        address = f"127.0.0.1:{lease.take()}"
+    settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=TIMEOUT_S)
+    connection = Connection(settings, lambda: now, log_name="", on_connected=lambda: None)
+    assert connection.complaint == f"no connection to ZooKeeper at {address}: not started"
+    connection.start()
+    with pytest.raises(ConnectionLostError, match="no answer yet"):
+        connection.client()
+    await until(lambda: connection.complaint.endswith(": Connection refused"))
+    now += TIMEOUT_S + 1
+    await until(lambda: bool(caplog.messages))
+    now += TIMEOUT_S + 1
+    await asyncio.sleep(0.5)
+    assert caplog.messages == [f"Still no connection to ZooKeeper at {address}: Connection refused"]
+    await connection.close()
+    assert connection.complaint.endswith(": closed")
+
+
+async def test_after_the_end_nothing_is_heard(stage: Stage) -> None:
+    """No connection, no session; the session was closed, and no timer runs on."""
+    await stage.connection.close()
+    assert stage.server.closed == [0xA1]
+    assert not stage.connection.is_connected
+    assert stage.connection.session_id == 0
+    with pytest.raises(ConnectionLostError, match="closed"):
+        stage.connection.client()
+    await asyncio.sleep(0.5)
+    assert len(stage.server.greetings) == 1

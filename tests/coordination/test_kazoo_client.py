@@ -1,0 +1,229 @@
+"""Client: kazoo's ways that it holds off, seen on a real ZooKeeper."""
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionLoss
+from kazoo.interfaces import IAsyncResult
+
+from coordination.errors import ConnectionLostError
+from coordination.kazoo_client import (
+    GRACE_S,
+    MAX_IN_FLIGHT,
+    Client,
+    ClientEvent,
+    ClientId,
+    Closed,
+    Connected,
+    Expired,
+    Suspended,
+)
+from testbed.relay import Relay
+from testbed.zookeeper import ZooKeeperServer
+
+LONG_S = 10.0
+TIMEOUT_S = 6.0
+
+
+@dataclass
+class Scene:
+    """A client, its way to the server, and what it has told."""
+
+    server: ZooKeeperServer
+    relay: Relay
+    told: list[ClientEvent] = field(default_factory=list)
+    path: str = field(default_factory=lambda: f"/{uuid.uuid4().hex[:12]}")
+
+    def start(self, resume: ClientId | None = None) -> Client:
+        """Start a client."""
+        return Client(self.relay.address, TIMEOUT_S, lambda _, event: self.told.append(event), resume=resume)
+
+    async def heard(self, kind: type[ClientEvent]) -> None:
+        """Wait until it has told this, once more."""
+        had = self.count(kind)
+        await until(lambda: self.count(kind) > had)
+
+    def count(self, kind: type[ClientEvent]) -> int:
+        """Count what it has told."""
+        return sum(isinstance(event, kind) for event in self.told)
+
+    @property
+    def client_id(self) -> ClientId:
+        """The session's id and password."""
+        return [event.client_id for event in self.told if isinstance(event, Connected)][-1]
+
+
+@pytest.fixture
+def scene(zookeeper_server: ZooKeeperServer) -> Iterator[Scene]:
+    """Yield the scene; no client leaves a thread."""
+    before = set(threading.enumerate())
+    with Relay(zookeeper_server.address) as relay:
+        yield Scene(zookeeper_server, relay)
+    assert set(threading.enumerate()) <= before
+
+
+@pytest.fixture
+async def client(scene: Scene) -> AsyncIterator[Client]:
+    """Yield a client that is connected, and a znode."""
+    client = scene.start()
+    await scene.heard(Connected)
+    await call(client, lambda kazoo: kazoo.create_async(scene.path, b"first"))
+    yield client
+    client.retire()
+    await client.wait_closed()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for it to become true."""
+    async with asyncio.timeout(LONG_S):
+        while not true():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.005)
+
+
+async def call(client: Client, send: Callable[[KazooClient], IAsyncResult]) -> IAsyncResult | None:
+    """Make a call and wait for its reply."""
+    return await (await client.begin(send))
+
+
+async def data(client: Client, path: str) -> bytes:
+    """Read a znode."""
+    reply = await call(client, lambda kazoo: kazoo.get_async(path))
+    assert reply is not None
+    value: bytes = reply.value[0]
+    return value
+
+
+async def test_what_was_given_up_is_never_sent(scene: Scene, client: Client) -> None:
+    """A call that slips into kazoo's queue between the loss and our hearing of it fails, and stays undone."""
+    scene.relay.cut()
+    await scene.heard(Suspended)
+    with pytest.raises(ConnectionLostError):
+        await client.begin(lambda kazoo: kazoo.set_async(scene.path, b"late"))
+    client._kazoo.set_async(scene.path, b"late")  # noqa: SLF001 - as if it had slipped in
+    scene.relay.restore()
+    await scene.heard(Connected)
+    await call(client, lambda kazoo: kazoo.create_async(f"{scene.path}/x"))
+    assert await data(client, scene.path) == b"first"
+
+
+async def test_no_more_calls_are_under_way_than_is_good(scene: Scene, client: Client) -> None:
+    """The others wait, and the event loop goes on; all are answered at last, in order."""
+    scene.relay.hold()
+    order: list[int] = []
+
+    async def ask(number: int) -> None:
+        assert await data(client, scene.path) == b"first"
+        order.append(number)
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(1000):
+            tasks.create_task(ask(number))
+        await asyncio.sleep(0.2)
+        kazoo = client._kazoo  # noqa: SLF001 - what it has is not to be seen otherwise
+        assert len(kazoo._queue) + len(kazoo._pending) == MAX_IN_FLIGHT  # noqa: SLF001 - as above
+        scene.relay.restore()
+    assert order == list(range(1000))
+
+
+async def test_a_lost_connection_frees_all_who_wait(scene: Scene, client: Client) -> None:
+    """Those under way have no reply, those that waited were never sent, and the next ones find all places free."""
+    scene.relay.black_hole()
+    async with asyncio.TaskGroup() as tasks:
+        calls = [tasks.create_task(outcome(client, scene.path)) for _ in range(3 * MAX_IN_FLIGHT)]
+        await asyncio.sleep(0.05)
+        scene.relay.cut()
+    assert [task.result() for task in calls] == ["lost"] * MAX_IN_FLIGHT + ["not sent"] * 2 * MAX_IN_FLIGHT
+    scene.relay.restore()
+    await scene.heard(Connected)
+    async with asyncio.TaskGroup() as tasks:
+        calls = [tasks.create_task(outcome(client, scene.path)) for _ in range(3 * MAX_IN_FLIGHT)]
+    assert {task.result() for task in calls} == {"answered"}
+
+
+async def outcome(client: Client, path: str) -> str:
+    """Return what becomes of a call."""
+    try:
+        reply = await call(client, lambda kazoo: kazoo.get_async(path))
+    except ConnectionLostError:
+        return "not sent"
+    return "lost" if reply is None or isinstance(reply.exception, ConnectionLoss) else "answered"
+
+
+async def test_a_late_reply_is_dropped(scene: Scene, client: Client) -> None:
+    """Whoever has gone is not missed, and the next one hears its own."""
+    scene.relay.hold()
+    for _ in range(MAX_IN_FLIGHT - 1):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await call(client, lambda kazoo: kazoo.exists_async("/zookeeper"))
+    scene.relay.restore()
+    assert await data(client, scene.path) == b"first"
+
+
+async def test_a_bad_argument_costs_no_place(scene: Scene, client: Client) -> None:
+    """It is the caller's bug, and raised as such; the place in the queue is free again."""
+    for _ in range(2 * MAX_IN_FLIGHT):
+        with pytest.raises(TypeError):
+            await client.begin(lambda kazoo: kazoo.get_async(7))
+    assert await data(client, scene.path) == b"first"
+
+
+async def test_to_retire_closes_the_session(scene: Scene) -> None:
+    """The server has forgotten it when the client is closed; retiring it twice is once."""
+    sessions = scene.server.sessions()
+    client = scene.start()
+    await scene.heard(Connected)
+    assert scene.server.sessions() == sessions + 1
+    client.retire()
+    client.retire()
+    await client.wait_closed()
+    assert scene.server.sessions() == sessions
+    assert scene.told[-1] == Closed()
+
+
+@pytest.mark.parametrize("fault", [Relay.black_hole, Relay.hold, Relay.cut])
+async def test_to_retire_takes_no_longer_than_its_grace(scene: Scene, fault: Callable[[Relay], None]) -> None:
+    """Whether the server is silent or gone, with a connection or while it is being made."""
+    for is_connected in (True, False):
+        scene.relay.restore()
+        client = scene.start()
+        if is_connected:
+            await scene.heard(Connected)
+        fault(scene.relay)
+        began = time.monotonic()
+        client.retire()
+        await client.wait_closed()
+        assert time.monotonic() - began < GRACE_S + 0.5
+        assert scene.told[-1] == Closed()
+
+
+async def test_to_retire_at_once_is_quick(scene: Scene) -> None:
+    """Before there is any connection."""
+    began = time.monotonic()
+    client = scene.start()
+    client.retire()
+    await client.wait_closed()
+    assert time.monotonic() - began < GRACE_S
+
+
+async def test_a_session_can_be_taken_up(scene: Scene, client: Client) -> None:
+    """By whoever has its id and password, and only while it lives."""
+    session = scene.client_id
+    thief = scene.start(resume=session)
+    await scene.heard(Connected)
+    assert scene.client_id == session
+    thief.retire()
+    await thief.wait_closed()
+    await scene.heard(Expired)
+    await scene.heard(Connected)
+    late = scene.start(resume=session)
+    await scene.heard(Connected)
+    assert scene.client_id != session
+    late.retire()
+    await late.wait_closed()

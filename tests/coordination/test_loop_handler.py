@@ -1,0 +1,173 @@
+"""LoopHandler: what kazoo's threads tell is heard on the event loop, in order; waits can be ended."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import Callback, EventType, WatchedEvent
+
+from coordination.loop_handler import LoopHandler
+
+LONG_S = 10.0
+HANDSHAKE_S = 0.1
+
+
+class Heard:
+    """What the handler has told."""
+
+    def __init__(self) -> None:
+        self.attempts: list[str] = []
+        self.ended = asyncio.Event()
+        self.threads: set[threading.Thread] = set()
+
+
+@pytest.fixture
+def heard() -> Heard:
+    """Return where it is noted."""
+    return Heard()
+
+
+@pytest.fixture
+async def handler(heard: Heard) -> AsyncIterator[LoopHandler]:
+    """Yield a handler."""
+    handler = LoopHandler(
+        asyncio.get_running_loop(),
+        on_attempt=heard.attempts.append,
+        on_thread_ended=heard.ended.set,
+        handshake_s=HANDSHAKE_S,
+    )
+    yield handler
+    handler.close()
+
+
+async def test_everything_is_heard_on_the_loop_in_the_order_it_was_told(
+    handler: LoopHandler, heard: Heard
+) -> None:
+    """Replies, watches and whatever else, from one thread; the end of the thread comes last."""
+    told: list[int] = []
+
+    def take(number: int) -> None:
+        told.append(number)
+        heard.threads.add(threading.current_thread())
+
+    def tell() -> None:
+        for number in range(0, 300, 3):
+            handler.post(take, number)
+            reply = handler.async_result()
+            reply.rawlink(lambda reply: take(reply.value))
+            reply.set(number + 1)
+            event = WatchedEvent(EventType.CHANGED, None, "/a")
+            handler.dispatch_callback(Callback("watch", lambda number=number: take(number + 2), (event,)))
+
+    thread = handler.spawn(tell)
+    await heard.ended.wait()
+    thread.join()
+    assert told == list(range(300))
+    assert heard.threads == {threading.current_thread()}
+
+
+async def test_watchers_are_not_told_of_lost_connections(handler: LoopHandler) -> None:
+    """The connection itself tells that."""
+    told: list[str] = []
+    for kind in (EventType.NONE, EventType.CREATED, EventType.DELETED):
+        event = WatchedEvent(kind, None, "/a")
+        handler.dispatch_callback(Callback("watch", lambda kind=kind: told.append(kind), (event,)))
+    await asyncio.sleep(0)
+    assert told == [EventType.CREATED, EventType.DELETED]
+
+
+async def test_a_thread_that_fails_is_heard_of(handler: LoopHandler, heard: Heard) -> None:
+    """Why, and that it has ended."""
+
+    def fail() -> None:
+        raise RuntimeError("xids do not match")
+
+    handler.spawn(fail).join()
+    await heard.ended.wait()
+    assert heard.attempts == ["RuntimeError: xids do not match"]
+
+
+def test_a_closed_loop_is_told_nothing(heard: Heard) -> None:
+    """A thread that outlives the loop does not fail for that."""
+
+    async def make() -> LoopHandler:
+        return LoopHandler(
+            asyncio.get_running_loop(), on_attempt=heard.attempts.append, on_thread_ended=heard.ended.set
+        )
+
+    with asyncio.Runner() as runner:
+        handler = runner.run(make())
+    handler.post(heard.attempts.append, "late")
+    handler.close()
+    assert not heard.attempts
+
+
+async def test_it_selects_what_is_ready(handler: LoopHandler) -> None:
+    """Readers and writers apart; nothing after the time is over."""
+    one, other = handler.create_socket_pair()
+    with one, other:
+        assert handler.select([one], [], [], 0.0) == ([], [], [])
+        assert handler.select([one], [other], [], 0.0) == ([], [other], [])
+        other.send(b"x")
+        assert handler.select([one, other], [], [], None) == ([one], [], [])
+
+
+async def test_an_interrupt_ends_each_wait(handler: LoopHandler) -> None:
+    """The one under way, and every later one."""
+    one, other = handler.create_socket_pair()
+    with one, other:
+        threading.Timer(0.05, handler.interrupt).start()
+        began = time.monotonic()
+        for _ in range(3):
+            with pytest.raises(KazooTimeoutError):
+                handler.select([one], [], [], LONG_S)
+        assert time.monotonic() - began < LONG_S / 2
+
+
+async def test_it_says_which_servers_it_reached(handler: LoopHandler, heard: Heard) -> None:
+    """Nothing for one that was reached, the system's reason for one that was not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        handler.create_connection(address, timeout=LONG_S, hostname="localhost", use_ssl=False).close()
+    with pytest.raises(ConnectionRefusedError):
+        handler.create_connection(address, timeout=LONG_S)
+    await asyncio.sleep(0)
+    assert heard.attempts == ["", "Connection refused"]
+
+
+async def test_a_connect_ends_in_time(handler: LoopHandler, heard: Heard) -> None:
+    """Also to a host that does not answer; an interrupt ends it at once."""
+    with contextlib.ExitStack() as close:
+        server = close.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # fill the queue of the server, which drops what comes after
+            client = close.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(server.getsockname())
+        with pytest.raises(TimeoutError):
+            handler.create_connection(server.getsockname(), timeout=0.1)
+        handler.interrupt()
+        with pytest.raises(KazooTimeoutError):
+            handler.create_connection(server.getsockname(), timeout=LONG_S)
+    await asyncio.sleep(0)
+    assert heard.attempts == ["Connection timed out"]
+
+
+@pytest.mark.asyncio(loop_factories=["uvloop"])
+async def test_a_server_that_does_not_answer_is_left_sooner_than_kazoo_would(handler: LoopHandler) -> None:
+    """Each time for twice as long; a session that was granted ends that, and is waited for as kazoo wants."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for waits_s in (HANDSHAKE_S, 2 * HANDSHAKE_S):
+            with handler.create_connection(server.getsockname(), timeout=LONG_S) as connection:
+                began = time.monotonic()
+                assert handler.select([connection], [], [], LONG_S) == ([], [], [])
+                assert waits_s <= time.monotonic() - began < waits_s + HANDSHAKE_S
+        with handler.create_connection(server.getsockname(), timeout=LONG_S) as connection:
+            handler.granted()
+            threading.Timer(5 * HANDSHAKE_S, handler.interrupt).start()
+            with pytest.raises(KazooTimeoutError):
+                handler.select([connection], [], [], LONG_S)

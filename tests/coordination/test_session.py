@@ -1,0 +1,318 @@
+"""Session: what a real ZooKeeper, and the way to it, may do to it. (What it promises otherwise: tests/contracts.)"""
+
+import asyncio
+import gc
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from coordination.connection import CLOSE_S
+from coordination.errors import ConnectionLostError, NoNodeError
+from coordination.session import Session
+from coordination.settings import ZooKeeperSettings
+from coordination.zookeeper import Create, SetData
+from testbed.ports import PortLease
+from testbed.relay import Relay
+from testbed.zookeeper import ZooKeeperServer
+from tests.coordination.worlds import connected, expire
+
+LONG_S = 10.0
+AGAIN_S = 5.0
+"""From the moment at which ZooKeeper serves again to the next write of ours."""
+
+ON_BOTH_LOOPS = pytest.mark.asyncio(loop_factories=["uvloop", "asyncio"])
+pytestmark = pytest.mark.asyncio(loop_factories=["uvloop"])
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """No thread outlives its session."""
+    before = set(threading.enumerate())
+    yield
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("zookeeper")} <= before
+
+
+@pytest.fixture
+def path() -> str:
+    """Return a path of the test's own."""
+    return f"/session-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def relay(zookeeper_server: ZooKeeperServer) -> Iterator[Relay]:
+    """Yield a relay before the server."""
+    with Relay(zookeeper_server.address) as relay:
+        yield relay
+
+
+@pytest.fixture
+async def session(zookeeper_server: ZooKeeperServer) -> AsyncIterator[Session]:
+    """Yield a session that is connected."""
+    async with connected(zookeeper_server.address) as session:
+        yield session
+
+
+def new_session(address: str, timeout_s: float = 6.0) -> Session:
+    """Return a session that has not been entered."""
+    settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=timeout_s)
+    return Session(settings, time.monotonic)
+
+
+def sockets() -> int:
+    """Count the sockets of this process."""
+    gc.collect()
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sum(link.readlink().name.startswith("socket:") for link in links)
+
+
+async def write_again(session: Session, path: str) -> float:
+    """Write until it succeeds; return the seconds that it took."""
+    began = time.monotonic()
+    async with asyncio.timeout(LONG_S):
+        while True:
+            try:
+                await session.ensure(path)
+                await session.commit([SetData(path, b"again")])
+                return time.monotonic() - began
+            except ConnectionLostError:
+                await asyncio.sleep(0.01)
+
+
+@ON_BOTH_LOOPS
+async def test_a_server_that_crashes_is_found_again(
+    session: Session, zookeeper_server: ZooKeeperServer, path: str
+) -> None:
+    """Soon after it serves, with the same session and its ephemeral znodes; a look that was taken has news."""
+    await session.commit([Create(path, b"", ephemeral=True)])
+    look = session.watch(path)
+    await look.read()
+    before = session.session_id
+    zookeeper_server.kill()
+    await asyncio.to_thread(zookeeper_server.start_again)
+    assert await write_again(session, path) < AGAIN_S
+    assert session.session_id == before == (await session.get(path)).owner_session
+    assert await look.changed(0.0)
+    znode = await look.read()
+    assert znode is not None
+    assert znode.data == b"again"
+    assert session.stats().connections == 2
+
+
+async def test_a_server_that_was_wiped_is_found_again(zookeeper_server: ZooKeeperServer, path: str) -> None:
+    """It refuses for ever whoever has seen more than itself; with the session timeout of by default too."""
+    async with connected(zookeeper_server.address) as session:
+        await write_again(session, path)
+        before = session.session_id
+        zookeeper_server.wipe()
+        await asyncio.to_thread(zookeeper_server.start_again)
+        assert await write_again(session, path) < AGAIN_S
+        assert session.session_id != before
+        assert session.stats().sessions_given_up == 1
+
+
+async def test_ephemerals_of_a_session_given_up_go_at_once(
+    zookeeper_server: ZooKeeperServer, path: str
+) -> None:
+    """A server that was down keeps its sessions, and would wait for one anew that nobody uses any more."""
+    timeout_s = 2.0
+    async with connected(zookeeper_server.address, timeout_s) as session:
+        before = session.session_id
+        await session.commit([Create(path, b"", ephemeral=True)])
+        zookeeper_server.kill()
+        await asyncio.sleep(timeout_s + 0.4)
+        assert session.session_id == 0
+        await asyncio.to_thread(zookeeper_server.start_again)
+        await session.wait_connected(LONG_S)
+        assert session.session_id != before
+        began = time.monotonic()
+        async with asyncio.timeout(LONG_S):
+            while await session.get_many([path]) != (None,):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        assert time.monotonic() - began < timeout_s / 2
+        assert session.is_connected
+
+
+async def test_a_hung_server_is_noticed(zookeeper_server: ZooKeeperServer, path: str) -> None:
+    """Calls end in time while it holds still; afterwards all is well again."""
+    async with connected(zookeeper_server.address, 1.0) as session:
+        await session.ensure(path)
+        zookeeper_server.process.pause()
+        try:
+            with pytest.raises(ConnectionLostError):
+                await session.get(path)
+            await asyncio.sleep(1.0)
+            assert not session.is_connected
+        finally:
+            zookeeper_server.process.resume()
+        assert await write_again(session, path) < AGAIN_S
+
+
+def vanish(relay: Relay) -> None:
+    """Let the server be gone."""
+    relay.cut()
+
+
+def fall_silent(relay: Relay) -> None:
+    """Let the server accept everything and say nothing."""
+    relay.black_hole()
+
+
+@pytest.mark.parametrize("fault", [vanish, fall_silent])
+async def test_leaving_takes_a_moment_whatever_the_server_does(
+    relay: Relay, fault: Callable[[Relay], None]
+) -> None:
+    """With a call under way, which fails then; and before a connection came about."""
+    async with asyncio.TaskGroup() as tasks:
+        async with connected(relay.address) as session:
+            fault(relay)
+            call = tasks.create_task(failure(session))
+            await asyncio.sleep(0.05)
+            began = time.monotonic()
+        assert time.monotonic() - began < CLOSE_S
+    assert isinstance(call.result(), ConnectionLostError)
+    async with new_session(relay.address):
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+    assert time.monotonic() - began < CLOSE_S
+
+
+async def failure(session: Session) -> BaseException | None:
+    """Return what a call raises."""
+    try:
+        await session.get("/")
+    except ConnectionLostError as exc:
+        return exc
+    return None
+
+
+async def test_nothing_is_left_open(zookeeper_server: ZooKeeperServer) -> None:
+    """No socket stays, neither after sessions that served nor after such as never came about."""
+    with PortLease() as lease:
+        nowhere = f"127.0.0.1:{lease.take()}"
+    async with connected(zookeeper_server.address):
+        pass
+    before = sockets()
+    for _ in range(2):
+        async with new_session(nowhere) as session:
+            with pytest.raises(ConnectionLostError, match=f"{nowhere}: (no answer yet|Connection refused)"):
+                await session.wait_connected(0.02)
+        async with connected(zookeeper_server.address) as session:
+            await session.get("/")
+            await expire(zookeeper_server.address, session)
+    assert sockets() == before
+
+
+@ON_BOTH_LOOPS
+async def test_one_task_may_enter_and_another_leave(zookeeper_server: ZooKeeperServer) -> None:
+    """As a stream does that connects with its first life and ends with the process; it may be entered again."""
+    session = new_session(zookeeper_server.address)
+    for _ in range(2):
+        async with asyncio.TaskGroup() as tasks:
+            await tasks.create_task(enter(session))
+        await session.wait_connected(LONG_S)
+        await session.get("/")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(session.__aexit__(None, None, None))
+        with pytest.raises(ConnectionLostError):
+            await session.get("/")
+    assert session.stats().sessions == 2
+
+
+async def enter(session: Session) -> None:
+    """Enter it."""
+    await session.__aenter__()
+
+
+async def test_the_server_holds_one_watch_for_a_path(
+    session: Session, zookeeper_server: ZooKeeperServer, path: str
+) -> None:
+    """However many look at it and however often, whether it is there or not, after changes and reconnects too."""
+    await session.ensure(path)
+    before = zookeeper_server.watches()
+    looks = [session.watch(at) for at in (path, f"{path}/absent") for _ in range(3)]
+    for number in range(4):
+        for look in looks * 3:
+            await look.read()
+        assert zookeeper_server.watches() == before + 2
+        await session.commit([SetData(path, str(number).encode())])
+    await expire(zookeeper_server.address, session)
+    for look in looks * 3:
+        await look.read()
+    assert zookeeper_server.watches() == before + 2
+
+
+async def test_reconnects_lose_no_change(
+    session: Session, zookeeper_server: ZooKeeperServer, relay: Relay, path: str
+) -> None:
+    """Whoever reads whenever there is news sees the last of many changes, while connections come and go."""
+    last = 60
+
+    async def follow(follower: Session) -> None:
+        look = follower.watch(path)
+        while True:
+            try:
+                znode = await look.read()
+            except ConnectionLostError:
+                await follower.wait_connected(LONG_S)
+                continue
+            if znode is not None and int(znode.data) == last:
+                return
+            await look.changed(LONG_S)
+
+    async with (
+        asyncio.timeout(LONG_S - 1),
+        connected(relay.address) as follower,
+        asyncio.TaskGroup() as tasks,
+    ):
+        tasks.create_task(follow(follower))
+        await session.commit([Create(path, b"0")])
+        for number in range(1, last + 1):
+            if number % 10 == 0:
+                relay.reset_connections()
+            await session.commit([SetData(path, str(number).encode())])
+            await asyncio.sleep(0.01)
+        relay.reset_connections()
+    assert follower.stats().connections > 1
+
+
+async def test_the_first_server_that_answers_is_taken(zookeeper_server: ZooKeeperServer) -> None:
+    """Of several addresses, some of which are dead."""
+    with PortLease() as lease:
+        nowhere = tuple(f"127.0.0.1:{lease.take()}" for _ in range(2))
+    settings = ZooKeeperSettings(zookeeper=(*nowhere, zookeeper_server.address))
+    async with Session(settings, time.monotonic) as session:
+        await session.wait_connected(LONG_S)
+        await session.get("/")
+
+
+async def test_its_figures_say_what_it_did(
+    session: Session, zookeeper_server: ZooKeeperServer, path: str
+) -> None:
+    """Calls, writes, watches, connections; what failed and what was refused."""
+    look = session.watch(path)
+    await look.read()  # get, exists: one watch
+    await session.commit([Create(path, b"")])
+    assert await look.changed(LONG_S)
+    with pytest.raises(NoNodeError):
+        await session.commit([SetData(f"{path}/x", b"")])
+    await session.get_many([path] * 5)
+    await expire(zookeeper_server.address, session)
+    stats = session.stats()
+    assert (stats.is_connected, stats.connections >= 2, stats.sessions) == (True, True, 2)
+    assert (stats.calls, stats.calls_failed, stats.writes, stats.writes_refused) == (9, 0, 1, 1)
+    assert (stats.watches_armed, stats.watches_fired, stats.sessions_given_up) == (1, 1, 0)
+    zookeeper_server.kill()
+    try:
+        async with asyncio.timeout(LONG_S):
+            while session.is_connected:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        for call in (session.get(path), session.get_many([path] * 5)):
+            with pytest.raises(ConnectionLostError):
+                await call
+        assert (session.stats().is_connected, session.stats().calls_failed) == (False, 2)
+    finally:
+        await asyncio.to_thread(zookeeper_server.start_again)
