@@ -4,6 +4,7 @@ import resource
 from dataclasses import dataclass, field
 from typing import Final
 
+from hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
 from hadoop.settings import SettingError
 
 _MIN_HEAD_BYTES = 1024
@@ -11,7 +12,8 @@ _MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int
 MAX_TOLD: Final = 64
 """Connections beyond `max_connections` that are kept at once until they have been told so."""
 
-_RESERVED_FILES = 64 + MAX_TOLD  # listening sockets, RPC and admin connections, logs, the interpreter's own
+_RESERVED_FILES = 64 + MAX_TOLD + MAX_CALLER_CONNECTIONS
+"""The 64: listening sockets, other RPC and admin connections, logs, the interpreter's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

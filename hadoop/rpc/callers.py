@@ -9,7 +9,7 @@ from hadoop.errors import TooManyCallersError
 from hadoop.rpc.namenode import NameNodeRpc
 from hadoop.rpc.user import RpcUser
 
-MAX_CONNECTIONS = 64
+MAX_CALLER_CONNECTIONS = 64
 """To all NameNodes together; a NameNode spends a file and some kilobytes on each."""
 
 IDLE_S = 60.0
@@ -34,7 +34,7 @@ class CallerConnections:
     """
 
     def __init__(
-        self, clock: Callable[[], float], *, timeout_s: float, max_connections: int = MAX_CONNECTIONS
+        self, clock: Callable[[], float], *, timeout_s: float, max_connections: int = MAX_CALLER_CONNECTIONS
     ) -> None:
         self._clock = clock
         self._timeout_s = timeout_s  # of each call

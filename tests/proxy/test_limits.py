@@ -39,7 +39,7 @@ def test_open_files_are_reserved_or_refused() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
         reserve_files(LimitSettings(max_connections=1000, upstream_connections=100), namenodes=2)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1328
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1392
         with pytest.raises(SettingError, match=r"^max_connections: 999999999: must be at most \d+ here"):
             reserve_files(LimitSettings(max_connections=999_999_999), namenodes=1)
         with pytest.raises(SettingError, match=r"^upstream_connections: 999999999: must be fewer here"):
