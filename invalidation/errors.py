@@ -41,6 +41,14 @@ class ChannelOutageError(MissingEventsError):
     """Nothing can be known for so long that it must be told; whether events are missing will show when it is over."""
 
 
+class PublisherAwayError(ChannelOutageError):
+    """There is no publisher: what happens in HDFS is not published."""
+
+
+class ZooKeeperSilentError(ChannelOutageError):
+    """ZooKeeper does not answer: what is published is not seen."""
+
+
 class ChannelUnavailableError(InvalidationError):
     """The stream can't be opened now; asking again later may help."""
 

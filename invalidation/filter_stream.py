@@ -125,7 +125,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
 
         Raises:
             MissingEventsError: events are missing; `first_txid` and `last_txid` say which, where that is known.
-            ChannelOutageError: ZooKeeper or the publisher is away: nobody knows whether events are missing.
+            ZooKeeperSilentError, PublisherAwayError: nobody knows for too long whether events are missing.
             UnknownFilterError: there is no such filter.
             NotPermittedError: ZooKeeper's ACL forbids it.
             ChannelUnavailableError: nothing was published yet, or the filter's definition cannot be read.

@@ -8,6 +8,7 @@ from nncache.explain_command import explain
 from nncache.filters_command import filters
 from nncache.proxy_command import proxy
 from nncache.publisher_command import publisher
+from nncache.watch_command import watch
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -20,6 +21,7 @@ nncache.add_command(proxy)
 nncache.add_command(publisher)
 nncache.add_command(explain)
 nncache.add_command(filters)
+nncache.add_command(watch)
 
 
 @nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

@@ -25,3 +25,7 @@ class AdminError(StartError):
 
 class FiltersError(StartError):
     """The filters could not be read or changed; what HDFS said is part of the line."""
+
+
+class WatchError(StartError):
+    """The filter can't be followed; says what to do."""

@@ -8,7 +8,7 @@ from coordination.errors import ConnectionLostError
 from coordination.zookeeper import ZooKeeper
 from invalidation.backoff import Backoff
 from invalidation.channel.znodes import Znodes
-from invalidation.errors import ChannelOutageError
+from invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 
 PUBLISHER_GRACE_S: Final = 10.0
 """How long the publisher may be away: it is started again, or another one takes its place."""
@@ -47,7 +47,7 @@ class Outages:
         """Take it that a question asked at that time got no answer; wait a little before the next one.
 
         Raises:
-            ChannelOutageError: ZooKeeper has been silent for too long.
+            ZooKeeperSilentError: it has been so for too long.
         """
         if self._silent_since is None:
             self._silent_since = asked_at
@@ -58,7 +58,7 @@ class Outages:
         except ConnectionLostError as exc:
             failure = exc
         if self._clock() >= ends_at:
-            raise ChannelOutageError(
+            raise ZooKeeperSilentError(
                 f"ZooKeeper has been silent for {self._silence_s:g} s: {failure}"
             ) from failure
 
@@ -66,7 +66,7 @@ class Outages:
         """Look whether a publisher is there, if that may have changed.
 
         Raises:
-            ChannelOutageError: there has been none for too long.
+            PublisherAwayError: there has been none for too long.
             ConnectionLostError: ZooKeeper does not answer.
             NotAllowedError: ZooKeeper's ACL forbids it.
         """
@@ -77,4 +77,4 @@ class Outages:
             elif self._gone_since is None:
                 self._gone_since = self._clock()
         if self._gone_since is not None and self._clock() - self._gone_since > PUBLISHER_GRACE_S:
-            raise ChannelOutageError(f"no publisher has been there for {PUBLISHER_GRACE_S:g} s")
+            raise PublisherAwayError(f"no publisher has been there for {PUBLISHER_GRACE_S:g} s")

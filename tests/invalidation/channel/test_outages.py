@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from invalidation.channel.outages import PUBLISHER_GRACE_S
-from invalidation.errors import ChannelOutageError
+from invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 from invalidation.filter_stream import Position
 from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.channel.subscription import follow, received, take
@@ -21,11 +21,11 @@ def test_a_silent_zookeeper_is_an_outage_and_no_gap() -> None:
         stage.server.disconnect()
         silent_at = clock()
         stage.unlink("/joe/a")
-        with pytest.raises(ChannelOutageError, match="silent for 6 s"):
+        with pytest.raises(ZooKeeperSilentError, match="silent for 6 s"):
             await anext(stream)
         assert 6 <= clock() - silent_at < 7.1
         again = follow(stage, stream.position, chain=stream.chain)
-        with pytest.raises(ChannelOutageError):
+        with pytest.raises(ZooKeeperSilentError):
             await anext(again)
         last = follow(stage, again.position, chain=again.chain)
         asyncio.get_running_loop().call_later(3, stage.server.connect)
@@ -46,13 +46,13 @@ def test_a_publisher_away_for_long_is_an_outage() -> None:
             await asyncio.wait_for(anext(stream), 60)
         gone_at = clock()
         stage.press.vanish()
-        with pytest.raises(ChannelOutageError, match="no publisher"):
+        with pytest.raises(PublisherAwayError, match="no publisher"):
             await anext(stream)
         assert PUBLISHER_GRACE_S <= clock() - gone_at < PUBLISHER_GRACE_S + 2.1
         again = follow(stage, stream.position, chain=stream.chain)
         stage.unlink("/joe/a")
         assert await take(again, 2) == [Position(10), received(11, "/joe/a")]
-        with pytest.raises(ChannelOutageError, match="no publisher"):
+        with pytest.raises(PublisherAwayError, match="no publisher"):
             await anext(again)
 
     play(story)
