@@ -48,9 +48,14 @@ def is_writable(http_address: str) -> bool:
 
 
 def live_datanodes(http_address: str) -> int:
-    """Count the DataNodes that the NameNode would send a client to."""
+    """Count the DataNodes that the NameNode would send a client to.
+
+    One that has registered but told of no storage yet is none of them (NO_REQUIRED_STORAGE_TYPE).
+    """
     bean = jmx(http_address, "Hadoop:service=NameNode,name=FSNamesystemState")
-    return int(bean.get("NumLiveDataNodes", 0)) if bean else 0
+    if bean is None or int(bean.get("CapacityTotal", 0)) <= 0:
+        return 0
+    return int(bean.get("NumLiveDataNodes", 0))
 
 
 def accepts(address: str) -> bool:
