@@ -21,11 +21,6 @@ class Filters:
         self._glob_of = dict(globs)
         self.globs = GlobSet(self._glob_of)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no path may be kept."""
-        return not self._glob_of
-
     def go_on_in(self, later: Filters) -> bool:
         """Whether each of these is among the later ones too, so that no change of what it matches was missed.
 

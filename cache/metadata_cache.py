@@ -250,6 +250,7 @@ class MetadataCache:
         if not self._filters.go_on_in(filters):
             self.store.forget_all()
         self._filters = filters
+        self._windows.follow(filters.globs)
 
     def _flush(self) -> None:
         self.store.forget_all()
@@ -282,7 +283,7 @@ class MetadataCache:
             after_txid=last_txid,
             now=now,
             topmost_missing=topmost_missing,
-            filters=None if self._filters.is_empty else self._filters.globs,
+            filters=self._filters.globs,
         )
         if not is_taken:
             self.apply(EverythingUnknown("no room for another two-step write"), now)

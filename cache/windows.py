@@ -6,32 +6,47 @@ Until its end is known, nothing that it makes stale may be served or kept (guara
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
+from typing import NamedTuple
 
 from hadoop.globs import GlobSet
 from hadoop.paths import ROOT, ancestors, parent
 
 
-class _Window:
+class _Write(NamedTuple):
     """One redirected write."""
 
-    __slots__ = ("after_txid", "ends_at", "ends_with", "is_armed", "names", "path", "roots")
+    path: str
+    after_txid: int | None  # None: unknown, so no event can end its window
+    ends_at: float
+    topmost_missing: str | None
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        after_txid: int | None,
-        ends_at: float,
-        topmost_missing: str | None,
-        ends_with: str | None,
-    ) -> None:
-        self.path = path
-        self.ends_with = ends_with  # the ancestor with whose coming it ends, if it is about ancestors only
-        self.after_txid = after_txid  # None: unknown, so no event can end it
-        self.ends_at = ends_at
+    def place(self, filters: GlobSet) -> str | None:
+        """Return the lowest path that it may make and that concerns the filters; its own counts most."""
+        if filters.may_concern(self.path):
+            return self.path
+        for above in ancestors(self.path) if self.topmost_missing is not None else ():
+            if filters.may_concern(above):
+                return above
+            if above == self.topmost_missing:
+                break
+        return None
+
+
+class _Window:
+    """A redirected write that concerns the filters."""
+
+    __slots__ = ("after_txid", "ends_at", "ends_with", "is_armed", "names", "path", "roots", "write")
+
+    def __init__(self, write: _Write, place: str) -> None:
+        self.write = write
+        self.path = write.path
+        self.after_txid = write.after_txid
+        self.ends_at = write.ends_at
+        self.ends_with = place if place != write.path else None  # see `TwoStepWindows`
         self.is_armed = False  # its CREATE or APPEND was seen
-        self.roots = {path} if topmost_missing is None else {path, topmost_missing}
+        topmost = write.topmost_missing
+        self.roots = {write.path} if topmost is None else {write.path, topmost}
         self.names = {above for root in self.roots if (above := parent(root)) is not None}
 
 
@@ -44,11 +59,16 @@ class TwoStepWindows:
     Where only some of these ancestors concern the filters, the write is over, as far as they go, once the
     lowest of these is there. A channel that carries what concerns the filters need not tell the path's CLOSE.
 
+    A write that touches nothing that concerns the filters needs no window, but filters that come later may find it
+    still under way. So it is set aside for as long as its window would last; of those only the latest are remembered,
+    as many as there may be windows, and what was not asked about its ancestors then is not known of it later.
+
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
             than `after_txid` while no other window of that path is open; one that is about ancestors only
             also ends when the lowest that concerns the filters appears, later than `after_txid`.
         W2  A write that finds no room covers every path until its window would have ended.
+        W3  No write that is set aside concerns the filters.
     """
 
     def __init__(self, *, window_s: float, max_windows: int) -> None:
@@ -61,6 +81,7 @@ class TwoStepWindows:
         self._by_ancestor: dict[str, list[_Window]] = {}  # by `ends_with`
         self._roots: Counter[str] = Counter()  # covered with all below
         self._names: Counter[str] = Counter()  # covered alone
+        self._aside: deque[_Write] = deque(maxlen=max_windows)  # writes without a window, the oldest first
         self._full_until = float("-inf")
 
     def begin(
@@ -70,33 +91,44 @@ class TwoStepWindows:
         after_txid: int | None,
         now: float,
         topmost_missing: str | None,
-        filters: GlobSet | None,
+        filters: GlobSet,
     ) -> bool:
         """Open a window; false says that there was no room and that every path is covered now.
 
-        None is needed, nor opened, for a write that touches nothing that concerns the filters. Without filters
-        it is not known yet what does.
+        None is opened for a write that touches nothing that concerns the filters.
         """
         self._expire(now)
-        ends_with = None
-        if filters is not None and not filters.may_concern(path):
-            ends_with = _lowest_concerned(path, topmost_missing, filters)
-            if ends_with is None:
-                return True
+        write = _Write(path, after_txid, now + self._window_s, topmost_missing)
+        place = write.place(filters)
+        if place is None:
+            self._aside.append(write)
+            return True
+        return self._begin(write, place)
+
+    def follow(self, filters: GlobSet) -> None:
+        """Take note that these are the filters now: some may concern writes that others did not."""
+        aside, self._aside = self._aside, deque(maxlen=self._max_windows)
+        for write in reversed(aside):  # should there be no room, the oldest are the likeliest to have ended
+            place = write.place(filters)
+            if place is None:
+                self._aside.appendleft(write)
+            else:
+                self._begin(write, place)
+        for window in [window for windows in self._by_ancestor.values() for window in windows]:
+            place = window.write.place(filters)
+            if place is not None and len(place) > len(window.ends_with or ""):
+                self._set_end(window, place if place != window.path else None)
+        self._by_age = OrderedDict.fromkeys(sorted(self._by_age, key=_end_of))
+
+    def _begin(self, write: _Write, place: str) -> bool:
         if self.open >= self._max_windows:
-            self._full_until = now + self._window_s
+            self._full_until = max(self._full_until, write.ends_at)
             return False
-        window = _Window(
-            path,
-            after_txid=after_txid,
-            ends_at=now + self._window_s,
-            topmost_missing=topmost_missing,
-            ends_with=ends_with,
-        )
+        window = _Window(write, place)
         self._by_age[window] = None
-        self._by_path.setdefault(path, []).append(window)
-        if ends_with is not None:
-            self._by_ancestor.setdefault(ends_with, []).append(window)
+        self._by_path.setdefault(window.path, []).append(window)
+        if window.ends_with is not None:
+            self._by_ancestor.setdefault(window.ends_with, []).append(window)
         self._roots.update(window.roots)
         self._names.update(window.names)
         return True
@@ -140,12 +172,20 @@ class TwoStepWindows:
     def _expire(self, now: float) -> None:
         while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
             self._end(oldest)
+        while self._aside and now >= self._aside[0].ends_at:
+            self._aside.popleft()
+
+    def _set_end(self, window: _Window, ends_with: str | None) -> None:
+        if window.ends_with is not None:
+            _remove(self._by_ancestor, window.ends_with, window)
+        window.ends_with = ends_with
+        if ends_with is not None:
+            self._by_ancestor.setdefault(ends_with, []).append(window)
 
     def _end(self, window: _Window) -> None:
         del self._by_age[window]
         _remove(self._by_path, window.path, window)
-        if window.ends_with is not None:
-            _remove(self._by_ancestor, window.ends_with, window)
+        self._set_end(window, None)
         for counter, paths in ((self._roots, window.roots), (self._names, window.names)):
             for path in paths:
                 counter[path] -= 1
@@ -162,19 +202,14 @@ class TwoStepWindows:
             (window.ends_with, window) for window in windows if window.ends_with is not None
         }
         assert len(windows) == self.open <= self._max_windows
+        assert list(self._by_age) == sorted(self._by_age, key=_end_of)
         assert self._roots == Counter(path for window in windows for path in window.roots)
         assert self._names == Counter(path for window in windows for path in window.names)
         assert ROOT not in self._by_path
 
 
-def _lowest_concerned(path: str, topmost_missing: str | None, filters: GlobSet) -> str | None:
-    """Return the lowest ancestor that the write may make and that concerns the filters, if there is one."""
-    for above in ancestors(path) if topmost_missing is not None else ():
-        if filters.may_concern(above):
-            return above
-        if above == topmost_missing:
-            break
-    return None
+def _end_of(window: _Window) -> float:
+    return window.ends_at
 
 
 def _remove(windows: dict[str, list[_Window]], path: str, window: _Window) -> None:

@@ -56,8 +56,6 @@ def test_all_go_on_among_others() -> None:
 def test_filters_match_together() -> None:
     """A path needs one of them; without any, nothing may be kept."""
     assert Filters(FORMER).globs.names_matching("/a/f") == {"1"}
-    assert not Filters(FORMER).is_empty
-    assert Filters({}).is_empty
     assert not Filters({}).globs.matches("/a/f")
     with pytest.raises(GlobError):
         Filters({"1": "/a/{"})
@@ -161,3 +159,26 @@ def test_own_writes_two_step_writes_outlast_filters() -> None:
     cache.apply(Opened("/a/f"), 1.2, 101)
     cache.apply(Closed("/a/f"), 1.3, 105)
     assert isinstance(cache.lookup("/a/f", ALICE, 1.4), Fetch)
+
+
+def test_own_writes_a_filter_that_comes_finds_the_two_step_writes_under_way() -> None:
+    """OwnWrites: of what concerned nobody when its redirect went out, the second step may be still to come."""
+    cache = filtered_cache()
+    cache.open_window("/w/x/y/z/f", 100, 1.0)
+    assert cache.stats(1.0).windows == 0
+    cache.set_filters(FORMER | {"4": "/w/x/y/z/*"})
+    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert fill(cache, "/w/x/y/z/g", ALICE, 1.0) is Conclusion.STORED
+    cache.apply(Opened("/w/x/y/z/f"), 1.1, 101)
+    cache.apply(Closed("/w/x/y/z/f"), 1.2, 102)
+    assert fill(cache, "/w/x/y/z/f", ALICE, 1.3) is Conclusion.STORED
+
+
+def test_own_writes_a_write_made_between_two_streams_is_found_by_the_next_ones_filters() -> None:
+    """OwnWrites: while no stream is open nobody knows which filters come next."""
+    cache = filtered_cache()
+    cache.close_stream("lost")
+    cache.open_window("/w/x/y/z/f", 100, 1.0)
+    cache.open_stream(TERM + 1)
+    cache.set_filters({"9": "/w/x/y/z/*"})
+    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)

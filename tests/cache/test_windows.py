@@ -7,6 +7,13 @@ from hypothesis import strategies as st
 from cache.windows import TwoStepWindows
 from hadoop.globs import GlobSet
 
+ALL = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
+
+
+def globs(*which: str) -> GlobSet:
+    """Filters of these globs."""
+    return GlobSet({glob: glob for glob in which})
+
 
 def make(max_windows: int = 10) -> TwoStepWindows:
     """Windows of ten minutes."""
@@ -14,13 +21,12 @@ def make(max_windows: int = 10) -> TwoStepWindows:
 
 
 def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
-    """Open a window after transaction 50 while no filters are known, unless told otherwise."""
+    """Open a window after transaction 50 while every path matches, unless told otherwise."""
     after_txid = more.get("after_txid", 50)
     topmost = more.get("topmost_missing")
     assert after_txid is None or isinstance(after_txid, int)
     assert topmost is None or isinstance(topmost, str)
-    glob = more.get("glob")
-    filters = None if glob is None else GlobSet({"": str(glob)})
+    filters = globs(*ALL) if "glob" not in more else globs(str(more["glob"]))
     return windows.begin(path, after_txid=after_txid, now=now, topmost_missing=topmost, filters=filters)
 
 
@@ -67,11 +73,69 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     windows.check()
 
 
-def test_without_filters_every_write_is_followed() -> None:
-    """OwnWrites: what matters is not known before the first filters are."""
+def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
+    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
     windows = make()
-    begin(windows, "/anything")
-    assert windows.covers("/anything", 1.0)
+    for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
+        begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
+    assert not any(windows.covers(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
+    windows.follow(globs("/w/*/_DONE"))
+    windows.check()
+    assert windows.open == 2
+    windows.appeared("/w/day", 51)
+    assert windows.open == 1
+    assert windows.covers("/w/day/_DONE", 600.9)
+    windows.opened("/w/day/_DONE", 51)
+    windows.closed("/w/day/_DONE")
+    assert not windows.covers("/w/day/_DONE", 2.0)
+    windows.check()
+
+
+def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_matters() -> None:
+    """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
+    windows = make()
+    for number, glob in enumerate(("/w", "/w/*", "/w/*/tmp/*")):
+        begin(windows, f"/w/day/tmp/part-{number}", topmost_missing="/w", glob="/w")
+        windows.follow(globs("/w", glob))
+        windows.check()
+        windows.appeared("/w/day", 51)
+        assert windows.open == (number > 0)
+        windows.appeared("/w/day/tmp", 51)
+        assert windows.open == (number > 1)
+        windows.check()
+    windows.follow(globs("/other"))
+    assert windows.covers("/w/day/tmp/part-2", 1.0)
+    windows.opened("/w/day/tmp/part-2", 51)
+    windows.closed("/w/day/tmp/part-2")
+    assert windows.open == 0
+
+
+def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended() -> None:
+    """It takes no room then; and one that is followed late ends in its turn."""
+    windows = make(max_windows=2)
+    for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
+        begin(windows, path, now, glob="/x" if path == "/x" else "/other")
+    assert not windows.covers("/w/a", 600.0)
+    windows.follow(globs("/w/*", "/x"))
+    windows.check()
+    assert windows.covers("/w/b", 699.9)
+    assert not windows.covers("/w/b", 700.0)
+    assert windows.covers("/x", 700.0)
+    assert not windows.is_full(0.0)
+
+
+def test_the_latest_writes_are_set_aside_and_the_latest_of_them_find_room() -> None:
+    """W2: bounded in number; what finds no room covers every path for the rest of its time."""
+    windows = make(max_windows=3)
+    for number in range(5):
+        begin(windows, f"/w/{number}", float(number), glob="/other")
+    for number in range(2):
+        begin(windows, f"/x/{number}", 10.0, glob="/x/*")
+    windows.follow(globs("/w/*", "/x/*"))
+    windows.check()
+    assert [windows.covers(f"/w/{number}", 11.0) for number in range(5)] == [False] * 4 + [True]
+    assert windows.is_full(602.9)
+    assert not windows.is_full(603.0)
 
 
 def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared() -> None:
