@@ -21,7 +21,12 @@ STARTED_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::NNSt
 """When the process started. The whole bean would list every DataNode."""
 
 JOURNAL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::JournalTransactionInfo"
-"""The last transaction id that the NameNode has written or, as a standby, applied."""
+"""The last transaction id that the NameNode has given out or, as a standby, applied.
+
+Never less than that of a change which was acknowledged before this was asked: FSEditLog gives the id out before it
+writes, syncs and acknowledges, and FSImage.getLastAppliedOrWrittenTxId reads that very field. It takes no lock, so a
+roll of the log does not hold up the answer. Within one process it never goes back (FSEditLog.setNextTxId).
+"""
 
 BLOCK_POOL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::BlockPoolId"
 """Which namespace the NameNode serves: the same on all NameNodes of an HA group, and on no others."""
