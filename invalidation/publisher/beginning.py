@@ -9,6 +9,7 @@ from invalidation.channel.records import PublishedFilter
 from invalidation.edits_source import EditsSource
 from invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
 from invalidation.publisher.assembly import Assembly
+from invalidation.publisher.filter_plan import changed_positions, plan_filters
 from invalidation.publisher.output_stream import FilterPosition, InotifyEventOutputStream, PublishedState
 from invalidation.publisher.stats import PublisherCounters
 
@@ -23,7 +24,6 @@ class Begun:
     """A life that can be lived: the source reads on from the assembly's position."""
 
     assembly: Assembly
-    damaged: Mapping[str, PublishedFilter | None]  # filters to be made anew, by name
     is_continuous: bool  # nothing was missed, changes of the filters in HDFS among it
 
 
@@ -41,12 +41,14 @@ class Beginning:
         assemble: Callable[[int, Mapping[str, FilterPosition]], Assembly],
         counts: PublisherCounters,
         clock: Callable[[], float],
+        new_id: Callable[[], str],
     ) -> None:
         self._source = source
         self._output = output
         self._assemble = assemble
         self._counts = counts
         self._clock = clock
+        self._new_id = new_id  # of filters
         self._unreadable_since: float | None = None  # since when the edits after the checkpoint can't be read
 
     async def begin(self, state: PublishedState) -> Begun:
@@ -58,7 +60,7 @@ class Beginning:
         """
         if state.txid is None:
             return await self._begin_anew(state)
-        assembly = self._assemble(state.txid, state.filters)
+        assembly = await self._repair(state.txid, state.filters, state.damaged)
         is_continuous = True
         while True:
             try:
@@ -83,7 +85,7 @@ class Beginning:
                 await self._drop_unreadable(assembly, exc)
                 is_continuous = False
             self._unreadable_since = None
-            return Begun(assembly=assembly, damaged=state.damaged, is_continuous=is_continuous)
+            return Begun(assembly=assembly, is_continuous=is_continuous)
 
     def found_unreadable(self) -> None:
         """Take note that a life ended since the next edits could not be read for long."""
@@ -96,9 +98,24 @@ class Beginning:
         self._counts.new_chains += 1
         _log.info("publishing begins after transaction %d", txid)
         published = {name: position.filter for name, position in state.filters.items()}
-        return Begun(
-            assembly=self._assemble(txid, {}), damaged={**state.damaged, **published}, is_continuous=False
-        )
+        assembly = await self._repair(txid, {}, {**state.damaged, **published})
+        return Begun(assembly=assembly, is_continuous=False)
+
+    async def _repair(
+        self,
+        txid: int,
+        filters: Mapping[str, FilterPosition],
+        damaged: Mapping[str, PublishedFilter | None],
+    ) -> Assembly:
+        """Begin damaged filters anew, those that can't be read when HDFS has been asked for them.
+
+        Before anything else: until that is published, caches that have read them before count on their being matched.
+        """
+        change = plan_filters({}, damaged, None, since_txid=txid, new_id=self._new_id)
+        if not change.is_empty:
+            await self._output.change_filters(change)
+            _log.warning("filters begin anew: %s", ", ".join(damaged))
+        return self._assemble(txid, changed_positions(filters, change))
 
     async def _drop_unreadable(self, assembly: Assembly, exc: Exception) -> None:
         """Give up what can't be read, if that has lasted; else let the next life try."""

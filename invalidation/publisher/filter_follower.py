@@ -41,7 +41,8 @@ class FilterFollower:
         self._touched.set()
         self._read_at = clock()  # when the last successful reading began
         self._complaint = ""  # why they could not be read: the same is said once
-        self._told_broken: frozenset[tuple[str, str]] = frozenset()  # the same of single definitions
+        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was said of each
+        self._pause_s = reread_s  # until they are read again untouched
         self.stored: StoredFilters | None = None
         """The filters as last read; None before the first time."""
         self.reads = 0
@@ -85,7 +86,7 @@ class FilterFollower:
         return is_read
 
     async def _wait_due(self) -> None:
-        delay_s = self._read_at + self._reread_s - self._clock()
+        delay_s = self._read_at + self._pause_s - self._clock()
         try:
             async with asyncio.timeout(delay_s):
                 await self._touched.wait()
@@ -98,12 +99,18 @@ class FilterFollower:
         if self._complaint:
             _log.info("the filters in %s can be read again", self.path)
             self._complaint = ""
+        self._note_broken(stored)
+
+    def _note_broken(self, stored: StoredFilters) -> None:
+        """Log what can't be used. It may only be unreadable now: look again soon, but less and less often."""
         broken = frozenset(stored.broken.items())
-        for name, reason in sorted(broken - self._told_broken):
+        for name, reason in sorted(broken - self._broken):
             _log.warning(
                 "filter %s in %s can't be used, what is published of it stays: %s", name, self.path, reason
             )
-        self._told_broken = broken
+        pause_s = RETRY_S if broken != self._broken else 2 * self._pause_s
+        self._pause_s = min(self._reread_s, pause_s) if broken else self._reread_s
+        self._broken = broken
 
     def _failed(self, exc: Exception) -> None:
         self.reads_failed += 1

@@ -23,6 +23,7 @@ from invalidation.publisher.output_stream import (
 )
 from invalidation.publisher.record_pacing import RecordPacer
 from invalidation.publisher.stats import PublisherCounters
+from invalidation.together import run_together
 
 SILENCE_S: Final = 30.0
 """A life in which the edits can't be read for so long ends: another process may be luckier."""
@@ -52,7 +53,6 @@ class Life:
         new_id: Callable[[], str],
     ) -> None:
         self._assembly = begun.assembly
-        self._damaged = begun.damaged  # filters to be made anew
         self._source = source
         self._output = output
         self._follower = follower
@@ -70,13 +70,9 @@ class Life:
         if not begun.is_continuous:
             follower.touch()
 
-    async def run(self) -> NoReturn:
-        """Publish; the error that ends the life may come in an exception group."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._read())
-            tasks.create_task(self._write())
-            tasks.create_task(self._follower.follow(self._compare_soon))
-        raise AssertionError("a life ends with an error")
+    async def run(self) -> None:
+        """Publish; the end of the life is an error."""
+        await run_together(self._read, self._write, lambda: self._follower.follow(self._compare_soon))
 
     @property
     def filters(self) -> Mapping[str, FilterPosition]:
@@ -187,7 +183,6 @@ class Life:
             self._is_changing = False
             self._room.set()
         self._pacer.wrote(writes, self._clock())
-        self._damaged = {}
         self._assembly.change_filters(changed_positions(self._assembly.filters, change))
         self._counts.filter_changes += 1
         self._count_filters()
@@ -196,7 +191,7 @@ class Life:
     def _plan(self) -> FilterChange:
         return plan_filters(
             {name: position.filter for name, position in self._assembly.filters.items()},
-            self._damaged,
+            {},
             self._follower.stored,
             since_txid=self._assembly.txid,
             new_id=self._new_id,

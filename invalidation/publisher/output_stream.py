@@ -7,7 +7,6 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from coordination.settings import ZooKeeperSettings
 from coordination.stats import SessionStats
@@ -103,8 +102,8 @@ class InotifyEventOutputStream(ABC):
         """
 
     @abstractmethod
-    async def keep(self) -> NoReturn:
-        """Return never; raise as soon as another process may be the publisher."""
+    async def keep(self) -> None:
+        """Never return; raise as soon as another process may be the publisher, or has written to what is ours."""
 
     @abstractmethod
     async def begin(self, txid: int) -> None:

@@ -30,6 +30,7 @@ from invalidation.publisher.output_stream import FilterPosition, InotifyEventOut
 from invalidation.publisher.record_pacing import RecordPacer
 from invalidation.publisher.settings import PublisherSettings
 from invalidation.publisher.stats import PublisherCounters, PublisherStats
+from invalidation.together import run_together
 
 ACTIVE_TIMEOUT_S: Final = 5.0
 """How long an active NameNode is waited for when a life begins."""
@@ -84,7 +85,7 @@ class Publisher:
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._pacer = RecordPacer(settings, clock())
         self._counts = PublisherCounters()
-        self._beginning = Beginning(source, output, self._assemble, self._counts, clock)
+        self._beginning = Beginning(source, output, self._assemble, self._counts, clock, _new_id)
         self._life: Life | None = None  # the present one
         self._backoff = Backoff()
         self._complaint = ""  # why the last life ended, or could not begin: the same is said once
@@ -96,8 +97,9 @@ class Publisher:
             began_at = self._clock()
             try:
                 await self._live()
+                raise AssertionError("a life ends with an error")  # noqa: TRY301 - said below
             except Exception as exc:  # noqa: BLE001 - supervised: a publisher that dies closes every proxy's gate
-                pause_s = await self._ended(_first(exc), self._clock() - began_at)
+                pause_s = await self._ended(exc, self._clock() - began_at)
             await asyncio.sleep(pause_s)
 
     async def shut_down(self) -> None:
@@ -142,20 +144,17 @@ class Publisher:
             return f"what was read could not be published for {waiting_s:.0f} s"
         return ""
 
-    async def _live(self) -> NoReturn:
-        """Live one life; its end is an error, maybe in an exception group."""
+    async def _live(self) -> None:
+        """Live one life; its end is an error."""
         active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
         if not active.block_pool:
             raise ChannelUnavailableError(f"{active.namenode.http} does not say which namespace it serves")
         asked_at = self._clock()
         state = await self._output.open(self._identity, active.block_pool)
         self._useless_since += self._clock() - asked_at  # while another was waited for, it was not us
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._output.keep())
-            tasks.create_task(self._publish(state))
-        raise AssertionError("a life ends with an error")
+        await run_together(self._output.keep, lambda: self._publish(state))
 
-    async def _publish(self, state: PublishedState) -> NoReturn:
+    async def _publish(self, state: PublishedState) -> None:
         if state.txid is not None:
             self._counts.published_txid = state.txid
         begun = await self._beginning.begin(state)
@@ -167,7 +166,7 @@ class Publisher:
             pacer=self._pacer,
             counts=self._counts,
             clock=self._clock,
-            new_id=lambda: uuid.uuid4().hex,
+            new_id=_new_id,
         )
         self._counts.is_publishing = True
         self._counts.lives += 1
@@ -222,8 +221,5 @@ def _complain(exc: Exception, *, needs_help: bool, is_ours: bool) -> None:
         _log.warning("publishing goes on from what is published: %s", exc)
 
 
-def _first(exc: Exception) -> Exception:
-    """Return the first error of a group of tasks: those that follow are its consequences."""
-    while isinstance(exc, ExceptionGroup):
-        exc = exc.exceptions[0]
-    return exc
+def _new_id() -> str:
+    return uuid.uuid4().hex

@@ -5,11 +5,11 @@ records go first, each multi under a check of `.cache`, and `.cache` goes last: 
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
-from coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
 from hadoop.change import EverythingUnknown
 from hadoop.events import EventBatch
 from invalidation.channel.records import (
@@ -99,6 +99,15 @@ class Tree:
     def fence(self) -> Check:
         """What makes a multi fail once somebody else has written."""
         return Check(self._cache.path, self._cache.version)
+
+    def versions(self) -> dict[str, int]:
+        """Return the version of each znode that only its publisher writes, by path."""
+        streams = (self._cache, *self._streams.values())
+        return {
+            self._znodes.filters: self._filters_version,
+            **{stream.path: stream.version for stream in streams},
+            **{self._znodes.definition(name): self._definitions[name] for name in self._filters},
+        }
 
     def positions(self) -> dict[str, FilterPosition]:
         """Return the filters in force and how far their records go, by name."""
@@ -239,6 +248,20 @@ class Tree:
         self.add_definition(name, 0)
         yield Create(self._znodes.definition(name), encode_published_filter(filter_))
         yield Create(stream.path, encode_number(stream.txid))
+
+
+def tampered(
+    before: Mapping[str, int], found: Iterable[Znode | None], after: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Return the paths of znodes that somebody else has written or deleted.
+
+    `found` are the znodes of `before`, in its order; before and after them the versions were as given.
+    """
+    return tuple(
+        path
+        for (path, version), znode in zip(before.items(), found, strict=True)
+        if version <= after.get(path, -1) and (znode is None or not version <= znode.version <= after[path])
+    )
 
 
 def pack(

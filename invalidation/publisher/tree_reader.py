@@ -1,15 +1,15 @@
 """Read a nameservice's znodes. (invalidation/publisher/tree_reader.py)"""
 
-import asyncio
 from typing import Final
 
 from coordination.errors import NoNodeError
 from coordination.zookeeper import ZooKeeper
 from invalidation.channel.znodes import Znodes, is_filter_name
 from invalidation.publisher.tree_reading import FoundStream, FoundTree, newest_of
+from invalidation.together import run_together
 
 AT_ONCE: Final = 64
-"""Lists of children asked for at the same time."""
+"""Lists of children that are asked for at the same time."""
 
 
 async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
@@ -46,14 +46,13 @@ async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
 async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the names of the children of many znodes, some at a time."""
     found: dict[str, tuple[str, ...]] = {}
-    for first in range(0, len(paths), AT_ONCE):
-        part = paths[first : first + AT_ONCE]
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                asked = {path: tasks.create_task(_children(zookeeper, path)) for path in part}
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from group
-        found.update({path: task.result() for path, task in asked.items()})
+    waiting = iter(paths)
+
+    async def ask() -> None:
+        for path in waiting:
+            found[path] = await _children(zookeeper, path)
+
+    await run_together(*[ask] * min(AT_ONCE, len(paths)))
     return found
 
 

@@ -4,6 +4,7 @@ The shell over `tree_reading` and `tree`, which decide what is there and what is
 ZKInotifyEventOutputStream of HDFS-8940.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -27,9 +28,13 @@ from invalidation.publisher.output_stream import (
 )
 from invalidation.publisher.presence import Presence
 from invalidation.publisher.stats import OutputCounters, OutputStats
-from invalidation.publisher.tree import Multi, Stream, Tree, encode_number
+from invalidation.publisher.tree import Multi, Stream, Tree, encode_number, tampered
 from invalidation.publisher.tree_reader import read_tree
 from invalidation.publisher.tree_reading import VOID, make_out
+from invalidation.together import run_together
+
+LOOK_S: Final = 30.0
+"""Seconds between two looks for znodes that somebody else has written."""
 
 CONNECT_S: Final = 5.0
 """How long a connection is waited for when a life begins."""
@@ -90,10 +95,10 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         state, self._tree = make_out(self._znodes, found, self._max_records, self._counts)
         return state
 
-    async def keep(self) -> NoReturn:
-        """Raise as soon as another process may be the publisher."""
+    async def keep(self) -> None:
+        """Raise as soon as another process may be the publisher, or has written to what is ours."""
         assert self._presence is not None, "not opened"
-        await self._presence.keep()
+        await run_together(self._presence.keep, self._watch_for_tampering)
 
     async def begin(self, txid: int) -> None:
         """Give up all that is published, and begin after this transaction.
@@ -161,6 +166,17 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     def session_stats(self) -> SessionStats:
         """Return the figures of the session."""
         return self._zookeeper.stats()
+
+    async def _watch_for_tampering(self) -> NoReturn:
+        """Look now and then whether all znodes are as they were left: readers must not wait for the next life."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            tree = self._tree
+            before = {} if tree is None else tree.versions()
+            found = await self._zookeeper.get_many(tuple(before))
+            paths = () if tree is None or tree is not self._tree else tampered(before, found, tree.versions())
+            if paths:
+                raise ChannelUnavailableError(f"somebody else has written or deleted {', '.join(paths)}")
 
     @property
     def _planned(self) -> Tree:

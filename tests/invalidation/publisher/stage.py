@@ -1,13 +1,22 @@
 """NameNode, ZooKeeper, filters in HDFS, and publishers over them, in virtual time."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from coordination.settings import ZooKeeperSettings
-from invalidation.channel.records import CacheRecord, FilterRecord, parse_cache_record, parse_filter_record
-from invalidation.channel.znodes import Znodes
+from invalidation.channel.records import (
+    CacheRecord,
+    FilterRecord,
+    PublishedFilter,
+    parse_cache_record,
+    parse_filter_record,
+    parse_published_filter,
+)
+from invalidation.channel.znodes import Znodes, parse_txid
+from invalidation.errors import CorruptZnodeError
 from invalidation.filters.definition import Filter
 from invalidation.polled_edits import PolledEdits
 from invalidation.publisher.identity import PublisherIdentity
@@ -76,12 +85,8 @@ class FakeFilters:
 class FakeProcess:
     """A publisher's process: it can be killed, and started again under the same name."""
 
-    def __init__(
-        self, stage: "Stage", name: str, session: FakeSession, settings: PublisherSettings
-    ) -> None:
-        setup = OutputSetup(
-            nameservice="ns1", publisher=settings, zookeeper=ZooKeeperSettings(), clock=clock
-        )
+    def __init__(self, stage: "Stage", name: str, session: FakeSession, settings: PublisherSettings) -> None:
+        setup = OutputSetup(nameservice="ns1", publisher=settings, zookeeper=ZooKeeperSettings(), clock=clock)
         self.session = session
         self.output = ZooKeeperInotifyEventOutputStream(setup, session)
         self.publisher = Publisher(
@@ -139,8 +144,18 @@ class Stage:
 
     def covered(self) -> int:
         """Return the value of `.cache`; -1 without."""
-        path = ZNODES.cache
-        return int(self.zookeeper.tree.read(path).data or -1) if self.zookeeper.tree.exists(path) else -1
+        path, tree = ZNODES.cache, self.zookeeper.tree
+        txid = parse_txid(tree.read(path).data) if tree.exists(path) else None
+        return -1 if txid is None else txid
+
+    def published_filters(self) -> dict[str, PublishedFilter]:
+        """Return the filters in force, by name, as far as they can be read."""
+        tree, found = self.zookeeper.tree, dict[str, PublishedFilter]()
+        for name in tree.children(ZNODES.filters):
+            with contextlib.suppress(CorruptZnodeError):
+                path = ZNODES.definition(name)
+                found[name] = parse_published_filter(path, tree.read(path).data)
+        return found
 
     def generation(self) -> int:
         """Return the generation of the filters."""
@@ -164,9 +179,7 @@ class Stage:
         return [(f"{path}/{name}", tree.read(f"{path}/{name}").data) for name in names]
 
 
-def play(
-    story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **settings: float
-) -> None:
+def play(story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **settings: float) -> None:
     """Play a story in virtual time."""
 
     async def on_stage() -> None:

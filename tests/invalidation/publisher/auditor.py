@@ -1,0 +1,313 @@
+"""Looks at every transaction that publishers carry out in the fake ZooKeeper, and says what is wrong with it.
+
+It knows what happened in HDFS and nothing of how publishers work: it matches naively, each path with each glob alone.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from coordination.zookeeper import Create, Delete, Operation, SetData
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.changes import changes_of_event
+from hadoop.events import Event, EventBatch, Rename
+from hadoop.globs import GlobSet
+from hadoop.paths import ROOT, ancestors, parent
+from invalidation.channel.narrowing import concerns
+from invalidation.channel.records import (
+    Dropped,
+    Events,
+    PublishedFilter,
+    Stale,
+    parse_cache_record,
+    parse_filter_record,
+    parse_published_filter,
+)
+from invalidation.channel.znodes import Znodes, parse_txid
+from tests.coordination.fake_tree import FakeTree
+
+
+@dataclass
+class History:
+    """What happened in HDFS, and which of it may be dropped."""
+
+    transactions: list[tuple[Event, ...]]
+    droppable: Callable[[int, int], bool] = lambda _, __: False  # what is published; transaction id
+
+
+@dataclass
+class Followed:
+    """A stream as its readers know it."""
+
+    chain: str
+    txid: int
+    history: History
+    records: list[int] = field(default_factory=list)
+
+
+class AuditedTree(FakeTree):
+    """A ZooKeeper's tree that shows each transaction carried out to an auditor; `tamper` is not shown."""
+
+    def __init__(self, audit: Callable[["AuditedTree", Sequence[Operation]], None]) -> None:
+        super().__init__()
+        self._audit = audit
+
+    def commit(self, operations: Sequence[Operation], session: int) -> tuple[str, ...]:
+        """Carry out all operations or none."""
+        fired = super().commit(operations, session)
+        self._audit(self, operations)
+        return fired
+
+    def tamper(self, operations: Sequence[Operation]) -> tuple[str, ...]:
+        """Do what no publisher does."""
+        return super().commit(operations, 0)
+
+
+class Auditor:
+    """Follows all streams. What is wrong is written down: a publisher would survive an exception."""
+
+    def __init__(self, znodes: Znodes, history: History, max_records: int) -> None:
+        self.history = history  # the present one; another one when a log went back
+        self.wrongs: list[str] = []
+        self.dropped = 0  # records that say so
+        self.chains = 0  # of `.cache`
+        self.replaced = 0  # filters begun anew
+        self._znodes = znodes
+        self._max_records = max_records
+        self._cache: Followed | None = None
+        self._filters: dict[str, PublishedFilter] = {}  # in force
+        self._streams: dict[str, Followed] = {}  # of those
+        self._generations: set[int] = set()  # in which the set changed
+        self._used_ids: set[str] = set()
+
+    def audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
+        """Look at a transaction that was carried out."""
+        try:
+            self._audit(tree, operations)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, it is wrong
+            self.wrongs.append(f"{type(exc).__name__}: {exc} in {operations}")
+
+    @property
+    def streams(self) -> tuple[Followed, ...]:
+        """All streams that there are."""
+        return (*self._streams.values(), *(() if self._cache is None else (self._cache,)))
+
+    def wiped(self) -> None:
+        """Take note that all streams are gone."""
+        self._cache = None
+        self._filters, self._streams, self._generations = {}, {}, set()
+
+    def _audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
+        znodes = self._znodes
+        is_new_set = False
+        written: dict[str, Followed] = {}  # streams with a new record, by path
+        self._forget_deleted(tree, {operation.path for operation in operations})
+        for operation in operations:
+            above, _, name = operation.path.rpartition("/")
+            match operation:
+                case Create(path, data) if above == znodes.cache:
+                    written[above] = self._cache_record(tree, path, data)
+                case SetData(path, b"") if path == znodes.cache:
+                    self._cache = None
+                case Create(path, data) | SetData(path, data) if above == znodes.filters:
+                    self._definition(tree, parse_published_filter(path, data))
+                    is_new_set = True
+                case Delete(path) if above == znodes.filters:
+                    self._filters.pop(name, None)
+                    is_new_set = True
+                case Create(path) if above == znodes.namespace and not name.startswith("."):
+                    self._streams[name] = Followed(
+                        self._filters[name].id, int(tree.read(path).data), self.history
+                    )
+                case Delete(path) if above == znodes.namespace:
+                    self._streams.pop(name, None)
+                case Create(path, data) if above in self._places():
+                    written[above] = self._filter_record(above.rpartition("/")[2], path, data)
+                case _:
+                    pass
+        for path, stream in written.items():
+            self._see_record(tree, path, stream)
+        if self._cache is None:
+            return
+        if is_new_set:
+            self._see_generation(tree)
+        self._see_coverage()
+
+    def _places(self) -> set[str]:
+        return {self._znodes.stream(name) for name in self._streams}
+
+    def _forget_deleted(self, tree: AuditedTree, written: set[str]) -> None:
+        """Filters whose definition somebody else has deleted are nobody's business any more."""
+        for name in [*self._filters]:
+            path = self._znodes.definition(name)
+            if path not in written and not tree.exists(path):
+                del self._filters[name]
+                self._streams.pop(name, None)
+
+    def _definition(self, tree: AuditedTree, filter_: PublishedFilter) -> None:
+        known = self._filters.get(filter_.name)
+        if known is None or known.id != filter_.id:
+            assert filter_.id not in self._used_ids, f"the id of {filter_} was used before"
+            self._used_ids.add(filter_.id)
+            self.replaced += known is not None
+            assert self._cache is not None, "filters without a chain"
+            assert filter_.since_txid == self._cache.txid, f"{filter_} does not begin at {self._cache.txid}"
+        else:
+            assert (known.path_glob, known.since_txid) == (filter_.path_glob, filter_.since_txid), (
+                "same id, other filter"
+            )
+        self._filters[filter_.name] = filter_
+
+    def _stream(self, name: str, since: int) -> None:
+        filter_ = self._filters[name]
+        assert self._cache is not None, "filters without a chain"
+        assert since == filter_.since_txid, f"{filter_} begins at {since}"
+        self._streams[name] = Followed(filter_.id, since, self._cache.history)
+
+    def _cache_record(self, tree: AuditedTree, path: str, data: bytes) -> Followed:
+        record = parse_cache_record(path, data)
+        link = record.link
+        if self._cache is None:
+            assert link.chain not in self._used_ids, "a new chain with an old id"
+            self._used_ids.add(link.chain)
+            self.chains += 1
+            self._generations = set()
+            self._cache = Followed(link.chain, link.previous, self.history)
+            self._see_end(link.txid)
+        stream = self._cache
+        assert (link.chain, link.previous) == (stream.chain, stream.txid), f"{link} does not follow {stream}"
+        generation = parse_txid(tree.read(self._znodes.filters).data)
+        if generation is not None:  # else it is somebody else's doing
+            assert record.generation == generation, f"{record} in generation {generation}"
+        globs = GlobSet({each.name: each.path_glob for each in self._filters.values()})
+        match record.content:
+            case Dropped(first, last):
+                assert (first, last) == (link.previous + 1, link.txid), f"{record} drops something else"
+                self._see_droppable(stream, first, last)
+            case Stale(changes):
+                said = _footprint(change for _, change in changes)
+                for txid in range(link.previous + 1, link.txid + 1):
+                    for event in stream.history.transactions[txid - 1]:
+                        for change in changes_of_event(event):
+                            if concerns(change, globs) and not _covers(said, _footprint([change])):
+                                raise AssertionError(f"{link} does not tell of {change} in {txid}")
+        stream.txid = link.txid
+        stream.records.append(link.txid)
+        return stream
+
+    def _filter_record(self, name: str, path: str, data: bytes) -> Followed:
+        record = parse_filter_record(path, data)
+        link, stream, filter_ = record.link, self._streams[name], self._filters[name]
+        assert (link.chain, link.previous) == (stream.chain, stream.txid), f"{link} does not follow {stream}"
+        match record.content:
+            case Dropped(first, last):
+                assert link.previous < first <= last == link.txid, f"{record} drops something else"
+                self._see_none_between(stream, filter_, link.previous, first - 1)
+                self._see_droppable(stream, first, last)
+                self.dropped += 1
+            case Events(batches):
+                expected = _matching(stream.history, filter_, link.previous, link.txid)
+                assert list(batches) == expected, f"{record} of {filter_} should be {expected}"
+                assert batches[-1].txid == link.txid, f"{record} claims more than it tells"
+        stream.txid = link.txid
+        stream.records.append(link.txid)
+        return stream
+
+    def _see_record(self, tree: AuditedTree, path: str, stream: Followed) -> None:
+        """The value is the newest record, and the records are the last ones that were made, not too many."""
+        found = sorted(txid for txid in map(parse_txid, tree.children(path)) if txid is not None)
+        assert tree.read(path).data == b"%d" % found[-1], f"{path} is not at its newest record"
+        assert len(found) <= self._max_records, f"{path} has {len(found)} records"
+        assert found == stream.records[-len(found) :], f"{path} has {found}, made were {stream.records}"
+
+    def _see_generation(self, tree: AuditedTree) -> None:
+        """Each set of filters has a generation of its own."""
+        generation = parse_txid(tree.read(self._znodes.filters).data)
+        assert generation is not None, "no generation"
+        assert generation not in self._generations, f"generation {generation} has two sets of filters"
+        self._generations.add(generation)
+
+    def _see_coverage(self) -> None:
+        """What `.cache` covers is in every filter's records."""
+        assert self._cache is not None
+        for name, stream in self._streams.items():
+            self._see_none_between(stream, self._filters[name], stream.txid, self._cache.txid)
+
+    def _see_none_between(self, stream: Followed, filter_: PublishedFilter, after: int, through: int) -> None:
+        missing = _matching(stream.history, filter_, after, through)
+        assert not missing, f"{filter_.name} lacks {missing}, covered through {through}"
+
+    def _see_droppable(self, stream: Followed, first: int, last: int) -> None:
+        assert self._cache is not None, "nothing can be dropped before the beginning"
+        after = self._cache.txid
+        for txid in range(first, last + 1):
+            assert stream.history.droppable(after, txid), f"{txid} was dropped without need"
+
+    def _see_end(self, txid: int) -> None:
+        assert txid <= len(self.history.transactions), f"a chain begins at {txid}, which has not happened"
+
+
+def _matching(history: History, filter_: PublishedFilter, after: int, through: int) -> list[EventBatch]:
+    glob = GlobSet({"": filter_.path_glob})
+    found = []
+    for txid in range(after + 1, through + 1):
+        events = tuple(event for event in history.transactions[txid - 1] if _matches(glob, event))
+        if events:
+            found.append(EventBatch(txid, events))
+    return found
+
+
+def _matches(glob: GlobSet, event: Event) -> bool:
+    if isinstance(event, Rename):
+        return glob.matches(event.source) or glob.matches(event.destination)
+    return glob.matches(event.path)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Paths whose own status is stale, and paths of which all below is, too."""
+
+    own: frozenset[str]
+    subtrees: frozenset[str]
+
+
+def _footprint(changes: Iterable[Change]) -> Footprint:
+    own: set[str] = set()
+    subtrees: set[str] = set()
+    for change in changes:
+        match change:
+            case Appeared(path) | Vanished(path):
+                subtrees.add(path)
+                own.add(parent(path) or ROOT)
+            case Moved(source, destination):
+                subtrees |= {source, destination}
+                own |= {parent(source) or ROOT, parent(destination) or ROOT}
+            case Touched(path) | Opened(path) | Closed(path):
+                own.add(path)
+            case AccessChanged(path) | SubtreeUnknown(path):
+                subtrees.add(path)
+            case EverythingUnknown():
+                subtrees.add(ROOT)
+            case _:
+                assert_never(change)
+    return Footprint(frozenset(own), frozenset(subtrees))
+
+
+def _covers(said: Footprint, needed: Footprint) -> bool:
+    def is_below(path: str) -> bool:
+        return path in said.subtrees or not said.subtrees.isdisjoint(ancestors(path))
+
+    return all(map(is_below, needed.subtrees)) and all(
+        path in said.own or is_below(path) for path in needed.own
+    )

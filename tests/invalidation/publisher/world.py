@@ -1,0 +1,393 @@
+"""A pair of NameNodes, a ZooKeeper, one or two publishers, and all that can happen to them."""
+
+import asyncio
+import contextlib
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from coordination.errors import ZnodeError
+from coordination.zookeeper import Create as CreateZnode
+from coordination.zookeeper import Delete, Operation, SetData
+from hadoop.errors import MalformedReplyError
+from hadoop.events import Close, Create, EditsPage, Event, MetadataKind, MetadataUpdate, Rename, Unlink
+from hadoop.filestatus import FileType
+from hadoop.ha_state import HaState
+from invalidation.publisher.settings import PublisherSettings
+from invalidation.settings import PollingSettings
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation.fakes import FakeNameNode, FakePool
+from tests.invalidation.publisher.auditor import AuditedTree, Auditor, History
+from tests.invalidation.publisher.stage import ZNODES, FakeFilters, FakeProcess, Stage
+from tests.invalidation.virtual_time import clock, until
+
+MAX_RECORDS = 8
+
+GLOBS = ("/user/*/_SUCCESS", "/user/a/*", "/user/{a,b}/*/x", "/d/f", "/user/a")
+"""What filters may match; writes mostly hit some."""
+
+PATHS = (
+    "/user/a",
+    "/user/a/_SUCCESS",
+    "/user/b/_SUCCESS",
+    "/user/b/1/x",
+    "/user/a/1/x",
+    "/d/f",
+    "/d",
+    "/else",
+)
+
+NAMES = ("f", "g", "h")
+
+
+class PoisonedNameNode(FakeNameNode):
+    """A NameNode that can't hand out some edits."""
+
+    poisoned = 0  # no page that begins here or earlier can be read
+
+    def page(self, asked: int) -> EditsPage:
+        """Return the reply of getEditsFromTxid."""
+        if asked <= self.poisoned:
+            raise MalformedReplyError("event 99")
+        return super().page(asked)
+
+
+class AuditedZooKeeper(FakeZooKeeper):
+    """A ZooKeeper all of whose transactions are looked at, but for those that no publisher makes."""
+
+    def __init__(self, auditor: Auditor) -> None:
+        super().__init__(clock)
+        self._auditor = auditor
+        self._delays = False  # the next commit stays under way
+        self._late: list[tuple[FakeSession, int, Sequence[Operation]]] = []  # such, with their session's id
+        self.tree = AuditedTree(auditor.audit)
+
+    def wipe(self) -> None:
+        """Lose all data."""
+        super().wipe()
+        self._auditor.wiped()
+        self.tree = AuditedTree(self._auditor.audit)
+
+    def kill(self, session: FakeSession) -> None:
+        """Let its process be gone: it never connects again, and ends in time."""
+        is_up = self._is_up
+        self.disconnect(session)
+        self._is_up = is_up
+        self._sessions.remove(session)
+
+    def expire_if_any(self, session: FakeSession) -> None:
+        """End a session, if there is one."""
+        if session.session_id:
+            self.expire(session)
+
+    def delay_next_commit(self) -> None:
+        """Cut the connection under the next commit, and let it still be under way until `arrive`."""
+        self._delays = True
+
+    def arrive(self) -> None:
+        """Let all commits that are under way arrive after all, unless their session has ended."""
+        late, self._late = self._late, []
+        for session, session_id, operations in late:
+            if session.session_id == session_id:
+                with contextlib.suppress(ZnodeError):
+                    self._fire(self.tree.commit(operations, session_id))
+
+    def tamper(self, operations: Sequence[Operation]) -> None:
+        """Do what no publisher does."""
+        assert isinstance(self.tree, AuditedTree)
+        self._fire(self.tree.tamper(operations))
+
+    def commit(self, session: FakeSession, operations: Sequence[Operation]) -> None:
+        """Carry out a commit that has arrived."""
+        if not self._delays:
+            super().commit(session, operations)
+            return
+        self._delays = False
+        self._late.append((session, session.session_id, operations))
+        session.disconnect()
+        session.connect(session.session_id)
+
+
+class World:
+    """All of it.
+
+    One thing never happens here, a named exception of Bounded: an old active NameNode that takes changes while the
+    new one can't be asked.
+    """
+
+    def __init__(self, *, rivals: bool) -> None:
+        first = PoisonedNameNode("nn1")
+        for path in PATHS:
+            first.unlink(path)
+        self.namenodes = (first, PoisonedNameNode("nn2", first.log, active=False))
+        self.filters = FakeFilters(first)
+        self.history = History(first.log.transactions, self._may_be_dropped)
+        self.auditor = Auditor(ZNODES, self.history, MAX_RECORDS)
+        self.zookeeper = AuditedZooKeeper(self.auditor)
+        self.stage = Stage(
+            settings=PublisherSettings(max_records_per_filter=MAX_RECORDS, max_changes_per_record=6),
+            polling=PollingSettings(),
+            namenodes=self.namenodes,
+            pool=FakePool(clock, *self.namenodes),
+            zookeeper=self.zookeeper,
+            filters=self.filters,
+            outsider=self.zookeeper.session(),
+        )
+        self._names = ("a", "b") if rivals else ("a",)
+        self._processes: dict[str, tuple[FakeProcess, asyncio.Task[None]]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._lost: set[int] = set()  # transactions that were purged, or could not be read
+        self._recovering_from = -1  # chains that there were when the log went back; -1: it did not
+
+    @property
+    def active(self) -> PoisonedNameNode:
+        """The one that takes writes."""
+        return next(each for each in self.namenodes if each is self.filters.namenode)
+
+    @property
+    def other(self) -> PoisonedNameNode:
+        """The one that does not."""
+        return self.namenodes[self.active is self.namenodes[0]]
+
+    def _may_be_dropped(self, after: int, txid: int) -> bool:
+        return txid in self._lost or after < self.active.poisoned
+
+    @property
+    def _is_recovering(self) -> bool:
+        """Whether the log went back and nobody has noticed: nobody writes after such a disaster.
+
+        A log that has come as far again before anybody looks can't be told from one that never went back.
+        """
+        return self._recovering_from == self.auditor.chains
+
+    # ---- what happens in HDFS ------------------------------------------------------------------------------------
+
+    def write(self, number: int) -> None:
+        """Change something."""
+        if self._is_recovering:
+            return
+        path, other = PATHS[number % len(PATHS)], PATHS[(number * 7 + 3) % len(PATHS)]
+        events: tuple[tuple[Event, ...], ...] = (
+            (Unlink(path),),
+            (Create(kind=FileType.FILE, path=path), Close(path)),
+            (Rename(path, other),),
+            (MetadataUpdate(path=path, kind=MetadataKind.PERMS),),
+            (),
+        )
+        self.active.write(*events[number % len(events)])
+
+    def burst(self, number: int) -> None:
+        """Change much at once."""
+        for part in range(10 * (number + 1)):
+            self.write(part)
+
+    def big(self, _: int) -> None:
+        """Make a transaction of many events, as a concat does."""
+        if not self._is_recovering:
+            self.active.write(*(Unlink(f"/user/a/{'x' * 200}{part}") for part in range(3000)))
+            self._lost.add(self.active.log.end)  # too many for one record: its filters drop it
+
+    def put_filter(self, number: int) -> None:
+        """Add a filter or change one."""
+        if not self._is_recovering:
+            name = NAMES[number % len(NAMES)]
+            self.filters.put(name, GLOBS[number % len(GLOBS)], allowed=("u",) if number % 2 else ())
+
+    def remove_filter(self, number: int) -> None:
+        """Remove a filter, or damage its definition."""
+        if not self._is_recovering:
+            name = NAMES[number % len(NAMES)]
+            (self.filters.damage if number % 4 == 0 else self.filters.remove)(name)
+
+    def hide_filters(self, _: int) -> None:
+        """Let HDFS not give them."""
+        self.filters.fault = None if self.filters.fault else MalformedReplyError("no DataNode")
+
+    # ---- what happens to the NameNodes ---------------------------------------------------------------------------
+
+    def fail_over(self, _: int) -> None:
+        """Make the other one active."""
+        if self._is_recovering:
+            return
+        old, new = self.active, self.other
+        old.state, new.state = HaState.STANDBY, HaState.ACTIVE
+        new.log, new.transition_ms = old.log, new.transition_ms + 1
+        self.filters.namenode = new
+        new.write()
+
+    def purge(self, number: int) -> None:
+        """Forget all but the last few edits."""
+        log = self.active.log
+        first_kept = max(log.first_kept, log.end - number)
+        self._lost.update(range(1, first_kept))
+        log.first_kept = first_kept
+
+    def restart(self, _: int) -> None:
+        """Restart the NameNode."""
+        if not self._is_recovering:
+            self.active.restart()
+
+    def go_back(self, number: int) -> None:
+        """Restore the NameNode from a backup: durable transactions are lost."""
+        log, lost = self.active.log, number + 2
+        if self._is_recovering or self.stage.covered() != log.end or log.end - lost < log.first_kept:
+            return
+        before = History(copy.copy(log.transactions), self._may_be_dropped)
+        for stream in self.auditor.streams:
+            stream.history = before
+        self._recovering_from = self.auditor.chains
+        for namenode in self.namenodes:
+            namenode.poisoned = 0
+        self.active.restart(lost=lost)
+
+    def poison(self, _: int) -> None:
+        """Make the edits up to now unreadable for good, as far as they have not been read."""
+        for namenode in self.namenodes:
+            namenode.poisoned = self.active.log.end
+
+    def silence(self, number: int) -> None:
+        """Cut the NameNode's ports off, or one of them."""
+        self.active.is_reachable = False
+        self.active.cut()
+        self.active.answers_jmx = number % 2 == 0
+
+    # ---- what happens to ZooKeeper -------------------------------------------------------------------------------
+
+    def tamper(self, number: int) -> None:
+        """Damage something in the tree, or put something there."""
+        name = NAMES[number % len(NAMES)]
+        damages: tuple[tuple[Operation, ...], ...] = (
+            (SetData(ZNODES.definition(name), b"{"),),
+            (SetData(ZNODES.stream(name), b"x"),),
+            (SetData(ZNODES.stream(name), b"99999"),),
+            (Delete(ZNODES.definition(name)),),
+            (SetData(ZNODES.cache, b"x"),),
+            (SetData(ZNODES.filters, b"x"),),
+            (Delete(ZNODES.publisher),),
+            (
+                CreateZnode(f"{ZNODES.stream(name)}/foreign", b""),
+                CreateZnode(f"{ZNODES.stream(name)}/foreign/x", b""),
+            ),
+            (CreateZnode(f"{ZNODES.cache}/foreign", b""),),
+            (
+                CreateZnode(f"{ZNODES.namespace}/orphan", b""),
+                CreateZnode(f"{ZNODES.namespace}/orphan/1", b""),
+            ),
+            (CreateZnode(f"{ZNODES.filters}/not a name", b""),),
+        )
+        with contextlib.suppress(ZnodeError):
+            self.zookeeper.tamper(damages[number % len(damages)])
+
+    # ---- what happens to the publishers --------------------------------------------------------------------------
+
+    def start(self, name: str) -> None:
+        """Start a publisher's process, or another one in its place."""
+        self.kill(name)
+        process = FakeProcess(self.stage, name, self.zookeeper.session(), self.stage.settings)
+        assert self._tasks is not None
+        self._processes[name] = process, self._tasks.create_task(process.publisher.run())
+
+    def kill(self, name: str) -> None:
+        """Kill it: it says no farewell, and its session lives on for a while."""
+        if name in self._processes:
+            process, task = self._processes.pop(name)
+            self.zookeeper.kill(process.session)
+            task.cancel()
+
+    def cut(self, number: int) -> None:
+        """Cut a publisher off from ZooKeeper, or all."""
+        if number % 2:
+            self.zookeeper.disconnect()
+        else:
+            self.each_session(self.zookeeper.disconnect)
+
+    def each_session(self, act: Callable[[FakeSession], None]) -> None:
+        """Do it to the sessions of all publishers."""
+        for process, _ in [*self._processes.values()]:
+            act(process.session)
+
+    # ---- the whole -----------------------------------------------------------------------------------------------
+
+    async def heal(self) -> None:
+        """End all troubles."""
+        for namenode in self.namenodes:
+            namenode.is_reachable = namenode.answers_jmx = True
+            namenode.max_events = 1000
+        self.filters.fault = None
+        self.zookeeper.arrive()
+        self.zookeeper.connect()
+        for name in self._names:
+            if name not in self._processes:
+                self.start(name)
+        if self._is_recovering:
+            await until(lambda: not self._is_recovering, within_s=40)
+        self.filters.namenode.write()
+
+    async def tell(self, history: list[tuple[str, int, float]]) -> None:
+        """Let a history of (act, number, pause) happen, heal the world, and see that all is published."""
+        async with asyncio.TaskGroup() as self._tasks:
+            probing = self._tasks.create_task(self._probe())
+            for name in self._names:
+                self.start(name)
+            for act, number, pause_s in history:
+                ACTS[act](self, number)
+                await asyncio.sleep(pause_s)
+            await self.heal()
+            await until(self._is_settled, within_s=40)
+            for name in self._names:
+                self.kill(name)
+            probing.cancel()
+        assert not self.auditor.wrongs, self.auditor.wrongs[0]
+        self._see_all()
+
+    async def _probe(self) -> None:
+        while True:
+            self.stage.pool.probe()
+            await asyncio.sleep(1)
+
+    def _is_settled(self) -> bool:
+        if self.stage.covered() != self.active.log.end:
+            return False
+        wanted = {name: filter_.path_glob for name, filter_ in self.filters.filters.items()}
+        found = {name: filter_.path_glob for name, filter_ in self.stage.published_filters().items()}
+        return {name: glob for name, glob in found.items() if name not in self.filters.broken} == wanted
+
+    def _see_all(self) -> None:
+        """The whole tree is sound now, from its znodes alone."""
+        streams = [[each.link for each in self.stage.cache_records()]]
+        assert streams[0][-1].txid == self.stage.covered()
+        for name in self.stage.published_filters():
+            streams.append([each.link for each in self.stage.records(name)])
+            assert not streams[-1] or streams[-1][-1].txid == self.stage.value(name)
+        for links in streams:
+            for before, after in pairwise(links):
+                assert (after.chain, after.previous) == (before.chain, before.txid)
+
+
+ACTS: Mapping[str, Callable[[World, int], None]] = {
+    "write": World.write,
+    "burst": World.burst,
+    "big": World.big,
+    "put filter": World.put_filter,
+    "remove filter": World.remove_filter,
+    "hide filters": World.hide_filters,
+    "fail over": World.fail_over,
+    "restart": World.restart,
+    "purge": World.purge,
+    "go back": World.go_back,
+    "poison": World.poison,
+    "silence": World.silence,
+    "small pages": lambda world, number: setattr(world.active, "max_events", number + 1),
+    "cut": World.cut,
+    "connect": lambda world, _: world.zookeeper.connect(),
+    "expire": lambda world, _: world.each_session(world.zookeeper.expire_if_any),
+    "wipe": lambda world, _: world.zookeeper.wipe(),
+    "lose commit before": lambda world, _: world.zookeeper.lose_next_commit(after=False),
+    "lose commit after": lambda world, _: world.zookeeper.lose_next_commit(after=True),
+    "delay commit": lambda world, _: world.zookeeper.delay_next_commit(),
+    "arrive": lambda world, _: world.zookeeper.arrive(),
+    "tamper": World.tamper,
+    "kill": lambda world, number: world.kill("ab"[number % 2]),
+    "start": lambda world, number: world.start(world._names[number % len(world._names)]),  # noqa: SLF001 - its own table
+}
+"""What can happen, by name; the number says how much or which."""
