@@ -44,7 +44,8 @@ def accounts(
 def balance(books: Accounts, *, own_at_most: int) -> Step:
     """Judge whether the three agree: each read was a hit, shared a call, or was one.
 
-    Before a creation through it the proxy may ask, by getFileInfo of its own, what is there and above.
+    nncache may have calls of its own: before a creation through it the proxy may ask what is there and above, and
+    a publisher that starts reads the filters.
     """
     own = books.calls - (books.reads - books.hits - books.joined)
     shared = f" + {books.joined:,} shared" if books.joined else ""

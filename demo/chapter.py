@@ -30,7 +30,17 @@ class Chapter:
     play: Callable[[Stage], Awaitable[tuple[Step, ...]]]
 
 
-async def until_in_memory(pollers: Pollers, expected: Expected) -> None:
+class Polled(Protocol):
+    """What has pollers of a proxy; `Stage` does."""
+
+    def pollers(self, questions: Sequence[Question]) -> Pollers:
+        """Return pollers that ask these."""
+
+    async def gate(self) -> str:
+        """Return what the proxy says of itself: whether it answers from memory, and if not, why."""
+
+
+async def until_in_memory(stage: Polled, pollers: Pollers, expected: Expected) -> None:
     """Wait until every poller is answered like this, from memory.
 
     Raises:
@@ -38,20 +48,17 @@ async def until_in_memory(pollers: Pollers, expected: Expected) -> None:
     """
     if await pollers.until(lambda: all_answered(pollers.records, expected, from_memory=True), _REMEMBER_S):
         return
-    said = "; ".join(
+    said = [
         f"{record.question.user} gets {record.sightings[-1].view if record.sightings else 'nothing'}"
         f" for {record.question.path}"
         for record in pollers.records
         if not all_answered((record,), expected, from_memory=True)
+    ]
+    others = f" (and {counted(len(said) - 1, 'other')})" if said[1:] else ""
+    raise NotInMemoryError(
+        f"not answered from memory as it should be after {_REMEMBER_S:.0f} s: {said[0]}{others}; "
+        f"the proxy's gate: {await stage.gate()}"
     )
-    raise NotInMemoryError(f"not answered from memory as it should be after {_REMEMBER_S:.0f} s: {said}")
-
-
-class Polled(Protocol):
-    """What has pollers; `Stage` does."""
-
-    def pollers(self, questions: Sequence[Question]) -> Pollers:
-        """Return pollers that ask these."""
 
 
 async def watch(
@@ -71,7 +78,7 @@ async def watch(
         NotInMemoryError: they are not answered from memory before.
     """
     async with stage.pollers(tuple(before)) as pollers:
-        await until_in_memory(pollers, before)
+        await until_in_memory(stage, pollers, before)
         await write()
         acknowledged_at = time.monotonic()
         await pollers.until(lambda: all_answered(pollers.records, after, since=acknowledged_at), patience_s)

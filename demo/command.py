@@ -47,7 +47,7 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
 
 def _run(wishes: Wishes, terminal: Terminal) -> int:
     terminal.opening()
-    with set_stage(wishes, terminal.working) as stage:
+    with set_stage(wishes, terminal) as stage:
         steps = asyncio.run(tell(stage, terminal))
         terminal.table(steps)
         terminal.say(
@@ -58,6 +58,8 @@ def _run(wishes: Wishes, terminal: Terminal) -> int:
         if code:
             if not wishes.without.consequence:
                 terminal.log("The proxy's side of it:", stage.proxy.process.last_words())
+                if stage.publisher is not None:
+                    terminal.log("The publisher's side of it:", stage.publisher.process.last_words())
             return code
         terminal.hints(guide(stage))
         if terminal.is_terminal:

@@ -12,7 +12,7 @@ BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 """org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""
 
 CALLS: Final = "FileInfoOps"
-MARKS: Final = "GetListingOps"
+MARKS: Final = "ListSnapshottableDirOps"
 
 _LOOK_S: Final = 0.05
 _TIMEOUT_S: Final = 15.0  # the bean is a copy, made anew once in a metrics period
@@ -21,8 +21,8 @@ _TIMEOUT_S: Final = 15.0  # the bean is a copy, made anew once in a metrics peri
 class CallCounter:
     """Reads FileInfoOps, and knows that the figure is not an old one.
 
-    JMX shows a copy of the counters that is up to a period old. So a LISTSTATUS is sent, which nobody else in the
-    story sends, and the copy that counts it counts every call before it as well.
+    JMX shows a copy of the counters that is up to a period old. So the snapshottable directories are asked for, which
+    nobody else in the story does, and the copy that counts it counts every call before it as well.
     """
 
     def __init__(self, bean: Callable[[], Mapping[str, Any] | None], mark: Callable[[], None]) -> None:
@@ -37,7 +37,7 @@ class CallCounter:
 
         def mark() -> None:
             with Asker(namenode_http) as asker:
-                asker.ask("GET", f"/webhdfs/v1/?op=LISTSTATUS&user.name={user}")
+                asker.ask("GET", f"/webhdfs/v1/?op=GETSNAPSHOTTABLEDIRECTORYLIST&user.name={user}")
 
         return cls(lambda: jmx(namenode_http, BEAN), mark)
 

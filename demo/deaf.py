@@ -3,16 +3,25 @@
 Never for use: with it the story must fail, which shows that its checks can.
 """
 
-from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.settings import ZOOKEEPER
 from invalidation.stats import ChannelStats
-from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream
+from invalidation.stream import (
+    Changes,
+    ChannelSetup,
+    Covered,
+    Filters,
+    InotifyEventInputStream,
+    Transactions,
+    load_stream_class,
+)
 
 
 class DeafStream(InotifyEventInputStream):
-    """The direct channel without its changes: breaks S1 and S2 of InotifyEventInputStream, and nothing else."""
+    """ZooKeeper's channel without its changes: breaks S1 and S2 of InotifyEventInputStream, and nothing else."""
 
-    def __init__(self, setup: ChannelSetup) -> None:
-        self._heard: InotifyEventInputStream = DirectInotifyEventInputStream(setup)
+    def __init__(self, setup: ChannelSetup, heard: InotifyEventInputStream | None = None) -> None:
+        """Keep to itself what another stream hears, ZooKeeper's unless one is given."""
+        self._heard = load_stream_class(ZOOKEEPER)(setup) if heard is None else heard
 
     @property
     def term(self) -> int:
@@ -27,17 +36,23 @@ class DeafStream(InotifyEventInputStream):
         """End the life."""
         await self._heard.close()
 
-    async def __anext__(self) -> Covered:
-        """Return the next claim to have read everything."""
+    async def __anext__(self) -> Filters | Covered:
+        """Return the next set of filters, or the next claim to have read everything."""
         while True:
-            item = await anext(self._heard)
-            if isinstance(item, Covered):
-                return item
+            match await anext(self._heard):
+                case Filters() | Covered() as item:
+                    return item
+                case Changes() | Transactions():
+                    continue
 
     def request_probe(self) -> None:
         """Ask for the next claim soon."""
         self._heard.request_probe()
 
+    async def shut_down(self) -> None:
+        """End the session with ZooKeeper."""
+        await self._heard.shut_down()
+
     def stats(self) -> ChannelStats:
-        """Return the figures of the polling."""
+        """Return the channel's figures."""
         return self._heard.stats()

@@ -15,3 +15,11 @@ class SilentCounterError(DemoError):
 
 class NotInMemoryError(DemoError):
     """What the story is about to change is not answered from memory: seeing the change would prove nothing."""
+
+
+class CommandError(DemoError):
+    """A command of nncache failed; the text has its own words."""
+
+
+class NoPublisherError(DemoError):
+    """The story is told without a publisher, and this part of it is about one."""

@@ -3,20 +3,29 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from demo.accounts import Answered
+from demo.commands import run, shown
 from demo.counter import CallCounter
 from demo.pollers import Pollers
 from demo.reader import Reader
 from demo.sightings import Question, Record, Sighting
 from demo.wishes import Wishes
+from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from hadoop.webhdfs import WebHdfs
 from testbed import Cluster, ClusterSpec, Relay
-from testbed.daemon import Proxy
+from testbed.asker import Asker
+from testbed.daemon import Proxy, Publisher
+from testbed.subscriber import Subscriber
+
+NAMESERVICE: Final = "ns1"
+
+FILTER: Final = "workflows"
+"""The name of the story's one filter."""
 
 GLOB: Final = "/user/*/workflow/*/_SUCCESS"
-"""What the proxy answers from memory."""
+"""What its events are about, and what the proxy answers from memory."""
 
 OWNER: Final = "alice"
 """Whose directories these are."""
@@ -27,21 +36,32 @@ WORKFLOW: Final = "/user/alice/workflow"
 MAX_STALENESS_S: Final = 3.0
 """The proxy's own default: no answer is older, whatever fails."""
 
-Working = Callable[[str], AbstractContextManager[Callable[[str], None]]]
-"""Says that something is begun, and gives what takes a line on how it goes on."""
+
+class Show(Protocol):
+    """Who shows the reader what is set up."""
+
+    def working(self, what: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Say that something is begun; gives what takes a line on how it goes on."""
+
+    def command(self, line: str) -> None:
+        """Show a command that is given now."""
 
 
 class Stage:
     """The running system, with what the chapters need of it."""
 
-    def __init__(self, cluster: Cluster, relay: Relay, proxy: Proxy) -> None:
-        self.relay = relay  # the proxy speaks to the NameNode's RPC port through it
+    def __init__(self, cluster: Cluster, relay: Relay, proxy: Proxy, publisher: Publisher | None) -> None:
+        if cluster.zookeeper is None:
+            raise ValueError("the cluster has no ZooKeeper")
+        self.relay = relay  # publisher and proxy speak to the NameNode's RPC port through it
         self.proxy = proxy
+        self.publisher = publisher  # None: nobody publishes
+        self.zookeeper = cluster.zookeeper
         self.superuser = cluster.superuser
         self.namenode_http = cluster.namenodes[0].http
         self.counter = CallCounter.of(self.namenode_http, cluster.superuser)
         self.records: list[Record] = []  # all that was read in the story, by whomever
-        self.own_at_most = 0  # calls that the proxy may have made by itself, for creations through it
+        self.own_at_most = 0  # calls that nncache may have made by itself
 
     def at_namenode(self, user: str) -> WebHdfs:
         """Return a client that goes to the NameNode itself, behind the proxy's back."""
@@ -57,6 +77,10 @@ class Stage:
         self.records.extend(pollers.records)
         return pollers
 
+    def subscriber(self) -> Subscriber:
+        """Return one who will follow the story's filter; start it, and close it in the end."""
+        return Subscriber(FILTER, "--nameservice", NAMESERVICE, "--zookeeper", self.zookeeper.address)
+
     def reader(self) -> Reader:
         """Return a single reader of the proxy; give what it sees to `note`."""
         return Reader(self.proxy.address)
@@ -65,6 +89,20 @@ class Stage:
         """Keep what a single reader saw."""
         self.records.append(Record(question, (sighting,)))
         return sighting
+
+    async def last_txid(self) -> int:
+        """Return the last transaction that the NameNode has written."""
+
+        def ask() -> int:
+            with Asker(self.namenode_http) as asker:
+                return parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
+
+        return await asyncio.to_thread(ask)
+
+    async def gate(self) -> str:
+        """Return what the proxy says of itself: whether it answers from memory, and if not, why."""
+        readiness = await asyncio.to_thread(self.proxy.readiness)
+        return str(readiness.get("gate", "it does not say"))
 
     async def answered_by_proxy(self) -> Answered:
         """Return the proxy's own count of the reads for which it did not ask the NameNode."""
@@ -76,29 +114,54 @@ class Stage:
 
 
 @contextmanager
-def set_stage(wishes: Wishes, working: Working) -> Iterator[Stage]:
+def set_stage(wishes: Wishes, show: Show) -> Iterator[Stage]:
     """Start everything, and stop it when the context ends, however that comes.
 
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
+        CommandError: the filter can't be added.
     """
     with ExitStack() as running:
-        with working("A real HDFS on this machine: NameNode and DataNode") as say:
-            spec = ClusterSpec(hadoop_version=wishes.hadoop_version)
+        with show.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
+            spec = ClusterSpec(hadoop_version=wishes.hadoop_version, with_zookeeper=True)
             cluster = running.enter_context(Cluster.start(spec, progress=say))
         relay = running.enter_context(Relay(cluster.namenodes[0].rpc))
-        with working("nncache in front of it") as say:
-            say(f"nncache proxy --channel {wishes.without.channel} --glob '{GLOB}'")
-            proxy = running.enter_context(
-                Proxy(
-                    *("--nameservice", "ns1"),
-                    *("--namenode-http", cluster.namenodes[0].http),
-                    *("--namenode-rpc", relay.address),
-                    *("--user", cluster.superuser),
-                    *("--channel", wishes.without.channel),
-                    *("--max-staleness-s", str(MAX_STALENESS_S)),
-                    *("--glob", GLOB),
-                )
-            )
-            proxy.await_gate()
-        yield Stage(cluster, relay, proxy)
+        with show.working("A filter: what is published, and what proxies keep"):
+            adding = filter_command(cluster)
+            show.command(shown(*adding))
+            run(*adding)
+        flags = service_flags(cluster, relay)
+        publisher: Publisher | None = None
+        if wishes.without.has_publisher:
+            publisher = Publisher(*flags)
+            running.callback(publisher.close)
+            with show.working("The publisher: reads the NameNode's edits and writes to ZooKeeper"):
+                show.command(shown(*publisher.typed))
+                publisher.start().await_publishing()
+        proxy = Proxy(*flags, *wishes.without.proxy_flags)
+        running.callback(proxy.close)
+        with show.working("The proxy: answers clients, and follows ZooKeeper"):
+            show.command(shown(*proxy.typed))
+            proxy.start()
+            if wishes.without.has_publisher:
+                proxy.await_gate()
+        yield Stage(cluster, relay, proxy, publisher)
+
+
+def filter_command(cluster: Cluster) -> tuple[str, ...]:
+    """Return the command that adds the story's filter, as an administrator gives it."""
+    return (
+        *("filters", "add", "--name", FILTER, "--glob", GLOB, "--owner", OWNER, "--allow", "bob,carol"),
+        *("--namenode-http", cluster.namenodes[0].http, "--user", cluster.superuser),
+    )
+
+
+def service_flags(cluster: Cluster, relay: Relay) -> tuple[str, ...]:
+    """Return what publisher and proxy are told alike: where NameNode and ZooKeeper are."""
+    if cluster.zookeeper is None:
+        raise ValueError("the cluster has no ZooKeeper")
+    return (
+        *("--nameservice", NAMESERVICE, "--namenode-http", cluster.namenodes[0].http),
+        *("--namenode-rpc", relay.address, "--zookeeper", cluster.zookeeper.address),
+        *("--user", cluster.superuser),
+    )

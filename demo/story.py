@@ -7,7 +7,18 @@ from typing import Final, Protocol
 import aiohttp
 
 from demo.chapter import Chapter
-from demo.chapters import counting, cutting, finishing, locking, own_writes, renaming, waiting
+from demo.chapters import (
+    counting,
+    cutting,
+    finishing,
+    killing,
+    locking,
+    own_writes,
+    renaming,
+    stopping,
+    subscribing,
+    waiting,
+)
 from demo.errors import DemoError
 from demo.stage import Stage
 from demo.step import Step
@@ -20,7 +31,10 @@ CHAPTERS: Final = (
     renaming.CHAPTER,
     locking.CHAPTER,
     own_writes.CHAPTER,
+    subscribing.CHAPTER,
     cutting.CHAPTER,
+    stopping.CHAPTER,
+    killing.CHAPTER,
 )
 
 _THE_WORLD: Final = (

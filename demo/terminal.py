@@ -49,6 +49,11 @@ class Terminal:
             yield lambda line: self._console.print(f"  {line}", soft_wrap=True)
         self._line(self._tick(came_true=True), f"{what}, {time.monotonic() - began:.1f} s")
 
+    def command(self, line: str) -> None:
+        """Show a command that is given now; it stays on the screen."""
+        # Whole, whatever the width: it is there to be copied.
+        self._console.print(Text(f"     $ {line}", style="dim"), soft_wrap=True)
+
     @contextmanager
     def chapter(self, number: int, chapter: Chapter) -> Iterator[None]:
         """Say what a chapter is about, and that it is being played."""

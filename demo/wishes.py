@@ -14,15 +14,21 @@ class Without(Enum):
 
     NOTHING = ""
     INVALIDATION = "invalidation"
+    PUBLISHER = "publisher"
 
     @property
-    def channel(self) -> str:
-        """The proxy's setting `channel`."""
+    def proxy_flags(self) -> tuple[str, ...]:
+        """What the proxy is told beside what any proxy on ZooKeeper is."""
         match self:
-            case Without.NOTHING:
-                return "direct"
+            case Without.NOTHING | Without.PUBLISHER:
+                return ()
             case Without.INVALIDATION:
-                return "demo.deaf:DeafStream"
+                return ("--channel", "demo.deaf:DeafStream")
+
+    @property
+    def has_publisher(self) -> bool:
+        """Whether a publisher runs."""
+        return self is not Without.PUBLISHER
 
     @property
     def consequence(self) -> str:
@@ -35,6 +41,12 @@ class Without(Enum):
                     "The proxy was made deaf on purpose (DEMO_WITHOUT=invalidation): its channel says that it has "
                     "read every change and delivers none, so nothing in memory is forgotten when somebody else "
                     "changes it, and old answers stay."
+                )
+            case Without.PUBLISHER:
+                return (
+                    "There was no publisher on purpose (DEMO_WITHOUT=publisher): nobody reads the NameNode's edits, so "
+                    "the proxy can never show that what it remembers is still true. It forwards every call, and no "
+                    "step comes true that is about answers from memory; nobody was told anything wrong."
                 )
 
 

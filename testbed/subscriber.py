@@ -34,7 +34,7 @@ class Subscriber:
                 log=directory / "watch.log",
                 environ=os.environ,
                 lifeline=lifeline,
-                is_up=lambda: bool(self.lines()),
+                is_up=lambda: any("after" in line for line in self.lines()),
                 timeout_s=timeout_s,
             )
             undo.pop_all()

@@ -32,7 +32,7 @@ def chapter(opening: Opening) -> Chapter:
     return Chapter(
         "The books",
         "The clients counted their reads, nncache its hits, the NameNode its getFileInfo calls. A read was one of its "
-        "calls, or shared one, or it was a hit. Its own calls: before each creation through it, nncache may "
-        "ask what is there.",
+        "calls, or shared one, or it was a hit. Calls of nncache's own: before each creation through it the proxy may "
+        "ask what is there, and a publisher that starts reads the filter.",
         play,
     )

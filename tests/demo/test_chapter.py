@@ -27,6 +27,10 @@ class Polled:
         """Return pollers of that server."""
         return Pollers(self._address, questions)
 
+    async def gate(self) -> str:
+        """Say why."""
+        return "closed: it rains"
+
 
 def writer(answering: Answering) -> Callable[[], Awaitable[None]]:
     """Return what makes the file appear."""
@@ -72,7 +76,9 @@ async def test_nothing_is_changed_that_is_not_in_memory(monkeypatch: pytest.Monk
     monkeypatch.setattr("demo.chapter._REMEMBER_S", 0.1)
     with Answering() as answering:
         answering.is_hit = False
-        with pytest.raises(NotInMemoryError, match="alice gets 404 for /w/f; bob gets 404"):
+        with pytest.raises(
+            NotInMemoryError, match=r"alice gets 404 for /w/f \(and 1 other\); .*: closed: it rains"
+        ):
             await watch(Polled(answering.address), writer(answering), before=BEFORE, after=AFTER)
         assert not answering.views
 

@@ -18,7 +18,18 @@ STEPS_THAT_NEED_INVALIDATION = (
     "The finished file is seen",
     "Old name 404, new name 200",
     "bob gets 403, alice 200",
-    "A change after that",
+    "A change once it is mended",
+    "A change once ZooKeeper is back",
+    "A change once the publisher is back",
+)
+
+STEPS_THAT_NEED_NO_INVALIDATION = (
+    "A missing file, from memory",
+    "The subscriber sees _SUCCESS",
+    "Reads while it is cut",
+    "Reads while ZooKeeper is away",
+    "Reads while nobody publishes",
+    "Three counts agree",
 )
 
 
@@ -30,7 +41,7 @@ def test_the_story_comes_true(told: Told) -> None:
     """Exit code 0, every step ticked, and nothing on standard error."""
     assert told.code == 0, told.out + told.err
     assert "✗" not in told.out
-    assert "12 steps came true" in told.out
+    assert "21 steps came true" in told.out
     assert told.err == ""
 
 
@@ -45,15 +56,26 @@ def test_without_invalidation_it_fails_loudly(told_by_the_deaf: Told) -> None:
 
 def test_without_invalidation_the_rest_still_comes_true(told_by_the_deaf: Told) -> None:
     """It fails for the reason that it gives, and not because nothing works."""
-    for title in ("A missing file, from memory", "Reads while it is cut", "Three counts agree"):
+    for title in STEPS_THAT_NEED_NO_INVALIDATION:
         assert told_by_the_deaf.came_true(title)
+
+
+def test_without_a_publisher_it_fails_loudly(told_without_a_publisher: Told) -> None:
+    """Nothing is answered from memory, and the reader is told why; the books still balance."""
+    told = told_without_a_publisher
+    assert told.code == 1, told.out + told.err
+    assert "did not come true: A missing file, from memory; The job finishes;" in told.out
+    assert "no publisher on purpose (DEMO_WITHOUT=publisher)" in told.out
+    assert told.came_true("Three counts agree")
 
 
 def test_an_unknown_wish_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """And nothing is started."""
     stream = io.StringIO()
     assert main({"DEMO_WITHOUT": "gravity"}, stream) == BAD_WISH
-    assert capsys.readouterr().err == "DEMO_WITHOUT=gravity: must be one of invalidation, or empty\n"
+    assert (
+        capsys.readouterr().err == "DEMO_WITHOUT=gravity: must be one of invalidation, publisher, or empty\n"
+    )
     assert stream.getvalue() == ""
 
 

@@ -1,12 +1,13 @@
 """What the story is played on."""
 
 from cache.settings import CacheSettings
-from demo.chapters import cutting, waiting
+from demo.chapters import cutting, killing, stopping, subscribing, waiting
 from demo.sightings import MISSING, Question, Sighting
-from demo.stage import GLOB, MAX_STALENESS_S, WORKFLOW, Stage
+from demo.stage import GLOB, MAX_STALENESS_S, WORKFLOW, Stage, filter_command
 from hadoop.globs import compile_glob
 from testbed import Cluster, Relay
 from testbed.daemon import Proxy
+from tests.demo.typed import parameters_of
 
 
 def test_the_bound_is_the_one_that_operators_get() -> None:
@@ -17,8 +18,16 @@ def test_the_bound_is_the_one_that_operators_get() -> None:
 def test_the_story_happens_where_the_proxy_remembers() -> None:
     """Elsewhere everything would be forwarded, and true."""
     glob = compile_glob(GLOB)
-    for path in (waiting.PATH, f"{WORKFLOW}/draft/_SUCCESS", *(question.path for question in cutting.WITH)):
+    outages = (chapter.OUTAGE for chapter in (cutting, stopping, killing))
+    paths = [path for outage in outages for path in (outage.calm, outage.storm)]
+    assert len(set(paths)) == 6, "each outage has files of its own"
+    for path in (waiting.PATH, subscribing.MARK, f"{WORKFLOW}/draft/_SUCCESS", *paths):
         assert glob.matches(path)
+
+
+def test_the_filter_is_added_as_an_administrator_adds_it(cluster: Cluster) -> None:
+    """The command takes what it is given."""
+    assert parameters_of(filter_command(cluster))["glob"] == GLOB
 
 
 def test_clients_go_where_they_are_said_to_go(cluster: Cluster) -> None:
@@ -26,7 +35,7 @@ def test_clients_go_where_they_are_said_to_go(cluster: Cluster) -> None:
     namenode = cluster.namenodes[0]
     proxy = Proxy()  # laid out, never started
     try:
-        stage = Stage(cluster, Relay(namenode.rpc), proxy)
+        stage = Stage(cluster, Relay(namenode.rpc), proxy, None)
         direct = stage.at_namenode("alice").url("GETFILESTATUS", "/f")
         through = stage.through_proxy("alice").url("GETFILESTATUS", "/f")
     finally:
@@ -39,7 +48,7 @@ def test_all_reads_are_kept_for_the_books(cluster: Cluster) -> None:
     """Those of pollers and those of single readers."""
     proxy = Proxy()
     try:
-        stage = Stage(cluster, Relay(cluster.namenodes[0].rpc), proxy)
+        stage = Stage(cluster, Relay(cluster.namenodes[0].rpc), proxy, None)
         question = Question("bob", "/f")
         pollers = stage.pollers((question, question))
         seen = stage.note(question, Sighting(view=MISSING, is_hit=True, started_at=0.0, ended_at=0.0))

@@ -11,6 +11,7 @@ from demo.step import Step
 from demo.terminal import Terminal
 from tests.demo.told import Told
 
+WORK = "A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper"
 TRUE = Step(title="It is seen", expected="in time", seen="p50 9 ms", came_true=True)
 UNTRUE = Step(title="It stays so", expected="for good", seen="for a while [sic]", came_true=False)
 
@@ -37,6 +38,7 @@ def tell_all(stream: io.StringIO) -> str:
     terminal.opening()
     with terminal.working("A cluster") as say:
         say("starting [it]")
+        terminal.command("nncache " + "y" * 200)
     with terminal.chapter(1, CHAPTER):
         pass
     for step in (TRUE, UNTRUE):
@@ -89,6 +91,7 @@ def test_all_came_true_is_said_when_it_did() -> None:
 def test_a_line_to_copy_is_never_folded(plain: str) -> None:
     """Whatever its length."""
     assert f"   curl {'x' * 200}\n" in plain
+    assert f" $ nncache {'y' * 200}\n" in plain
 
 
 def test_a_terminal_gets_colours() -> None:
@@ -114,7 +117,7 @@ def test_what_cannot_show_a_tick_gets_a_word() -> None:
 def test_what_takes_long_says_so_before_and_after(told: Told) -> None:
     """With the time that it took."""
     lines = [line.strip() for line in told.out.splitlines()]
-    begun = lines.index("A real HDFS on this machine: NameNode and DataNode")
+    begun = lines.index(WORK)
     (done,) = (number for number, line in enumerate(lines) if line.startswith("✓ A real HDFS"))
     assert begun < done
     assert lines[done].endswith(" s")

@@ -24,10 +24,13 @@ def test_what_is_known_is_taken() -> None:
 @pytest.mark.parametrize(
     ("environ", "text"),
     [
-        ({"DEMO_WITHOUT": "publisher"}, "DEMO_WITHOUT=publisher: must be one of invalidation, or empty"),
+        (
+            {"DEMO_WITHOUT": "zookeeper"},
+            "DEMO_WITHOUT=zookeeper: must be one of invalidation, publisher, or empty",
+        ),
         (
             {"DEMO_WITHOUT": "Invalidation"},
-            "DEMO_WITHOUT=Invalidation: must be one of invalidation, or empty",
+            "DEMO_WITHOUT=Invalidation: must be one of invalidation, publisher, or empty",
         ),
         ({"HADOOP": "2.7"}, "HADOOP=2.7: must be one of 3.5.0, 3.4.1, or empty"),
     ],
@@ -41,8 +44,16 @@ def test_anything_else_is_said_in_one_line(environ: dict[str, str], text: str) -
 
 def test_without_invalidation_the_channel_is_deaf() -> None:
     """The setting names a class that the proxy can load."""
-    assert load_stream_class(Without.INVALIDATION.channel) is DeafStream
-    assert Without.NOTHING.channel == "direct"
+    flag, name = Without.INVALIDATION.proxy_flags
+    assert flag == "--channel"
+    assert load_stream_class(name) is DeafStream
+    assert Without.NOTHING.proxy_flags == ()
+
+
+def test_without_a_publisher_everything_else_is_as_it_is() -> None:
+    """The proxy is an ordinary one, and nobody publishes for it."""
+    assert [each for each in Without if not each.has_publisher] == [Without.PUBLISHER]
+    assert Without.PUBLISHER.proxy_flags == Without.NOTHING.proxy_flags
 
 
 @pytest.mark.parametrize("without", Without)

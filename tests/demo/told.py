@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.house.tree import ROOT
 
-TIMEOUT_S = 100.0
+TIMEOUT_S = 110.0
 
 
 @dataclass(frozen=True, slots=True)
