@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from coordination.errors import ConnectionLostError, CoordinationError, NotAllowedError
 from coordination.zookeeper import ZooKeeper
+from hadoop.change import Change, Closed, Opened, Touched
 from invalidation.backoff import Backoff
 from invalidation.channel.filter_set import FilterSet, FilterSetReader
 from invalidation.channel.oddities import Oddities
@@ -141,16 +142,27 @@ class Life:
     async def _follow_records(self) -> None:
         while True:
             is_first = not self._records.is_chain_known
-            for read in await self._retried(self._records.read):
+            reads = await self._retried(self._records.read)
+            if self._zookeeper.connection_id != self._connection_id:
+                await self._resume()
+            for read in reads:
                 await self._queue_record(read, is_first=is_first)
                 is_first = False
-            self._counts.resumes += self._zookeeper.connection_id != self._connection_id
-            self._connection_id = self._zookeeper.connection_id
             while len(self._items) >= MAX_QUEUED:
                 self._room.clear()
                 await self._room.wait()
             if not self._records.is_behind:
                 await self._wait_for_records()
+
+    async def _resume(self) -> None:
+        """Go on over another connection.
+
+        ZooKeeper may have been put back to what it was earlier, and the publisher have gone on from there: the stream
+        has every change all the same, but the same generation may mean other filters.
+        """
+        self._connection_id = self._zookeeper.connection_id
+        self._counts.resumes += 1
+        await self._read_filters(anew=True)
 
     async def _wait_for_records(self) -> None:
         read_at = self._clock()
@@ -175,8 +187,8 @@ class Life:
                 )
             case Stale(changes):
                 await self._see_filters(record.generation, is_first=is_first)
-                news = tuple((txid, change) for txid, change in changes if txid > read.after_txid)
-                self._items.append(Changes(news, record.link.txid))
+                told = tuple(_told_again(txid, change, read.after_txid) for txid, change in changes)
+                self._items.append(Changes(told, record.link.txid))
                 self._news.set()
 
     async def _see_filters(self, generation: int, *, is_first: bool) -> None:
@@ -237,3 +249,14 @@ class Life:
             except ConnectionLostError:
                 continue
             return
+
+
+def _told_again(txid: int, change: Change, after_txid: int) -> tuple[int, Change]:
+    """Return a change as it is to be passed on by who has read all transactions up to `after_txid` already.
+
+    One of these may stand for later ones, too, which it has swallowed (`channel.digest`), so it is told again; but
+    no two-step write may end by what came before its time.
+    """
+    if txid <= after_txid and isinstance(change, Opened | Closed):
+        return txid, Touched(change.path)
+    return txid, change

@@ -1,12 +1,15 @@
 """Life: nothing skipped, nothing twice, whatever happens to the connection; and as soon as can be."""
 
 import asyncio
+import copy
 
 import pytest
 
+from hadoop.change import Closed, Opened, Touched, Vanished
+from invalidation.channel.records import Stale
 from invalidation.errors import ChannelUnavailableError, MissingEventsError
 from invalidation.stream import Changes, Filters
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import JOE, Stage, play
 from tests.invalidation.virtual_time import clock
 
 
@@ -179,3 +182,76 @@ def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
             assert [(await stage.next_changes())[1] for _ in txids] == txids
 
     play(story)
+
+
+def test_a_record_of_which_a_part_was_read_already_is_told_as_a_whole() -> None:
+    """GapFlush: the publisher of a ZooKeeper that was put back says in one record what it had said in two.
+
+    What it merged bears an early number. What ended a two-step write then must not end one that began since.
+    """
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            earlier = Earlier(stage)
+            stage.unlink("/joe/a")
+            assert await stage.next_changes() == (("/joe/a",), 11)
+            stage.server.disconnect(stage.session)
+            earlier.put_back()
+            merged = (
+                (11, Vanished("/joe")),
+                (11, Opened("/joe/f")),
+                (11, Closed("/joe/f")),
+                (12, Closed("/joe/g")),
+            )
+            stage.press.commit(*stage.press.cache_record(Stale(merged), 12))
+            stage.server.connect()
+            assert await stage.next_of(Changes) == Changes(
+                (
+                    (11, Vanished("/joe")),
+                    (11, Touched("/joe/f")),
+                    (11, Touched("/joe/f")),
+                    (12, Closed("/joe/g")),
+                ),
+                12,
+            )
+
+    play(story)
+
+
+def test_filters_are_read_anew_over_another_connection() -> None:
+    """GapFlush: in a ZooKeeper that was put back the same generation may have come to mean other filters."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            earlier = Earlier(stage)
+            stage.press.change_filters(JOE | {"ann": "/ann/*"})
+            while "/ann/*" not in await stage.next_filters():
+                continue
+            generation = stage.press.generation
+            stage.server.disconnect(stage.session)
+            earlier.put_back()
+            unmatched = stage.unlink("/ann/a")
+            stage.press.change_filters(JOE | {"ann": "/ann/*"})
+            assert stage.press.generation == generation
+            stage.server.connect()
+            assert await stage.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
+            assert await stage.next_changes() == ((), unmatched)
+
+    play(story)
+
+
+class Earlier:
+    """What a ZooKeeper held, and its publisher found there, at a time."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._tree = copy.deepcopy(stage.server.tree)
+        self._cache = copy.deepcopy(stage.press.cache)
+        self._filters = dict(stage.press.filters)
+        self._generation = stage.press.generation
+
+    def put_back(self) -> None:
+        """Put it back, as from a backup."""
+        press, self._stage.server.tree = self._stage.press, self._tree
+        press.cache, press.filters, press.generation = self._cache, self._filters, self._generation
