@@ -3,9 +3,9 @@
 Sans-I/O. What a digest says makes at least that stale which was added to it, and no more while it is within its limit;
 a job that commits ten thousand files becomes one change of their directory.
 
-Why Opened and Closed may be left out, but never moved: they end the windows of two-step writes (`cache/windows.py`). A
-window that misses one ends later, by another pair or by time; one that was told a later transaction id, or a Closed
-after what it preceded, would end too early (guarantee OwnWrites).
+Why Appeared, Opened and Closed may be left out, but never moved: they end the windows of two-step writes
+(`cache/windows.py`). A window that misses one ends later, by another or by time; one that was told a later transaction
+id, or a Closed after what it preceded, would end too early (guarantee OwnWrites).
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class _About:
     last Opened after it.
     """
 
-    footprint: _Stamped | None = None  # the largest, with the last stamp
+    footprint: _Stamped | None = None  # the largest
     opened: _Stamped | None = None
     closed: _Stamped | None = None
     reopened: _Stamped | None = None
@@ -76,8 +76,8 @@ class Digest:
 
     Invariants:
         D1  What is taken makes stale at least what the added changes do and, if they were within the limit, no more.
-        D2  The Opened and Closed of a path that are taken are some of those added, in their order, each with its own
-            transaction id; if all were within the limit, they do the same to every window.
+        D2  The Appeared, Opened and Closed of a path that are taken are some of those added, in their order, each with
+            its own transaction id; if all were within the limit, they do the same to every window.
     """
 
     def __init__(self, max_changes: int) -> None:
@@ -214,16 +214,16 @@ def _stamp(stamped: _Stamped) -> tuple[int, int]:
 
 
 def _larger(first: _Stamped | None, second: _Stamped) -> _Stamped:
-    """Give the change of the larger footprint with the later stamp; of equal ones the later."""
-    if first is None:
-        return second
-    return (*max(_stamp(first), _stamp(second)), max(first, second, key=_extent)[2])
+    """Give the change of the larger footprint; it keeps its own transaction id."""
+    return second if first is None else max(first, second, key=_extent)
 
 
 def _extent(stamped: _Stamped) -> tuple[int, int, int]:
-    """Compare footprints at one path; of equal ones the later is the larger."""
+    """Compare footprints at one path. Of equal ones windows need the Appeared, and else the later will do."""
     match stamped[2]:
-        case Appeared() | Vanished():
+        case Appeared():
+            extent = 3
+        case Vanished():
             extent = 2
         case AccessChanged() | SubtreeUnknown():
             extent = 1
