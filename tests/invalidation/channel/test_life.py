@@ -224,6 +224,8 @@ def test_filters_are_read_anew_over_another_connection() -> None:
 
     async def story(stage: Stage) -> None:
         async with stage.stream:
+            stage.unlink("/joe/a")
+            await stage.next_changes()
             earlier = Earlier(stage)
             stage.press.change_filters(JOE | {"ann": "/ann/*"})
             while "/ann/*" not in await stage.next_filters():
