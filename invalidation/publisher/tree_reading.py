@@ -75,6 +75,9 @@ def make_out(
             damaged[name] = filter_
         else:
             tree.add_filter(filter_, stream)
+    for name, found_stream in found.streams.items():
+        if name not in found.definitions and parse_txid(found_stream.znode.data) is not None:
+            damaged[name] = None  # readers may have read its definition before that was lost
     counts.corrupt_znodes += len(damaged)
     return PublishedState(txid=cache.txid, filters=tree.positions(), damaged=damaged), tree
 
