@@ -1,0 +1,113 @@
+"""An output and a source of edits, without anything behind them."""
+
+import asyncio
+
+from invalidation.edits_source import EditsRead
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.output_stream import (
+    FilterChange,
+    InotifyEventOutputStream,
+    OutputSetup,
+    Publication,
+    PublishedState,
+)
+from invalidation.stats import ChannelStats
+
+
+class FakeOutput(InotifyEventOutputStream):
+    """Writes down what it is told."""
+
+    def __init__(self, setup: OutputSetup | None = None) -> None:
+        self.state = PublishedState(txid=None)
+        self.told: list[Publication | FilterChange | int] = []  # publications, changes, new beginnings
+        self.faults: list[Exception] = []  # raised by the next writes
+        self.takes_s = 0.003
+
+    @property
+    def waiting_for(self) -> str:
+        """Nobody."""
+        return ""
+
+    @property
+    def publications(self) -> list[Publication]:
+        """What was published."""
+        return [each for each in self.told if isinstance(each, Publication)]
+
+    async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
+        """Begin."""
+        return self.state
+
+    async def keep(self) -> None:
+        """Nobody else is there."""
+        await asyncio.Event().wait()
+
+    async def begin(self, txid: int) -> None:
+        """Write it down."""
+        await self._write(txid)
+
+    async def publish(self, publication: Publication) -> int:
+        """Write it down."""
+        return await self._write(publication)
+
+    async def change_filters(self, change: FilterChange) -> int:
+        """Write it down."""
+        return await self._write(change)
+
+    async def close(self, *, give_up: bool) -> None:
+        """End."""
+
+    async def _write(self, what: Publication | FilterChange | int) -> int:
+        await asyncio.sleep(self.takes_s)
+        if self.faults:
+            raise self.faults.pop(0)
+        self.told.append(what)
+        return 1
+
+
+class ScriptedSource:
+    """Reads what its script says: an error is raised, a number waited for."""
+
+    term = 1
+
+    def __init__(self, *script: EditsRead | Exception | float) -> None:
+        self.script = list(script)
+        self.starts: list[
+            EditsRead | Exception | None
+        ] = []  # what the next starts bring: a first read, an error
+        self.started: list[int | None] = []  # after which transaction
+        self.wakes = 0
+
+    async def start(self, after_txid: int | None) -> None:
+        """Begin."""
+        self.started.append(after_txid)
+        match self.starts.pop(0) if self.starts else None:
+            case Exception() as error:
+                raise error
+            case EditsRead() as first:
+                self.script.insert(0, first)
+            case None:
+                pass
+
+    def stop(self) -> None:
+        """End."""
+
+    async def read(self) -> EditsRead:
+        """Return what comes next; at the end of the script nothing comes."""
+        while self.script:
+            match self.script.pop(0):
+                case EditsRead() as found:
+                    return found
+                case Exception() as error:
+                    raise error
+                case pause_s:
+                    await asyncio.sleep(pause_s)
+        await asyncio.sleep(3600)
+        raise AssertionError("the script has ended")
+
+    def wake(self) -> None:
+        """Count it."""
+        self.wakes += 1
+
+    def stats(self) -> ChannelStats:
+        """Nothing is counted."""
+        return ChannelStats()

@@ -1,0 +1,73 @@
+"""The tree as it is, whatever its size."""
+
+from coordination.zookeeper import Create
+from invalidation.channel.znodes import Znodes
+from invalidation.publisher.tree_reader import read_tree
+from invalidation.publisher.tree_reading import FoundTree
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.virtual_time import clock
+
+ZNODES = Znodes("/root", "ns")
+
+
+async def made(zookeeper: FakeSession, *paths: str) -> FoundTree:
+    """Return what is found of these znodes, each of which holds its own path."""
+    await zookeeper.ensure(ZNODES.namespace)
+    await zookeeper.commit([Create(f"{ZNODES.namespace}/{path}", path.encode()) for path in paths])
+    return await read_tree(zookeeper, ZNODES)
+
+
+def test_an_empty_tree_is_read() -> None:
+    """Nothing is published yet."""
+
+    async def story() -> None:
+        async with FakeZooKeeper(clock).session() as zookeeper:
+            assert await made(zookeeper) == FoundTree(children=())
+
+    virtual_time.run(story())
+
+
+def test_all_that_can_be_gone_on_from_is_read() -> None:
+    """Streams with their records' names, definitions, and the newest record for caches."""
+
+    async def story() -> None:
+        async with FakeZooKeeper(clock).session() as zookeeper:
+            found = await made(
+                *(zookeeper, ".cache", ".cache/9", ".cache/10", ".cache/else", ".filters", ".filters/f"),
+                *(".filters/not a name", "f", "f/7", "orphan", ".hidden"),
+            )
+            assert set(found.children) == {".cache", ".filters", "f", "orphan", ".hidden"}
+            assert found.cache is not None
+            assert set(found.cache.children) == {"9", "10", "else"}
+            assert found.newest is not None
+            assert found.newest.data == b".cache/10"
+            assert found.filters is not None
+            assert {name: znode.data for name, znode in found.definitions.items()} == {
+                "f": b".filters/f",
+                "not a name": b".filters/not a name",
+            }
+            assert {name: stream.children for name, stream in found.streams.items()} == {
+                "f": ("7",),
+                "orphan": (),
+            }
+
+    virtual_time.run(story())
+
+
+def test_a_thousand_filters_are_read_in_little_time() -> None:
+    """Calls overlap; a filter without records costs no list of its children."""
+
+    async def story() -> None:
+        server = FakeZooKeeper(clock)
+        async with server.session() as zookeeper:
+            names = [f"f{number}" for number in range(1000)]
+            await made(zookeeper, ".filters", *(f".filters/{name}" for name in names), *names)
+            await made(zookeeper, *(f"{name}/{txid}" for name in names[:500] for txid in range(2)))
+            calls, began_at = zookeeper.stats().calls, clock()
+            found = await read_tree(zookeeper, ZNODES)
+            assert sum(len(stream.children) for stream in found.streams.values()) == 1000
+            assert zookeeper.stats().calls - calls < 2600
+            assert clock() - began_at < 0.1
+
+    virtual_time.run(story())
