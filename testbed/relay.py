@@ -20,6 +20,7 @@ _CALL_TIMEOUT_S = 10.0
 _CONNECT_TIMEOUT_S = 5.0
 _TICK_S = 1e-6  # keeps apart what would else be due at one time: the loop does not order that
 _CHUNK_BYTES = 65_536
+_TURNS = 5  # of the loop; to accept takes three
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s
 
 
@@ -30,14 +31,22 @@ class _Mode(enum.Enum):
     HOLD = enum.auto()
 
 
+async def _turns() -> None:
+    """Let the loop finish what it has begun to accept or to close."""
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
+
+
 class _Pair:
     """One client's connection and the one that it has to the server."""
 
     def __init__(self, client: asyncio.StreamWriter) -> None:
         self.ends = [client]
         self.has_lost_bytes = False
+        self.is_reset = False
 
     def reset(self) -> None:
+        self.is_reset = True
         for end in self.ends:
             connection = end.get_extra_info("socket")
             with contextlib.suppress(OSError):  # closed already
@@ -158,6 +167,7 @@ class Relay:
         async with self._group:
             await self._ending.wait()
             await self._change(_Mode.CUT)
+        await _turns()  # what was closed last is let go
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(
@@ -172,9 +182,7 @@ class Relay:
             return
         self._mode = mode
         if mode is _Mode.CUT:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
+            await self._stop_listening()
             self._reset_all()
         elif self._server is None:
             await self._listen()
@@ -186,6 +194,16 @@ class Relay:
             self._flowing.clear()
         else:
             self._flowing.set()
+
+    async def _stop_listening(self) -> None:
+        if self._server is None:
+            return
+        server, self._server = self._server, None
+        # asyncio forgets, and never closes, a connection that it is accepting while its server is closed.
+        for listening in server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        await _turns()
+        server.close()
 
     def _reset_all(self) -> None:
         for pair in self._pairs:
@@ -203,6 +221,8 @@ class Relay:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 upstream_reader, upstream_writer = await asyncio.open_connection(*self._upstream)
             pair.ends.append(upstream_writer)
+            if pair.is_reset:  # while this end was being made
+                pair.reset()
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._pump(pair, reader, upstream_writer))
                 both.create_task(self._pump(pair, upstream_reader, writer))
