@@ -53,12 +53,12 @@ class Figures:
             )
         return [*said, *(f"WRONG: {wrong}" for wrong in self.wrong[:20])]
 
-    def shortfalls(self, *, p50_ms: float) -> list[str]:
+    def shortfalls(self, *, p50_ms: float, hit_share: float = 0.5) -> list[str]:
         """Say in what the run falls short of what it must show; empty when it does not."""
         short = []
         if self.wrong:
             short.append(f"{len(self.wrong)} wrong answers")
-        if self.hit_share < 0.5:
+        if self.hit_share < hit_share:
             short.append(f"only {self.hit_share:.1%} hits: too few to prove anything")
         if len(self.latencies_s) < self.operations / 20:
             short.append(f"only {len(self.latencies_s)} changes were timed: too few to prove anything")
