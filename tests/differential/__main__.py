@@ -31,7 +31,7 @@ CHANNELS = [channel.value for channel in Channel]
     "--segment-txids",
     default=0,
     show_default=True,
-    help="Begin with so many transactions in the open edit segment, and never roll it; only wrong answers fall short then.",
+    help="Begin with so many transactions in the open edit segment, and never roll it: only wrong answers count.",
 )
 @click.option(
     "--hadoop",
