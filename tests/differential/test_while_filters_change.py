@@ -1,0 +1,60 @@
+"""The differential while filters come and go: what nobody tells of meanwhile is never answered from memory."""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from testbed import Cluster
+from tests.channels import Channel, proxied
+from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
+from tests.service import Service
+
+OPERATIONS = 120
+
+COMING = (*GLOBS, "/differential/*/a/*", "/differential/*/{a,b}/x/*", "/differential/*/*/[fg]")
+
+PAUSES_S = (0.05, 0.3, 1.0, 2.0)
+
+MOST = 6
+"""Filters at once; then one goes."""
+
+
+def test_every_answer_is_the_namenodes_own_while_filters_come_and_go(cluster: Cluster) -> None:
+    """GapFlush, OwnWrites, Bounded: after random operations, whatever is in force at the time."""
+    with proxied(cluster, *GLOBS, channel=Channel.ZOOKEEPER, two_step_window_s=TWO_STEP_WINDOW_S) as world:
+        assert world.service is not None
+        with coming_and_going(world.service, {f"f{number}" for number in range(len(GLOBS))}) as changes:
+            figures = run_for(world, seed=20261122, operations=OPERATIONS)
+        print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.wrong == []
+    assert figures.hits > figures.keepable / 20, "too few hits to prove anything"
+    assert len(changes) > OPERATIONS / 20, "too few changes of filters to prove anything"
+
+
+@contextmanager
+def coming_and_going(service: Service, there: set[str]) -> Iterator[list[str]]:
+    """Add and remove filters at random meanwhile; give what was done so far."""
+    done: list[str] = []
+    end = threading.Event()
+    chance = random.Random(7)
+
+    def change() -> None:
+        while not end.wait(chance.choice(PAUSES_S)):
+            if there and (len(there) == MOST or chance.random() < 0.5):
+                name = chance.choice(sorted(there))
+                service.remove(name)
+                there.remove(name)
+            else:
+                name = f"more{len(done)}"
+                service.add(name, chance.choice(COMING))
+                there.add(name)
+            done.append(name)
+
+    thread = threading.Thread(target=change, name="filters come and go")
+    thread.start()
+    try:
+        yield done
+    finally:
+        end.set()
+        thread.join()
