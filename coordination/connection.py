@@ -146,6 +146,8 @@ class Connection:
                 self._patience.not_reached()
                 self._failure = failure
             case Ended():
+                if self.is_connected:
+                    _log.warning("%sThe connection to %s is lost: %s", self._label, self.name, self._failure)
                 self._lose(now, self._failure)
                 self._anew_at = now + _RESTART_S
             case Closed():

@@ -24,6 +24,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
 from coordination.errors import ConnectionLostError
+from coordination.kazoo_log import KazooLog
 from coordination.loop_handler import LoopHandler
 
 MAX_IN_FLIGHT: Final = 64
@@ -39,8 +40,7 @@ RETRY_MOST_S: Final = 0.25
 ClientId: TypeAlias = tuple[int, bytes]
 """A session's id and password: whoever has both may take the session up."""
 
-_kazoo_log = logging.getLogger("coordination.kazoo")
-_kazoo_log.setLevel(logging.ERROR)  # it tells of every attempt; what matters is said by the session
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Client:
                 max_delay=RETRY_MOST_S,
                 sleep_func=self._handler.sleep_func,
             ),
-            logger=_kazoo_log,
+            logger=KazooLog(lambda text: self._handler.post(self._tell, Attempted(text))),
         )
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._in_flight: set[asyncio.Future[IAsyncResult | None]] = set()  # each holds a slot
@@ -208,7 +208,7 @@ class Client:
             self._kazoo.stop()
             self._kazoo.close()
         except Exception:  # noqa: BLE001 - the border: a thread has nobody else to tell
-            _kazoo_log.exception("A client of ZooKeeper could not be closed")
+            _log.exception("A client of ZooKeeper could not be closed")
         finally:
             self._handler.post(self._stopped, threading.current_thread())
 

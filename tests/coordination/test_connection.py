@@ -161,7 +161,7 @@ async def test_a_session_given_up_that_nobody_knows_is_left_alone(stage: Stage) 
     assert stage.connection.session_id == 0xA2
 
 
-async def test_a_client_that_fails_is_replaced(stage: Stage) -> None:
+async def test_a_client_that_fails_is_replaced(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """A server that answers nonsense ends kazoo's thread, for good; a moment later there is another."""
     stage.server.mood = Mood.NONSENSE
     with contextlib.suppress(ConnectionLostError):
@@ -169,6 +169,8 @@ async def test_a_client_that_fails_is_replaced(stage: Stage) -> None:
     await until(lambda: not stage.connection.is_connected)
     with pytest.raises(ConnectionLostError, match="xids do not match"):
         stage.connection.client()
+    assert len(caplog.messages) == 1
+    assert "is lost: RuntimeError: ('xids do not match" in caplog.messages[0]
     stage.server.mood = Mood.GRANT
     await asyncio.sleep(0.5)
     assert not stage.connection.is_connected
@@ -180,7 +182,7 @@ async def test_a_client_that_fails_is_replaced(stage: Stage) -> None:
 
 async def test_the_log_says_each_thing_once(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     """Lost, given up, found: with the address; nothing for each attempt between."""
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.INFO):
         await stage.lose(Mood.HANG_UP)
         await stage.greeted()
         stage.now += TIMEOUT_S + 1.0
@@ -204,6 +206,15 @@ async def test_the_log_says_that_a_session_was_ended(stage: Stage, caplog: pytes
     await stage.lose(Mood.GRANT)
     await stage.connect()
     assert f"test: ZooKeeper at {stage.server.address} has ended session 0xa1" in caplog.messages
+
+
+async def test_a_host_without_an_address_is_named() -> None:
+    """Else whoever mistypes one would never learn why nothing comes."""
+    settings = ZooKeeperSettings(zookeeper=("no-such-host.invalid:2181",))
+    connection = Connection(settings, lambda: 0.0, log_name="", on_connected=lambda: None)
+    connection.start()
+    await until(lambda: "Cannot resolve no-such-host.invalid: " in connection.complaint)
+    await connection.close()
 
 
 async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> None:

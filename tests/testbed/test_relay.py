@@ -249,11 +249,10 @@ async def test_it_works_beside_a_running_event_loop(relay: Relay) -> None:
 def test_who_connects_while_it_stops_is_let_go(server: str) -> None:
     """Nothing that it was just accepting stays open: collecting that would warn in another test."""
     for _ in range(10):
-        with contextlib.ExitStack() as clients:
-            with Relay(server) as relay:
-                host, _, port = relay.address.rpartition(":")
-                for _ in range(3):
-                    client = clients.enter_context(socket.socket())
-                    client.settimeout(0)
-                    client.connect_ex((host, int(port)))
+        with contextlib.ExitStack() as clients, Relay(server) as relay:
+            host, _, port = relay.address.rpartition(":")
+            for _ in range(3):
+                client = clients.enter_context(socket.socket())
+                client.settimeout(0)
+                client.connect_ex((host, int(port)))
     gc.collect()
