@@ -3,21 +3,35 @@
 from typing import Final
 
 from coordination.errors import NoNodeError
-from coordination.zookeeper import ZooKeeper
+from coordination.zookeeper import Znode, ZooKeeper
 from invalidation.channel.znodes import Znodes, is_filter_name
+from invalidation.errors import ChannelUnavailableError
 from invalidation.publisher.tree_reading import FoundStream, FoundTree, newest_of
 from invalidation.together import run_together
 
 AT_ONCE: Final = 64
 """Lists of children that are asked for at the same time."""
 
+ATTEMPTS: Final = 3
+"""A write that was still under way when its writer's life ended may arrive meanwhile; then all is read again."""
+
 
 async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
-    """Return what is there; `.cache` is read first, so that its version guards all that is built on the rest.
+    """Return what is there, all of it at one version of `.cache`; that guards what is built on the rest.
 
     Raises:
+        ChannelUnavailableError: somebody else is writing all the time.
         CoordinationError: ZooKeeper can't be asked, or refuses.
     """
+    for _ in range(ATTEMPTS):
+        found = await _read(zookeeper, znodes)
+        (cache,) = await zookeeper.get_many([znodes.cache])
+        if _version(None if found.cache is None else found.cache.znode) == _version(cache):
+            return found
+    raise ChannelUnavailableError(f"{znodes.cache}: somebody else is publishing")
+
+
+async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
     cache, filters = await zookeeper.get_many([znodes.cache, znodes.filters])
     children = await zookeeper.children(znodes.namespace)
     names = tuple(name for name in children if is_filter_name(name))
@@ -41,6 +55,10 @@ async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
         definitions={name: znode for name, znode in zip(definitions, read, strict=True) if znode is not None},
         streams={name: FoundStream(znode, records.get(znode.path, ())) for name, znode in streams.items()},
     )
+
+
+def _version(znode: Znode | None) -> tuple[int, int] | None:
+    return None if znode is None else (znode.created_zxid, znode.version)
 
 
 async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,12 @@
 """The tree as it is, whatever its size."""
 
-from coordination.zookeeper import Create
+import asyncio
+
+import pytest
+
+from coordination.zookeeper import Create, SetData
 from invalidation.channel.znodes import Znodes
+from invalidation.errors import ChannelUnavailableError
 from invalidation.publisher.tree_reader import read_tree
 from invalidation.publisher.tree_reading import FoundTree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -69,5 +74,44 @@ def test_a_thousand_filters_are_read_in_little_time() -> None:
             assert sum(len(stream.children) for stream in found.streams.values()) == 1000
             assert zookeeper.stats().calls - calls < 2600
             assert clock() - began_at < 0.1
+
+    virtual_time.run(story())
+
+
+def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
+    """O3: of a writer whose life has ended; a value older than its newest record would begin all streams anew."""
+
+    async def story() -> None:
+        server = FakeZooKeeper(clock)
+        async with server.session() as zookeeper, server.session() as late:
+            await made(zookeeper, ".cache", ".cache/9", ".filters")
+            async with asyncio.TaskGroup() as tasks:
+                reading = tasks.create_task(read_tree(zookeeper, ZNODES))
+                await asyncio.sleep(1.2 * server.latency_s)
+                await late.commit([Create(f"{ZNODES.cache}/10", b""), SetData(ZNODES.cache, b"10")])
+            found = reading.result()
+            assert found.cache is not None
+            assert (found.cache.znode.data, set(found.cache.children)) == (b"10", {"9", "10"})
+
+    virtual_time.run(story())
+
+
+def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
+    """O2: two cannot publish; whoever comes later tries again later."""
+
+    async def story() -> None:
+        server = FakeZooKeeper(clock)
+        async with server.session() as zookeeper, server.session() as other:
+            await made(zookeeper, ".cache", ".filters")
+
+            async def write() -> None:
+                while True:
+                    await other.commit([SetData(ZNODES.cache, b"1")])
+
+            async with asyncio.TaskGroup() as tasks:
+                writing = tasks.create_task(write())
+                with pytest.raises(ChannelUnavailableError, match="somebody else"):
+                    await read_tree(zookeeper, ZNODES)
+                writing.cancel()
 
     virtual_time.run(story())
