@@ -110,7 +110,7 @@ async def test_a_session_past_its_time_is_given_up(stage: Stage) -> None:
     await ask(stage.connection)
     await stage.lose(Mood.SILENT)
     stage.now += TIMEOUT_S
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.3)
     assert stage.connection.session_id == 0xA1
     stage.now += 1.0
     await until(lambda: stage.connection.session_id == 0)
@@ -118,7 +118,7 @@ async def test_a_session_past_its_time_is_given_up(stage: Stage) -> None:
     assert stage.server.greetings[-1].last_zxid == 0
     assert stage.connection.sessions_given_up == 1
     stage.now += 10 * TIMEOUT_S
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.3)
     assert stage.connection.sessions_given_up == 1, "there is nothing more to give up"
 
 
@@ -172,7 +172,7 @@ async def test_a_client_that_fails_is_replaced(stage: Stage, caplog: pytest.LogC
     assert len(caplog.messages) == 1
     assert "is lost: RuntimeError: ('xids do not match" in caplog.messages[0]
     stage.server.mood = Mood.GRANT
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.3)
     assert not stage.connection.is_connected
     stage.now += 1.0
     await stage.connect()
@@ -232,7 +232,7 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     now += TIMEOUT_S + 1
     await until(lambda: bool(caplog.messages))
     now += TIMEOUT_S + 1
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.3)
     assert caplog.messages == [f"Still no connection to ZooKeeper at {address}: Connection refused"]
     await connection.close()
     assert connection.complaint.endswith(": closed")
@@ -246,5 +246,5 @@ async def test_after_the_end_nothing_is_heard(stage: Stage) -> None:
     assert stage.connection.session_id == 0
     with pytest.raises(ConnectionLostError, match="closed"):
         stage.connection.client()
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.3)
     assert len(stage.server.greetings) == 1

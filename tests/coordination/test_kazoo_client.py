@@ -187,7 +187,7 @@ async def test_to_retire_closes_the_session(scene: Scene) -> None:
     assert scene.told[-1] == Closed()
 
 
-@pytest.mark.parametrize("fault", [Relay.black_hole, Relay.hold, Relay.cut])
+@pytest.mark.parametrize("fault", [Relay.black_hole, Relay.cut])
 async def test_to_retire_takes_no_longer_than_its_grace(scene: Scene, fault: Callable[[Relay], None]) -> None:
     """Whether the server is silent or gone, with a connection or while it is being made."""
     for is_connected in (True, False):
