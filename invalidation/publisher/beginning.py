@@ -49,6 +49,7 @@ class Beginning:
         self._counts = counts
         self._clock = clock
         self._new_id = new_id  # of filters
+        self._last: Assembly | None = None  # of the last life: its filters were in force when it ended
         self._unreadable_since: float | None = None  # since when the edits after the checkpoint can't be read
 
     async def begin(self, state: PublishedState) -> Begun:
@@ -98,6 +99,7 @@ class Beginning:
         self._counts.new_chains += 1
         _log.info("publishing begins after transaction %d", txid)
         published = {name: position.filter for name, position in state.filters.items()}
+        self._last = self._assemble(txid, {})  # nothing is in force
         assembly = await self._repair(txid, {}, {**state.damaged, **published})
         return Begun(assembly=assembly, is_continuous=False)
 
@@ -110,12 +112,19 @@ class Beginning:
         """Begin damaged filters anew, those that can't be read when HDFS has been asked for them.
 
         Before anything else: until that is published, caches that have read them before count on their being matched.
+        So they do with filters of which nothing is left, and only who had them in force knows that. Hence a process
+        that can't say that the set is the one it left has everybody read it.
         """
         change = plan_filters({}, damaged, None, since_txid=txid, new_id=self._new_id)
-        if not change.is_empty:
+        if not change.is_empty or _set_of(filters) != self._last_set():
             await self._output.change_filters(change)
+        if damaged:
             _log.warning("filters begin anew: %s", ", ".join(damaged))
-        return self._assemble(txid, changed_positions(filters, change))
+        self._last = self._assemble(txid, changed_positions(filters, change))
+        return self._last
+
+    def _last_set(self) -> set[PublishedFilter] | None:
+        return None if self._last is None else _set_of(self._last.filters)
 
     async def _drop_unreadable(self, assembly: Assembly, exc: Exception) -> None:
         """Give up what can't be read, if that has lasted; else let the next life try."""
@@ -147,3 +156,7 @@ class Beginning:
 def _last_of(exc: MissingEventsError) -> int:
     assert exc.last_txid is not None, "what is purged has an end"
     return exc.last_txid
+
+
+def _set_of(filters: Mapping[str, FilterPosition]) -> set[PublishedFilter]:
+    return {position.filter for position in filters.values()}

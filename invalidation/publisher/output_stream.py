@@ -115,7 +115,10 @@ class InotifyEventOutputStream(ABC):
 
     @abstractmethod
     async def change_filters(self, change: FilterChange) -> int:
-        """Change the set of filters, for what is published from now on; return how many writes that took."""
+        """Change the set of filters, for what is published from now on; return how many writes that took.
+
+        Whoever follows the set reads it again, also when nothing changes.
+        """
 
     @abstractmethod
     async def close(self, *, give_up: bool) -> None:

@@ -149,9 +149,12 @@ class Tree:
         yield last
 
     def plan_filters(self, change: FilterChange) -> Iterator[Multi]:
-        """Yield the multis that change the set of filters; each leaves a set that is in force as it is."""
+        """Yield the multis that change the set of filters; each leaves a set that is in force as it is.
+
+        A change of nothing counts the generation up, and whoever follows the set reads it again.
+        """
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
-        for operations in pack(self._change_units(change), reserved=heads):
+        for operations in pack(self._change_units(change), reserved=heads) or [[]]:
             self._generation += 1
             yield (
                 SetData(self._cache.path, encode_number(self._cache.txid), self._cache.version),

@@ -5,7 +5,7 @@ the records say, their readers check. What is not sound is begun anew, never men
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coordination.zookeeper import Znode
@@ -48,13 +48,13 @@ def make_out(
     znodes: Znodes, found: FoundTree, max_records: int, counts: OutputCounters
 ) -> tuple[PublishedState, Tree | None]:
     """Return what is published, and the tree to go on with; without it everything is to be begun anew."""
-    counts.foreign_znodes = _count_foreign(found)
     cache = None if found.cache is None else _cache(znodes, found.cache, found.newest)
     generation = None if found.filters is None else parse_txid(found.filters.data)
     filters, damaged = _definitions(znodes, found)
     if cache is None or generation is None or found.filters is None:
         is_void = found.cache is None or found.cache.znode.data == VOID
         counts.corrupt_znodes += not is_void
+        counts.foreign_znodes = _count_foreign(found, ())
         return PublishedState(txid=None, damaged={**damaged, **filters}), None
     tree = Tree(
         znodes,
@@ -79,6 +79,7 @@ def make_out(
         if name not in found.definitions and parse_txid(found_stream.znode.data) is not None:
             damaged[name] = None  # readers may have read its definition before that was lost
     counts.corrupt_znodes += len(damaged)
+    counts.foreign_znodes = _count_foreign(found, damaged)
     return PublishedState(txid=cache.txid, filters=tree.positions(), damaged=damaged), tree
 
 
@@ -135,9 +136,10 @@ def _records(children: Iterable[str]) -> list[int]:
     return sorted(txid for txid in map(parse_txid, children) if txid is not None)
 
 
-def _count_foreign(found: FoundTree) -> int:
+def _count_foreign(found: FoundTree, damaged: Collection[str]) -> int:
     """Count what nobody of ours puts there. It is left alone, unless it is in the way of something of ours."""
-    places = sum(name not in _CHANNEL and name not in found.definitions for name in found.children)
+    ours = _CHANNEL | found.definitions.keys() | set(damaged)
+    places = sum(name not in ours for name in found.children)
     definitions = sum(not is_filter_name(name) for name in found.definitions)
     streams = [*found.streams.values(), *(() if found.cache is None else (found.cache,))]
     records = sum(parse_txid(name) is None for stream in streams for name in stream.children)

@@ -88,7 +88,7 @@ class Auditor:
         self._cache: Followed | None = None
         self._filters: dict[str, PublishedFilter] = {}  # in force
         self._streams: dict[str, Followed] = {}  # of those
-        self._generations: set[int] = set()  # in which the set changed
+        self._generations: dict[int, dict[str, PublishedFilter]] = {}  # all that was ever in force, by id
         self._used_ids: set[str] = set()
 
     def audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
@@ -106,7 +106,7 @@ class Auditor:
     def wiped(self) -> None:
         """Take note that all streams are gone."""
         self._cache = None
-        self._filters, self._streams, self._generations = {}, {}, set()
+        self._filters, self._streams, self._generations = {}, {}, {}
 
     def _audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
         znodes = self._znodes
@@ -140,8 +140,7 @@ class Auditor:
             self._see_record(tree, path, stream)
         if self._cache is None:
             return
-        if is_new_set:
-            self._see_generation(tree)
+        self._note_generation(tree, is_new_set=is_new_set)
         self._see_coverage()
 
     def _places(self) -> set[str]:
@@ -182,7 +181,7 @@ class Auditor:
             assert link.chain not in self._used_ids, "a new chain with an old id"
             self._used_ids.add(link.chain)
             self.chains += 1
-            self._generations = set()
+            self._generations = {}
             self._cache = Followed(link.chain, link.previous, self.history)
             self._see_end(link.txid)
         stream = self._cache
@@ -190,7 +189,8 @@ class Auditor:
         generation = parse_txid(tree.read(self._znodes.filters).data)
         if generation is not None:  # else it is somebody else's doing
             assert record.generation == generation, f"{record} in generation {generation}"
-        globs = GlobSet({each.name: each.path_glob for each in self._filters.values()})
+        known = self._generations.get(record.generation, {})
+        globs = GlobSet({id_: each.path_glob for id_, each in known.items()})
         match record.content:
             case Dropped(first, last):
                 assert (first, last) == (link.previous + 1, link.txid), f"{record} drops something else"
@@ -231,12 +231,14 @@ class Auditor:
         assert len(found) <= self._max_records, f"{path} has {len(found)} records"
         assert found == stream.records[-len(found) :], f"{path} has {found}, made were {stream.records}"
 
-    def _see_generation(self, tree: AuditedTree) -> None:
+    def _note_generation(self, tree: AuditedTree, *, is_new_set: bool) -> None:
         """Each set of filters has a generation of its own."""
         generation = parse_txid(tree.read(self._znodes.filters).data)
-        assert generation is not None, "no generation"
-        assert generation not in self._generations, f"generation {generation} has two sets of filters"
-        self._generations.add(generation)
+        if generation is None:  # somebody else's doing
+            return
+        assert not is_new_set or generation not in self._generations, f"generation {generation} has two sets"
+        known = self._generations.setdefault(generation, {})
+        known |= {filter_.id: filter_ for filter_ in self._filters.values()}
 
     def _see_coverage(self) -> None:
         """What `.cache` covers is in every filter's records."""

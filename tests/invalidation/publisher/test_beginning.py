@@ -48,11 +48,16 @@ def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> Assembly:
     return Assembly(txid, filters, max_changes=9, filters_path="/filters")
 
 
-def play(story: Callable[[Scene], Awaitable[None]]) -> None:
-    """Play a story in virtual time."""
+def play(story: Callable[[Scene], Awaitable[None]], *, is_known: bool = True) -> None:
+    """Play a story in virtual time; in a process that has left STATE behind itself, unless it has just begun."""
 
     async def on_scene() -> None:
-        await story(Scene())
+        scene = Scene()
+        if is_known:
+            await scene.beginning.begin(STATE)
+            scene.source.started.clear()
+            scene.output.told.clear()
+        await story(scene)
 
     virtual_time.run(on_scene())
 
@@ -101,6 +106,19 @@ def test_damaged_filters_begin_anew_before_anything_else() -> None:
         assert begun.assembly.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
 
     play(story)
+
+
+@pytest.mark.parametrize("left", [STATE, PublishedState(txid=10, filters=positions({"f": "/f"}))])
+def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: PublishedState) -> None:
+    """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
+
+    async def story(on: Scene) -> None:
+        await on.beginning.begin(left)
+        assert on.output.told == [FilterChange()]
+        await on.beginning.begin(left)
+        assert on.output.told == [FilterChange()], "once"
+
+    play(story, is_known=left is not STATE)
 
 
 def test_purged_edits_are_dropped_for_all() -> None:

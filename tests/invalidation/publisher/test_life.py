@@ -164,8 +164,8 @@ def test_no_more_is_read_than_can_wait() -> None:
     """While ZooKeeper is slow, the edits wait in the NameNode's log."""
 
     async def story(on: Scene) -> None:
-        on.output.takes_s = 10.0
-        await asyncio.sleep(15)
+        on.output.takes_s = 6.0
+        await asyncio.sleep(12)
         assert len(on.source.script) == 2
         assert on.life.waiting_s(clock()) > 3
         await until(lambda: on.covered[-1:] == [15])

@@ -237,6 +237,12 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     }
 
 
+def test_a_change_of_nothing_has_the_set_read_again() -> None:
+    """The generation counts up."""
+    (multi,) = tree("f").plan_filters(FilterChange())
+    assert multi == (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4))
+
+
 def test_a_damaged_filter_may_lack_znodes() -> None:
     """What is not there is not deleted."""
     made = tree()

@@ -139,6 +139,14 @@ def test_a_definition_that_cannot_be_read_is_damage() -> None:
     assert (state.filters, state.damaged) == ({}, {"f": None})
 
 
+def test_a_stream_without_its_definition_is_damage() -> None:
+    """Readers may have read its definition before that was lost: the filter is taken out of the set."""
+    counts = OutputCounters()
+    state, _ = made_out(counts, definitions={})
+    assert (state.filters, state.damaged) == ({}, {"f": None})
+    assert (counts.corrupt_znodes, counts.foreign_znodes) == (1, 0)
+
+
 def test_what_others_put_there_is_counted() -> None:
     """And left alone."""
     counts = OutputCounters()

@@ -3,21 +3,22 @@
 import asyncio
 import contextlib
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from coordination.errors import ZnodeError
 from coordination.zookeeper import Create as CreateZnode
 from coordination.zookeeper import Delete, Operation, SetData
 from hadoop.errors import MalformedReplyError
-from hadoop.events import Close, Create, EditsPage, Event, MetadataKind, MetadataUpdate, Rename, Unlink
+from hadoop.events import Close, Create, Event, MetadataKind, MetadataUpdate, Rename, Unlink
 from hadoop.filestatus import FileType
 from hadoop.ha_state import HaState
 from invalidation.publisher.settings import PublisherSettings
 from invalidation.settings import PollingSettings
-from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation.fakes import FakeNameNode, FakePool
-from tests.invalidation.publisher.auditor import AuditedTree, Auditor, History
+from tests.coordination.fake_zookeeper import FakeSession
+from tests.invalidation.fakes import FakePool
+from tests.invalidation.publisher.auditor import Auditor, History
+from tests.invalidation.publisher.faulty import AuditedZooKeeper, PoisonedNameNode
 from tests.invalidation.publisher.stage import ZNODES, FakeFilters, FakeProcess, Stage
 from tests.invalidation.virtual_time import clock, until
 
@@ -38,74 +39,6 @@ PATHS = (
 )
 
 NAMES = ("f", "g", "h")
-
-
-class PoisonedNameNode(FakeNameNode):
-    """A NameNode that can't hand out some edits."""
-
-    poisoned = 0  # no page that begins here or earlier can be read
-
-    def page(self, asked: int) -> EditsPage:
-        """Return the reply of getEditsFromTxid."""
-        if asked <= self.poisoned:
-            raise MalformedReplyError("event 99")
-        return super().page(asked)
-
-
-class AuditedZooKeeper(FakeZooKeeper):
-    """A ZooKeeper all of whose transactions are looked at, but for those that no publisher makes."""
-
-    def __init__(self, auditor: Auditor) -> None:
-        super().__init__(clock)
-        self._auditor = auditor
-        self._delays = False  # the next commit stays under way
-        self._late: list[tuple[FakeSession, int, Sequence[Operation]]] = []  # such, with their session's id
-        self.tree = AuditedTree(auditor.audit)
-
-    def wipe(self) -> None:
-        """Lose all data."""
-        super().wipe()
-        self._auditor.wiped()
-        self.tree = AuditedTree(self._auditor.audit)
-
-    def kill(self, session: FakeSession) -> None:
-        """Let its process be gone: it never connects again, and ends in time."""
-        is_up = self._is_up
-        self.disconnect(session)
-        self._is_up = is_up
-        self._sessions.remove(session)
-
-    def expire_if_any(self, session: FakeSession) -> None:
-        """End a session, if there is one."""
-        if session.session_id:
-            self.expire(session)
-
-    def delay_next_commit(self) -> None:
-        """Cut the connection under the next commit, and let it still be under way until `arrive`."""
-        self._delays = True
-
-    def arrive(self) -> None:
-        """Let all commits that are under way arrive after all, unless their session has ended."""
-        late, self._late = self._late, []
-        for session, session_id, operations in late:
-            if session.session_id == session_id:
-                with contextlib.suppress(ZnodeError):
-                    self._fire(self.tree.commit(operations, session_id))
-
-    def tamper(self, operations: Sequence[Operation]) -> None:
-        """Do what no publisher does."""
-        assert isinstance(self.tree, AuditedTree)
-        self._fire(self.tree.tamper(operations))
-
-    def commit(self, session: FakeSession, operations: Sequence[Operation]) -> None:
-        """Carry out a commit that has arrived."""
-        if not self._delays:
-            super().commit(session, operations)
-            return
-        self._delays = False
-        self._late.append((session, session.session_id, operations))
-        session.disconnect()
-        session.connect(session.session_id)
 
 
 class World:
@@ -261,6 +194,7 @@ class World:
             (SetData(ZNODES.stream(name), b"x"),),
             (SetData(ZNODES.stream(name), b"99999"),),
             (Delete(ZNODES.definition(name)),),
+            self._deletion_of(name),
             (SetData(ZNODES.cache, b"x"),),
             (SetData(ZNODES.filters, b"x"),),
             (Delete(ZNODES.publisher),),
@@ -277,6 +211,16 @@ class World:
         )
         with contextlib.suppress(ZnodeError):
             self.zookeeper.tamper(damages[number % len(damages)])
+
+    def _deletion_of(self, name: str) -> tuple[Operation, ...]:
+        """Return what leaves nothing of a filter."""
+        path, tree = ZNODES.stream(name), self.zookeeper.tree
+        records = tree.children(path) if tree.exists(path) else ()
+        return (
+            *(Delete(f"{path}/{each}") for each in records),
+            Delete(path),
+            Delete(ZNODES.definition(name)),
+        )
 
     # ---- what happens to the publishers --------------------------------------------------------------------------
 
