@@ -14,10 +14,10 @@ OPERATIONS = 120
 
 COMING = (*GLOBS, "/differential/*/a/*", "/differential/*/{a,b}/x/*", "/differential/*/*/[fg]")
 
-PAUSES_S = (0.05, 0.3, 1.0, 2.0)
+PAUSES_S = (0.05, 0.2, 0.5)
 
-MOST = 6
-"""Filters at once; then one goes."""
+MOST = 3
+"""Filters at once; with more, one goes. With few, most paths are without a filter now and then."""
 
 
 def test_every_answer_is_the_namenodes_own_while_filters_come_and_go(cluster: Cluster) -> None:
@@ -41,7 +41,7 @@ def coming_and_going(service: Service, there: set[str]) -> Iterator[list[str]]:
 
     def change() -> None:
         while not end.wait(chance.choice(PAUSES_S)):
-            if there and (len(there) == MOST or chance.random() < 0.5):
+            if there and (len(there) >= MOST or chance.random() < 0.5):
                 name = chance.choice(sorted(there))
                 service.remove(name)
                 there.remove(name)
