@@ -58,9 +58,6 @@ class NameNodePool:
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
-        self._block_pools: dict[
-            NameNode, tuple[int, str]
-        ] = {}  # what each said, in which life of its process
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
         self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s)
