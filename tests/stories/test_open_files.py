@@ -56,7 +56,9 @@ def test_an_open_file_is_never_answered_from_memory(world: World, hdfs_directory
     assert b'"length":2000' in world.make_hit(path, "alice").body
 
 
-def test_a_file_that_was_open_before_proxy_and_publisher_started_is_not_kept(world: World, hdfs_directory: str) -> None:
+def test_a_file_that_was_open_before_proxy_and_publisher_started_is_not_kept(
+    world: World, hdfs_directory: str
+) -> None:
     """No event tells of the opening: the NameNode is asked whether the file is closed."""
     path = f"{hdfs_directory}/f"
     channel = Channel.DIRECT if world.service is None else Channel.ZOOKEEPER
