@@ -49,7 +49,7 @@ class PublisherSettings:
         },
     )
     max_changes_per_record: int = field(
-        default=256,
+        default=1024,
         metadata={
             "help": "Paths that one record names for caches to forget; beyond that, siblings are forgotten as "
             "the subtree of their parent."
