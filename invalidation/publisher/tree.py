@@ -310,8 +310,7 @@ def _parts(batches: Sequence[EventBatch]) -> Iterator[tuple[EventBatch, ...]]:
             part, events = [], 0
         part.append(batch)
         events += len(batch.events)
-    if part:
-        yield tuple(part)
+    yield tuple(part)
 
 
 def _size(operation: Operation) -> int:

@@ -229,9 +229,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
     async def _commit(self, operations: Sequence[Operation]) -> None:
         began_at = self._clock()
-        self._counts.writes_failed += 1  # until it is known not to have failed: also when it is cancelled
-        await self._zookeeper.commit(operations)
-        self._counts.writes_failed -= 1
+        try:
+            await self._zookeeper.commit(operations)
+        except BaseException:
+            self._counts.writes_failed += 1
+            self._tree = None  # what was planned may not be there
+            raise
         self._counts.writes += 1
         self._counts.write_ops += len(operations)
         self._counts.write_s += self._clock() - began_at

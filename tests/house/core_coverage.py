@@ -47,6 +47,12 @@ DECIDERS = (
     "invalidation/freshness.py",
     "invalidation/incarnation.py",
     "invalidation/pacing.py",
+    "invalidation/publisher/assembly.py",
+    "invalidation/publisher/filter_plan.py",
+    "invalidation/publisher/identity.py",
+    "invalidation/publisher/record_pacing.py",
+    "invalidation/publisher/tree.py",
+    "invalidation/publisher/tree_reading.py",
     "nncache/proxy_situation.py",
     "nncache/publisher_situation.py",
 )

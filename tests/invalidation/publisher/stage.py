@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from coordination.settings import ZooKeeperSettings
 from invalidation.channel.records import (
     CacheRecord,
+    Events,
     FilterRecord,
     PublishedFilter,
     parse_cache_record,
@@ -136,6 +137,21 @@ class Stage:
                 yield process
             finally:
                 running.cancel()
+
+    async def with_filter(self, name: str = "f", glob: str = "/f") -> None:
+        """Add a filter and wait until it is in force."""
+        self.filters.put(name, glob)
+        await virtual_time.until(lambda: self.covered() >= 0 and name in self.published_filters())
+        await self.published()
+
+    def told(self, name: str) -> list[int]:
+        """Return the transactions whose events a filter's subscribers can read."""
+        return [
+            batch.txid
+            for record in self.records(name)
+            if isinstance(record.content, Events)
+            for batch in record.content.batches
+        ]
 
     async def published(self, txid: int | None = None) -> None:
         """Wait until everything up to this transaction, or all there is now, is published."""

@@ -1,16 +1,19 @@
 """The published filters become those of HDFS, and keep their chains where they can."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
 
+from hadoop.errors import MalformedReplyError
 from invalidation.channel.records import PublishedFilter
 from invalidation.filters.definition import Filter
 from invalidation.publisher.filter_plan import changed_positions, plan_filters
 from invalidation.publisher.output_stream import FilterChange, FilterPosition
 from tests.invalidation.publisher.samples import published
-from tests.invalidation.publisher.stage import FakeStoredFilters
+from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play
+from tests.invalidation.virtual_time import until
 
 
 def stored(*filters: Filter, **broken: str) -> FakeStoredFilters:
@@ -99,3 +102,109 @@ def test_positions_follow_a_change() -> None:
         "h": FilterPosition(new("h", "/h", 1), 7),
         "i": has["i"],
     }
+
+
+# -- as the publisher carries it out
+
+
+def test_filters_follow_hdfs() -> None:
+    """Within a second of each change, while nothing else happens."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter()
+            steps: tuple[tuple[Callable[[], None], Callable[[], bool]], ...] = (
+                (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters()),
+                (
+                    lambda: on.filters.put("g", "/g", allowed=("amy",)),
+                    lambda: on.published_filters()["g"].allowed_subscribers == ("amy",),
+                ),
+                (lambda: on.filters.put("g", "/h"), lambda: on.published_filters()["g"].path_glob == "/h"),
+                (lambda: on.filters.remove("g"), lambda: "g" not in on.published_filters()),
+            )
+            for act, is_done in steps:
+                await asyncio.sleep(5)
+                generation = on.generation()
+                act()
+                await until(is_done, within_s=1)
+                assert on.generation() == generation + 1
+            on.filters.damage("f")
+            await asyncio.sleep(5)
+            assert "f" in on.published_filters()
+            assert process.publisher.broken_filters == {"f": "not JSON"}
+            assert process.publisher.stats().filters_broken == 1
+            assert list(process.publisher.filters) == ["f"]
+
+    play(story)
+
+
+def test_filters_changed_while_nobody_published_begin_with_the_next_publisher() -> None:
+    """And what happened before it is not theirs."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+        on.filters.put("g", "/g")
+        on.namenode.unlink("/g")
+        async with on.publisher():
+            await until(lambda: "g" in on.published_filters())
+            txid = on.namenode.unlink("/g")
+            await on.published(txid)
+            assert on.told("g")[-1] == txid
+
+    play(story)
+
+
+def test_without_filters_coverage_is_published() -> None:
+    """A directory that is missing is no filters."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            on.namenode.unlink("/f")
+            await on.published()
+            assert on.published_filters() == {}
+
+    play(story)
+
+
+def test_while_hdfs_does_not_give_the_filters_those_published_stay() -> None:
+    """Safe mode, no DataNode: tried again, and told when it works."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+        on.filters.fault = MalformedReplyError("no DataNode")
+        on.filters.put("g", "/g")
+        async with on.publisher() as process:
+            txid = on.namenode.unlink("/f")
+            await on.published(txid)
+            assert on.told("f") == [txid]
+            await asyncio.sleep(60)
+            assert list(on.published_filters()) == ["f"]
+            assert process.publisher.stats().filter_reads_failed > 10
+            on.filters.fault = None
+            await until(lambda: "g" in on.published_filters(), within_s=3)
+
+    play(story)
+
+
+def test_a_thousand_filters_at_once() -> None:
+    """They come and go in few multis, and each gets what matches it."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.published()
+            for number in range(1000):
+                on.filters.put(f"f{number}", f"/dir/{number}/*")
+            await until(lambda: process.publisher.stats().filters == 1000)
+            writes = on.zookeeper.writes
+            txid = on.namenode.unlink("/dir/7/x")
+            await on.published(txid)
+            assert on.told("f7") == [txid]
+            for number in range(1000):
+                on.filters.remove(f"f{number}")
+            await until(lambda: process.publisher.stats().filters == 0)
+            assert on.zookeeper.writes - writes < 50
+        assert set(on.zookeeper.tree.children(ZNODES.namespace)) == {".cache", ".filters"}
+
+    play(story)

@@ -1,0 +1,335 @@
+"""The tree in ZooKeeper: begun so that a crash in the middle is found, and never another namespace's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from coordination.errors import BadVersionError, ConnectionLostError, NodeExistsError
+from coordination.settings import ZooKeeperSettings
+from coordination.zookeeper import Create, Delete, Operation, SetData
+from hadoop.change import Vanished
+from invalidation.channel.records import Events, Stale
+from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.output_stream import (
+    FilterChange,
+    FilterPosition,
+    OutputSetup,
+    Publication,
+    PublishedState,
+)
+from invalidation.publisher.settings import PublisherSettings
+from invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.publisher.samples import batch, published
+from tests.invalidation.publisher.stage import ZNODES
+from tests.invalidation.virtual_time import clock
+
+US = PublisherIdentity(host="a", pid=1, admin="127.0.0.1:9873")
+POOL = "BP-1"
+
+
+class Scene:
+    """A ZooKeeper, and outputs over it."""
+
+    def __init__(self) -> None:
+        self.zookeeper = FakeZooKeeper(clock)
+        self.outsider = self.zookeeper.session()
+
+    def output(self, session: FakeSession | None = None) -> ZooKeeperInotifyEventOutputStream:
+        """Return an output of a process of its own."""
+        setup = OutputSetup(
+            nameservice="ns1",
+            publisher=PublisherSettings(max_records_per_filter=4),
+            zookeeper=ZooKeeperSettings(),
+            clock=clock,
+        )
+        return ZooKeeperInotifyEventOutputStream(setup, session or self.zookeeper.session())
+
+    async def begun(self, txid: int = 10, *names: str) -> ZooKeeperInotifyEventOutputStream:
+        """Return an output that has begun after this transaction, with these filters."""
+        output = self.output()
+        await output.open(US, POOL)
+        await output.begin(txid)
+        if names:
+            await output.change_filters(
+                FilterChange(added=tuple(published(name, since_txid=txid) for name in names))
+            )
+        return output
+
+    async def reopened(self) -> PublishedState:
+        """Return what a successor finds."""
+        return await self.output().open(US, POOL)
+
+
+def play(story: Callable[[Scene], Awaitable[None]]) -> None:
+    """Play a story in virtual time."""
+
+    async def on_scene() -> None:
+        await story(Scene())
+
+    virtual_time.run(on_scene())
+
+
+def events(txid: int, *names: str) -> Publication:
+    """Return a publication of one transaction, for these filters."""
+    content = Stale(((txid, Vanished("/f")),))
+    return Publication(txid=txid, content=content, filters=dict.fromkeys(names, Events((batch(txid, "/f"),))))
+
+
+def test_a_beginning_can_be_read_at_once() -> None:
+    """Also on an idle cluster: a first record says which chain it is."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10)
+        assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
+        assert on.zookeeper.tree.read(ZNODES.cache).data == b"10"
+        assert on.zookeeper.tree.children(ZNODES.cache) == ("10",)
+        assert on.zookeeper.tree.read(ZNODES.filters).data == b"1"
+        assert await on.reopened() == PublishedState(txid=10)
+        assert output.stats().cache_records == 1
+        with pytest.raises(ChannelUnavailableError, match="no transaction yet"):
+            await output.begin(0)
+
+    play(story)
+
+
+def test_a_successor_finds_what_was_published() -> None:
+    """Positions and filters, from ZooKeeper alone; records go on in their chains."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10, "f", "g")
+        assert await output.publish(events(12, "f")) == 1
+        f, g = published("f", since_txid=10), published("g", since_txid=10)
+        expected = {"f": FilterPosition(f, 12), "g": FilterPosition(g, 10)}
+        successor = on.output()
+        assert await successor.open(US, POOL) == PublishedState(txid=12, filters=expected)
+        for txid in range(13, 20):
+            await successor.publish(events(txid, "f", "g"))
+        assert sorted(on.zookeeper.tree.children(ZNODES.stream("f"))) == ["16", "17", "18", "19"]
+        stats = successor.stats()
+        assert (stats.writes, stats.filter_records, stats.cache_records) == (7, 14, 7)
+        assert stats.write_ops > 7 * 6
+        assert stats.write_s == pytest.approx(7 * on.zookeeper.latency_s)
+
+    play(story)
+
+
+def test_two_that_both_believe_to_publish_do_not_mix() -> None:
+    """O2: the second to write gets an error, whatever it writes."""
+
+    async def story(on: Scene) -> None:
+        first, second = await on.begun(10, "f"), on.output()
+        await second.open(US, POOL)
+        writes: tuple[Callable[[ZooKeeperInotifyEventOutputStream, int], Awaitable[int]], ...] = (
+            lambda output, txid: output.publish(events(txid, "f")),
+            lambda output, txid: output.publish(events(txid)),
+            lambda output, _: output.change_filters(FilterChange(removed=("f",))),
+        )
+        for txid, write in enumerate(writes, start=11):
+            await second.publish(events(txid, "f"))
+            with pytest.raises((BadVersionError, NodeExistsError)):
+                await write(first, txid)
+            with pytest.raises(ChannelUnavailableError):
+                await write(first, txid + 1)
+            first, second = second, first
+            await second.open(US, POOL)
+        assert first.stats().writes_failed + second.stats().writes_failed == 3
+
+    play(story)
+
+
+def test_a_removed_filter_leaves_nothing() -> None:
+    """Its records, what others have put there, and an old stream of the same name that is in the way."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10, "f")
+        await output.publish(events(11, "f"))
+        await on.outsider.ensure(f"{ZNODES.stream('f')}/foreign/deep")
+        await on.outsider.ensure(f"{ZNODES.stream('g')}/7")
+        again = published("g", since_txid=11)
+        output = on.output()
+        await output.open(US, POOL)
+        await output.change_filters(FilterChange(removed=("f",), added=(again,)))
+        assert not on.zookeeper.tree.exists(ZNODES.stream("f"))
+        state = await on.reopened()
+        assert (state.filters, state.damaged) == ({"g": FilterPosition(again, 11)}, {})
+
+    play(story)
+
+
+def test_all_begins_anew() -> None:
+    """Nothing of the old chains is left; what is foreign and not in the way stays."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10, "f")
+        await output.publish(events(12, "f"))
+        await on.outsider.ensure(f"{ZNODES.cache}/foreign/deep")
+        await on.outsider.ensure(f"{ZNODES.filters}/not a name")
+        generation = int(on.zookeeper.tree.read(ZNODES.filters).data)
+        await output.begin(7)
+        assert await on.reopened() == PublishedState(txid=7)
+        assert on.zookeeper.tree.children(ZNODES.cache) == ("7",)
+        assert on.zookeeper.tree.exists(f"{ZNODES.filters}/not a name")
+        assert int(on.zookeeper.tree.read(ZNODES.filters).data) > generation
+        await output.publish(events(8))
+
+    play(story)
+
+
+def test_a_crash_while_all_begins_anew_is_found() -> None:
+    """At any of its writes: the next life begins anew as well, or it was complete."""
+
+    async def count_writes(on: Scene) -> int:
+        output, before = await on.begun(10, "f", "g"), on.zookeeper.writes
+        await output.begin(7)
+        return on.zookeeper.writes - before
+
+    async def story(on: Scene) -> None:
+        writes = await count_writes(on)
+        assert writes >= 3
+        for last in range(writes):
+            scene = Scene()
+            session = CrashingSession(scene.zookeeper)
+            await scene.begun(10, "f", "g")
+            output = scene.output(session)
+            await output.open(US, POOL)
+            session.commits_left = last
+            with pytest.raises(ConnectionLostError):
+                await output.begin(7)
+            state = await scene.reopened()
+            assert state.txid == (10 if last == 0 else None), last
+
+    play(story)
+
+
+class CrashingSession(FakeSession):
+    """A session whose process dies before one of its commits."""
+
+    commits_left = 1000
+
+    def __init__(self, server: FakeZooKeeper) -> None:
+        super().__init__(server)
+        self.connect(1)
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out a transaction, while it lives."""
+        if self.commits_left == 0:
+            raise ConnectionLostError("dead")
+        self.commits_left -= 1
+        await super().commit(operations)
+
+
+def test_another_namespace_is_refused() -> None:
+    """What it publishes would make caches answer for other files; the message says what to do."""
+
+    async def story(on: Scene) -> None:
+        await on.begun(10)
+        before = on.zookeeper.tree.paths
+        with pytest.raises(
+            WrongNamespaceError, match=r"/HDFSInotifyRoot/ns1 .* 'BP-1', .* 'BP-2': choose another"
+        ):
+            await on.output().open(US, "BP-2")
+        assert on.zookeeper.tree.paths == before
+
+    play(story)
+
+
+def test_a_place_without_a_namespace_is_taken() -> None:
+    """Somebody who waits for a publisher may have made it."""
+
+    async def story(on: Scene) -> None:
+        await on.outsider.ensure(ZNODES.namespace)
+        await on.begun(10)
+        assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
+
+    play(story)
+
+
+def test_without_a_connection_nothing_is_opened() -> None:
+    """And without having opened nothing is published."""
+
+    async def story(on: Scene) -> None:
+        output = on.output()
+        with pytest.raises(ChannelUnavailableError):
+            await output.publish(events(11))
+        assert output.waiting_for == ""
+        await output.close(give_up=True)
+        await output.shut_down()
+        on.zookeeper.disconnect()
+        with pytest.raises(ConnectionLostError):
+            await output.open(US, POOL)
+        assert not output.session_stats().is_connected
+
+    play(story)
+
+
+def test_giving_up_lets_another_publish() -> None:
+    """The end of the process does, too; without either the presence stays."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10)
+        await output.close(give_up=False)
+        assert on.zookeeper.tree.exists(ZNODES.publisher)
+        await output.open(US, POOL)
+        await output.close(give_up=True)
+        assert not on.zookeeper.tree.exists(ZNODES.publisher)
+        await output.open(US, POOL)
+        await output.shut_down()
+        await output.shut_down()
+        await asyncio.sleep(0.1)
+        assert not on.zookeeper.tree.exists(ZNODES.publisher)
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        SetData(ZNODES.filters, b"x"),
+        SetData(ZNODES.stream("f"), b"x"),
+        SetData(ZNODES.definition("f"), b"x"),
+        Delete(ZNODES.definition("f")),
+        Delete(ZNODES.publisher),
+    ],
+)
+def test_the_writing_of_others_is_noticed(damage: Operation) -> None:
+    """Also while nothing is published: readers can't wait for the next life."""
+
+    async def story(on: Scene) -> None:
+        output = await on.begun(10, "f")
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(expect_end(output))
+            for txid in range(11, 400):
+                await output.publish(events(txid, "f"))
+                await asyncio.sleep(0.3)
+            assert not keeping.done(), "our own writing is none"
+            await on.outsider.commit([damage])
+            damaged_at = clock()
+            await keeping
+            assert clock() - damaged_at < LOOK_S + 0.1
+
+    play(story)
+
+
+async def expect_end(output: ZooKeeperInotifyEventOutputStream) -> None:
+    """Keep the right to publish until it ends."""
+    with pytest.raises(ChannelUnavailableError, match=r"somebody else|no longer ours"):
+        await output.keep()
+
+
+def test_nothing_to_watch_is_no_tampering() -> None:
+    """Before a beginning there is nothing of ours."""
+
+    async def story(on: Scene) -> None:
+        output = on.output()
+        await output.open(US, POOL)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(output.keep(), 3 * LOOK_S)
+        await on.outsider.commit([Create(f"{ZNODES.namespace}/else", b"")])
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(output.keep(), 3 * LOOK_S)
+
+    play(story)

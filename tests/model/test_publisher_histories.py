@@ -1,0 +1,29 @@
+"""Random histories of a publisher, against an auditor who knows what happened and nothing of publishers."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.invalidation import virtual_time
+from tests.invalidation.publisher.world import ACTS, World
+
+HISTORIES = st.lists(
+    st.tuples(
+        st.sampled_from([*ACTS, *["write", "burst", "put filter"] * 4]),
+        st.integers(0, 11),
+        st.sampled_from([0.0, 0.001, 0.003, 0.02, 0.3, 3.0, 12.0]),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.booleans(), HISTORIES)
+def test_whatever_happens_nothing_is_missed_unnoticed(
+    rivals: bool, history: list[tuple[str, int, float]]
+) -> None:
+    """P1, P2, P3 (GapFlush): each transaction of ZooKeeper is looked at, and at the end the world heals."""
+
+    async def story() -> None:
+        await World(rivals=rivals).tell(history)
+
+    virtual_time.run(story())
