@@ -4,7 +4,6 @@ A channel is a class with this shape, chosen by name in the settings. The counte
 org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser rights and up to a minute.
 """
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Self
 from coordination.settings import ZooKeeperSettings
 from hadoop.change import Change
 from hadoop.events import EventBatch
-from hadoop.settings import SettingError
+from invalidation.class_setting import load_class
 from invalidation.namenodes import NameNodes
 from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
 from invalidation.stats import ChannelStats
@@ -153,14 +152,4 @@ def load_stream_class(name: str) -> type[InotifyEventInputStream]:
     Raises:
         SettingError: there is no such class, or it is no InotifyEventInputStream.
     """
-    allowed = f"must be {', '.join(_BUILT_IN)} or package.module:Class, an InotifyEventInputStream"
-    module_name, colon, class_name = _BUILT_IN.get(name, name).partition(":")
-    if not (module_name and colon and class_name):
-        raise SettingError("channel", name, allowed)
-    try:
-        loaded = getattr(importlib.import_module(module_name), class_name, None)
-    except Exception as exc:  # whatever a foreign module does when it is imported
-        raise SettingError("channel", name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
-    if not (isinstance(loaded, type) and issubclass(loaded, InotifyEventInputStream)):
-        raise SettingError("channel", name, allowed)
-    return loaded
+    return load_class("channel", name, _BUILT_IN, InotifyEventInputStream)  # type: ignore[type-abstract]  # it is only compared with

@@ -3,15 +3,14 @@
 The counterpart of `invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, chosen by name in the settings.
 """
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from coordination.settings import ZooKeeperSettings
 from coordination.stats import SessionStats
-from hadoop.settings import SettingError
 from invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
+from invalidation.class_setting import load_class
 from invalidation.publisher.identity import PublisherIdentity
 from invalidation.publisher.settings import ZOOKEEPER, PublisherSettings
 from invalidation.publisher.stats import OutputStats
@@ -146,14 +145,4 @@ def load_output_class(name: str) -> type[InotifyEventOutputStream]:
     Raises:
         SettingError: there is no such class, or it is no InotifyEventOutputStream.
     """
-    allowed = f"must be {', '.join(_BUILT_IN)} or package.module:Class, an InotifyEventOutputStream"
-    module_name, colon, class_name = _BUILT_IN.get(name, name).partition(":")
-    if not (module_name and colon and class_name):
-        raise SettingError("output_stream", name, allowed)
-    try:
-        loaded = getattr(importlib.import_module(module_name), class_name, None)
-    except Exception as exc:  # whatever a foreign module does when it is imported
-        raise SettingError("output_stream", name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
-    if not (isinstance(loaded, type) and issubclass(loaded, InotifyEventOutputStream)):
-        raise SettingError("output_stream", name, allowed)
-    return loaded
+    return load_class("output_stream", name, _BUILT_IN, InotifyEventOutputStream)  # type: ignore[type-abstract]  # it is only compared with
