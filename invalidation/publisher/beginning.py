@@ -24,7 +24,7 @@ class Begun:
     """A life that can be lived: the source reads on from the assembly's position."""
 
     assembly: Assembly
-    is_continuous: bool  # nothing was missed, changes of the filters in HDFS among it
+    is_continuous: bool  # this process has seen all edits so far, changes of the filters in HDFS among them
 
 
 class Beginning:
@@ -61,8 +61,8 @@ class Beginning:
         """
         if state.txid is None:
             return await self._begin_anew(state)
+        is_continuous = self._last is not None and state.txid <= self._last.through_txid
         assembly = await self._repair(state.txid, state.filters, state.damaged)
-        is_continuous = True
         while True:
             try:
                 await self._source.start(assembly.txid)

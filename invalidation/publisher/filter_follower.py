@@ -30,7 +30,7 @@ class StoredFiltersReader(Protocol):
 class FilterFollower:
     """Reads the filters whenever they may have changed. What it knows outlives the publisher's lives.
 
-    Invariant: whatever changed them before the last `touch` is in `stored` after the next reading.
+    Invariant: `stored` holds whatever changed them before the last `touch`, or another reading is to come soon.
     """
 
     def __init__(self, reader: StoredFiltersReader, reread_s: float, clock: Callable[[], float]) -> None:
@@ -55,6 +55,11 @@ class FilterFollower:
 
     def touch(self) -> None:
         """Read them again soon."""
+        self._touched.set()
+
+    def forget(self) -> None:
+        """They may have changed without a touch: what is known of them is of no more use."""
+        self.stored = None
         self._touched.set()
 
     async def follow(self, changed: Callable[[], None]) -> NoReturn:

@@ -68,7 +68,7 @@ class Life:
         self._room = asyncio.Event()  # the reader may look again whether it may go on
         self._count_filters()
         if not begun.is_continuous:
-            follower.touch()
+            follower.forget()
 
     async def run(self) -> None:
         """Publish; the end of the life is an error."""

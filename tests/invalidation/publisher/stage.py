@@ -177,9 +177,12 @@ class Stage:
         """Return the generation of the filters."""
         return int(self.zookeeper.tree.read(ZNODES.filters).data)
 
-    def value(self, name: str) -> int:
-        """Return the value of a filter's stream."""
-        return int(self.zookeeper.tree.read(ZNODES.stream(name)).data)
+    def is_sound(self, name: str) -> bool:
+        """Whether a filter's value is its newest record."""
+        path, tree = ZNODES.stream(name), self.zookeeper.tree
+        value = parse_txid(tree.read(path).data) if tree.exists(path) else None
+        found = [record.link.txid for record in self.records(name)] if value is not None else []
+        return value is not None and value == max(found, default=value)
 
     def records(self, name: str) -> list[FilterRecord]:
         """Return a filter's records, the oldest first."""

@@ -81,6 +81,21 @@ def test_it_goes_on_where_the_records_end() -> None:
     play(story)
 
 
+def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
+    """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
+
+    async def story(on: Scene) -> None:
+        begun = await on.beginning.begin(STATE)
+        assert begun.is_continuous
+        begun.assembly.add(read(12))
+        for txid, is_continuous in ((12, True), (13, False)):
+            again = await on.beginning.begin(PublishedState(txid=txid, filters=STATE.filters))
+            assert again.is_continuous is is_continuous
+        assert not (await Scene().beginning.begin(STATE)).is_continuous, "a process that has just begun"
+
+    play(story)
+
+
 def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
     """At a transaction that can't be lost any more: its number could be given to another."""
 
