@@ -302,10 +302,11 @@ class World:
 
     def _see_all(self) -> None:
         """The whole tree is sound now, from its znodes alone."""
-        streams = [[each.link for each in self.stage.cache_records()]]
+        streams = [
+            [each.link for each in self.stage.cache_records()],
+            *([each.link for each in self.stage.records(name)] for name in self.stage.published_filters()),
+        ]
         assert streams[0][-1].txid == self.stage.covered()
-        for name in self.stage.published_filters():
-            streams.append([each.link for each in self.stage.records(name)])
         for links in streams:
             for before, after in pairwise(links):
                 assert (after.chain, after.previous) == (before.chain, before.txid)
