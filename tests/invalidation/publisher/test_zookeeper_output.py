@@ -141,6 +141,24 @@ def test_two_that_both_believe_to_publish_do_not_mix() -> None:
     play(story)
 
 
+def test_a_part_of_a_publication_that_comes_too_late_is_refused() -> None:
+    """T1: a multi with filters' records alone is guarded as well; a filter begun anew looks like its predecessor."""
+
+    async def story(on: Scene) -> None:
+        first, second = await on.begun(10, "f", "g", "h"), on.output()
+        await second.open(US, POOL)
+        anew = published("f", id="another", since_txid=10)
+        await second.change_filters(FilterChange(removed=("f",), added=(anew,)))
+        much = Events((batch(11, "/" + "x" * 400_000),))
+        publication = Publication(txid=11, content=Stale(()), filters=dict.fromkeys(("f", "g", "h"), much))
+        with pytest.raises(BadVersionError):
+            await first.publish(publication)
+        assert on.zookeeper.tree.children(ZNODES.stream("f")) == ()
+        assert await second.publish(publication) == 2
+
+    play(story)
+
+
 def test_a_removed_filter_leaves_nothing() -> None:
     """Its records, what others have put there, and an old stream of the same name that is in the way."""
 
