@@ -1,6 +1,5 @@
 """Read filters from HDFS. (invalidation/filters/hdfs_reader.py)"""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from invalidation.filters.definition import (
 )
 from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
+from invalidation.together import run_together
 
 CONCURRENCY: Final = 16
 """Calls to HDFS at the same time."""
@@ -257,9 +257,4 @@ async def each_bounded(items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitabl
         for item in waiting:
             await act(item)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(CONCURRENCY):
-                tasks.create_task(work())
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+    await run_together(*[work] * CONCURRENCY)
