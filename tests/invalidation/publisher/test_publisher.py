@@ -7,7 +7,7 @@ import pytest
 
 from coordination.zookeeper import Delete, Operation
 from hadoop.change import Vanished
-from hadoop.events import Close, Rename
+from hadoop.events import Close, Rename, Unlink
 from hadoop.events import Create as Created
 from hadoop.filestatus import FileType
 from hadoop.ha_state import HaState
@@ -105,6 +105,26 @@ def test_a_successor_goes_on_where_a_killed_one_stopped() -> None:
             await on.published()
         assert on.told("f") == txids
         assert {record.link.chain for record in on.cache_records()} == {chain}
+
+    play(story)
+
+
+def test_a_crash_between_two_multis_of_a_publication() -> None:
+    """Filters that have their records already are not told again, and `.cache` has claimed nothing."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            for name in ("f", "g", "h"):
+                await on.with_filter(name, "/d/*")
+            before, writes = on.covered(), on.zookeeper.writes
+            txid = on.namenode.write(*(Unlink(f"/d/{'x' * 200}{number}") for number in range(1800)))
+            await until(lambda: on.zookeeper.writes > writes)
+            on.zookeeper.disconnect(process.session)
+        assert on.covered() == before
+        assert 0 < sum(on.told(name) == [txid] for name in ("f", "g", "h")) < 3
+        async with on.publisher():
+            await on.published()
+        assert [on.told(name) for name in ("f", "g", "h")] == [[txid]] * 3
 
     play(story)
 
