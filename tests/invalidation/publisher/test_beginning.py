@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from coordination.zookeeper import Delete, Operation
 from invalidation.channel.records import Dropped, Stale
 from invalidation.edits_source import EditsRead
 from invalidation.errors import (
@@ -22,7 +23,9 @@ from invalidation.publisher.stats import PublisherCounters
 from tests.invalidation import virtual_time
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, published, read
-from tests.invalidation.virtual_time import clock
+from tests.invalidation.publisher.stage import ZNODES, Stage
+from tests.invalidation.publisher.stage import play as play_publisher
+from tests.invalidation.virtual_time import clock, until
 
 STATE = PublishedState(txid=10, filters=positions({"f": "/f", "g": "/g"}, 8) | positions({"g": "/g"}, 12))
 PURGED = MissingEventsError("purged", GapKind.PURGED, first_txid=11, last_txid=20)
@@ -249,3 +252,29 @@ def test_the_first_coverage_is_no_news() -> None:
         assert publication == Publication(txid=32, content=Stale(()), filters={})
 
     play(story)
+
+
+@pytest.mark.parametrize("what", ["definition", "definition and stream"])
+def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
+    """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f/*")
+        known, former = on.generation(), on.published_filters()["f"]
+        deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
+        if what == "definition and stream":
+            deletions.append(Delete(ZNODES.stream("f")))
+        await on.outsider.commit(deletions)
+        changed = on.namenode.unlink("/f/x")
+        on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
+        async with on.publisher():
+            await on.published()
+            (record,) = (
+                each for each in on.cache_records() if each.link.previous < changed <= each.link.txid
+            )
+            assert record.generation > known
+            await until(lambda: "f" in on.published_filters())
+            assert on.published_filters()["f"].id != former.id
+
+    play_publisher(story)

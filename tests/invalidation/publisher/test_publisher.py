@@ -5,7 +5,6 @@ import logging
 
 import pytest
 
-from coordination.zookeeper import Delete, Operation
 from hadoop.change import Vanished
 from hadoop.events import Close, Rename, Unlink
 from hadoop.events import Create as Created
@@ -278,32 +277,6 @@ def test_a_wiped_zookeeper_is_filled_again() -> None:
             assert on.zookeeper.tree.read(ZNODES.namespace).data
             await until(lambda: "f" in on.published_filters())
             assert process.publisher.stats().new_chains == 2
-
-    play(story)
-
-
-@pytest.mark.parametrize("what", ["definition", "definition and stream"])
-def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
-    """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
-
-    async def story(on: Stage) -> None:
-        async with on.publisher():
-            await on.with_filter("f", "/f/*")
-        known, former = on.generation(), on.published_filters()["f"]
-        deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
-        if what == "definition and stream":
-            deletions.append(Delete(ZNODES.stream("f")))
-        await on.outsider.commit(deletions)
-        changed = on.namenode.unlink("/f/x")
-        on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
-        async with on.publisher():
-            await on.published()
-            (record,) = (
-                each for each in on.cache_records() if each.link.previous < changed <= each.link.txid
-            )
-            assert record.generation > known
-            await until(lambda: "f" in on.published_filters())
-            assert on.published_filters()["f"].id != former.id
 
     play(story)
 
