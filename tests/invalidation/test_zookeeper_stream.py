@@ -3,11 +3,15 @@
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from invalidation.errors import ChannelUnavailableError, NotPermittedError
 from invalidation.stream import Covered, Filters
+from tests.invalidation import virtual_time
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.world import ACTS, Step, World
 
 
 def test_the_filters_come_first() -> None:
@@ -112,3 +116,20 @@ def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
         assert not stage.session.is_connected
 
     play(story)
+
+
+ACTIONS = st.sampled_from(["write", "write", "publish", "publish", *ACTS])
+PAUSES = st.sampled_from([0.0, 0.0, 0.0005, 0.003, 0.003, 0.01, 0.02, 0.02, 0.1, 0.3, 2.5])
+STEPS = st.tuples(ACTIONS, st.integers(1, 6), PAUSES, st.booleans())
+HISTORIES = st.lists(STEPS, max_size=8) | st.lists(STEPS, min_size=20, max_size=50)
+
+
+@settings(max_examples=100, deadline=None)
+@given(HISTORIES, st.sampled_from([None, 0.003, 0.01, 0.1]))
+def test_covered_is_true_whatever_happens(history: list[Step], pace_s: float | None) -> None:
+    """Bounded and GapFlush: whatever befalls ZooKeeper, publisher, NameNode and reader."""
+
+    async def story() -> None:
+        await World().tell(history, pace_s)
+
+    virtual_time.run(story())

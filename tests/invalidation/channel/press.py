@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from coordination.zookeeper import Create, Delete, Operation, SetData
 from hadoop.changes import changes_of_event
@@ -35,6 +36,10 @@ class Written:
     chain: str
     txid: int
     records: deque[int] = field(default_factory=deque)
+
+
+PressState: TypeAlias = tuple[Written, dict[str, PublishedFilter], dict[str, Written], int]
+"""The stream for caches, the filters, their streams, and the generation."""
 
 
 class Press:
@@ -78,6 +83,15 @@ class Press:
     def vanish(self) -> None:
         """Be gone."""
         self.commit(Delete(ZNODES.publisher))
+
+    @property
+    def state(self) -> PressState:
+        """What a publisher finds in ZooKeeper when it begins."""
+        return self.cache, self.filters, self._streams, self.generation
+
+    @state.setter
+    def state(self, state: PressState) -> None:
+        self.cache, self.filters, self._streams, self.generation = state
 
     @property
     def present(self) -> bytes:
@@ -132,9 +146,15 @@ class Press:
         link = Link(written.chain, written.txid, txid)
         return self._append(written, encode_filter_record(FilterRecord(link, content)), txid)
 
-    def change_filters(self, globs: dict[str, str], *, anew: frozenset[str] = frozenset()) -> None:
-        """Have these filters from here on; those that were there before stay what they are, unless made `anew`."""
-        self.publish()
+    def change_filters(
+        self, globs: dict[str, str], *, anew: frozenset[str] = frozenset(), has_read: bool = True
+    ) -> None:
+        """Have these filters from here on; those that were there before stay what they are, unless made `anew`.
+
+        What the publisher `has_read` of the log by now is matched by those before.
+        """
+        if has_read:
+            self.publish()
         operations: list[Operation] = []
         for name in [*self.filters]:
             if name not in globs or name in anew:
@@ -173,6 +193,10 @@ class Press:
     def put(self, path: str, data: bytes) -> None:
         """Write anything anywhere, as somebody else would."""
         self.commit(SetData(path, data) if path in self._server.tree.paths else Create(path, data))
+
+    def delete(self, path: str) -> None:
+        """Delete anything, as somebody else would."""
+        self.commit(Delete(path))
 
     def commit(self, *operations: Operation) -> None:
         """Carry out a transaction."""
