@@ -120,13 +120,13 @@ def test_a_tree_made_anew_under_a_stream_without_a_record_is_no_silent_change() 
     async def story(stage: Stage) -> None:
         async with stage.stream as stream:
             assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-            stage.server.disconnect(stage.session)
-            stage.server.wipe()
+            for path in reversed(stage.server.tree.paths):
+                stage.press.delete(path)
             stage.press.begin()
             txid = stage.unlink("/joe/a")
-            stage.server.connect()
             assert await stage.next_of(Filters, Changes) == Filters({"joe-4": "/joe/*"})
             assert await stage.next_changes() == (("/joe/a",), txid)
+            assert stage.session.stats().connections == 1
 
     play(story)
 
