@@ -1,0 +1,206 @@
+"""Every place at which a coroutine of the product may wait, listed from its source. (tests/races/places.py)
+
+A place is an `await`, the way into or out of an `async with`, or a step of an `async for`. `Places` also tells at
+which of them a suspended frame stands: CPython keeps the exact position of each instruction (`co_positions`).
+"""
+
+import ast
+import dis
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import CodeType
+from typing import Final, TypeAlias
+
+ROOT: Final = Path(__file__).parents[2]
+
+
+class Kind(StrEnum):
+    """How a coroutine waits."""
+
+    AWAIT = "await"
+    ENTER = "enter"  # of an `async with`
+    EXIT = "exit"
+    STEP = "step"  # of an `async for`
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """One place in the source.
+
+    Attributes:
+        module: of the file, such as "proxy.flights".
+        qualname: of the function, as Python has it.
+        text: what is awaited, entered or iterated; with "#2" for the second one of the same text in a function.
+    """
+
+    module: str
+    lineno: int
+    col: int
+    kind: Kind
+    qualname: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        """Its name without line numbers: what the table of exemptions goes by."""
+        return f"{self.module}.{self.qualname}: {self.kind} {self.text}"
+
+    def __str__(self) -> str:
+        return f"{self.module.replace('.', '/')}.py:{self.lineno} {self.qualname}: {self.kind} {self.text}"
+
+
+FILL: Final = (
+    "proxy.client_connection",
+    "proxy.server",
+    "proxy.front_end",
+    "proxy.reads",
+    "proxy.flights",
+    "nncache.queries",
+    "hadoop.rpc.callers",
+    "hadoop.rpc.namenode",
+    "hadoop.rpc.connection",
+    "hadoop.rpc.wire",
+)
+"""Where a read may wait, from its first byte to the reply's."""
+
+FORWARD: Final = (
+    "proxy.writes",
+    "proxy.ground",
+    "proxy.upstream",
+    "proxy.asking",
+    "proxy.exchange",
+    "proxy.connections",
+    "proxy.client_body",
+    "proxy.response",
+)
+"""Where a call that passes through may wait."""
+
+APPLY: Final = (
+    "invalidation.consumer",
+    "invalidation.direct",
+    "invalidation.polled_edits",
+    "invalidation.confirmed_namenode",
+    "invalidation.zookeeper_stream",
+    "invalidation.channel.life",
+    "invalidation.channel.reader",
+    "invalidation.channel.filter_set",
+    "invalidation.channel.probing",
+    "hadoop.pool",
+    "hadoop.jmx_client",
+)
+"""Where a change may wait on its way into the cache; the pool says how fresh the cache is."""
+
+_SETS_A_TIMER_ONLY: Final = frozenset({"timeout", "timeout_at"})
+"""`async with asyncio.timeout(...)` is no place: entering and leaving it never waits (Lib/asyncio/timeouts.py)."""
+
+_Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+
+
+class UnlistedPlaceError(Exception):
+    """A frame waits in a listed module at no listed place: the listing is wrong."""
+
+
+class Places:
+    """The places of some modules. Finding the one of a frame costs two lookups in dicts."""
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        self._spans: dict[str, dict[tuple[_Span, Kind], Place | None]] = {}  # by file; None: no place of ours
+        self._codes: dict[CodeType, dict[int, Place | None]] = {}  # by offset of the instruction
+        self.all: frozenset[Place] = frozenset(place for name in modules for place in self._list(name))
+
+    def at(self, code: CodeType, lasti: int) -> Place | None:
+        """Return the place at which a suspended frame stands; None in a module that is not listed.
+
+        Raises:
+            UnlistedPlaceError: the module is listed, the place is not.
+        """
+        known = self._codes.get(code)
+        if known is None:
+            spans = self._spans.get(code.co_filename)
+            known = self._codes[code] = {} if spans is None else _stops(code, spans)
+        place = known.get(lasti)
+        if place is None and lasti not in known and code.co_filename in self._spans:
+            raise UnlistedPlaceError(f"{code.co_filename}:{code.co_qualname} waits at offset {lasti}")
+        return place
+
+    def _list(self, module: str) -> Iterator[Place]:
+        path = ROOT / (module.replace(".", "/") + ".py")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        spans = self._spans[str(path)] = {}
+        counted: dict[str, int] = {}
+        for node, qualname in _walk(tree, ()):
+            for kind, text in _waits(node):
+                if text is None:
+                    spans[_span(node), kind] = None
+                    continue
+                place = Place(module, node.lineno, node.col_offset, kind, qualname, text)
+                counted[place.key] = number = counted.get(place.key, 0) + 1
+                if number > 1:
+                    place = Place(module, node.lineno, node.col_offset, kind, qualname, f"{text}#{number}")
+                spans[_span(node), kind] = place
+                yield place
+
+
+_Waiting: TypeAlias = ast.Await | ast.AsyncWith | ast.AsyncFor | ast.ListComp | ast.SetComp | ast.DictComp
+
+
+def _walk(node: ast.AST, scopes: tuple[str, ...]) -> Iterator[tuple[_Waiting, str]]:
+    """Yield whatever may wait, in the order of the source, with the qualified name of the function around it."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.ClassDef(name=name):
+                yield from _walk(child, (*scopes, name))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield from _walk(child, (*scopes, name))
+            case _:
+                if isinstance(child, _Waiting):
+                    yield child, ".".join(scopes)
+                yield from _walk(child, scopes)
+
+
+def _waits(node: _Waiting) -> Iterator[tuple[Kind, str | None]]:
+    """Yield how a node may wait, and for what; None where that is listed elsewhere, or never happens."""
+    match node:
+        case ast.Await():
+            yield Kind.AWAIT, ast.unparse(node.value)
+        case ast.AsyncFor():
+            yield Kind.STEP, ast.unparse(node.iter)
+        case ast.AsyncWith(items=[ast.withitem(context_expr=context)]):
+            is_timer = (
+                isinstance(context, ast.Call)
+                and isinstance(context.func, ast.Attribute)
+                and context.func.attr in _SETS_A_TIMER_ONLY
+            )
+            text = None if is_timer else ast.unparse(context)
+            yield Kind.ENTER, text
+            yield Kind.EXIT, text
+        case ast.AsyncWith():  # CPython gives all its items one position
+            text = ", ".join(ast.unparse(item.context_expr) for item in node.items)
+            yield Kind.ENTER, text
+            yield Kind.EXIT, text
+        case _:  # a comprehension waits for the awaits inside it, which are listed
+            yield Kind.AWAIT, None
+
+
+def _span(node: _Waiting) -> _Span:
+    return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+
+
+def _stops(code: CodeType, spans: dict[tuple[_Span, Kind], Place | None]) -> dict[int, Place | None]:
+    """Return the place of each instruction at which this code may be suspended."""
+    positions = list(code.co_positions())
+    stops: dict[int, Place | None] = {}
+    kind = Kind.AWAIT
+    for instruction in dis.get_instructions(code):
+        match instruction.opname:
+            case "GET_AWAITABLE":
+                kind = (Kind.AWAIT, Kind.ENTER, Kind.EXIT)[instruction.arg or 0]
+            case "GET_ANEXT":
+                kind = Kind.STEP
+            case "YIELD_VALUE":
+                key = positions[instruction.offset // 2], kind
+                if key in spans:
+                    stops[instruction.offset] = spans[key]
+    return stops

@@ -1,0 +1,32 @@
+"""What the machine lists is what the source has."""
+
+import ast
+
+from tests.races.places import APPLY, FILL, FORWARD, ROOT, Kind, Places
+
+
+def test_every_await_of_the_listed_modules_is_listed() -> None:
+    """Counted another way; timeouts only set a timer and are no places."""
+    for module in FILL + FORWARD + APPLY:
+        tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        timers = [
+            node
+            for node in nodes
+            if isinstance(node, ast.AsyncWith)
+            and ast.unparse(node.items[0].context_expr).startswith(
+                ("asyncio.timeout(", "asyncio.timeout_at(")
+            )
+        ]
+        expected = sum(isinstance(node, ast.Await | ast.AsyncFor) for node in nodes)
+        expected += 2 * (sum(isinstance(node, ast.AsyncWith) for node in nodes) - len(timers))
+        assert len(Places([module]).all) == expected, module
+
+
+def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
+    """So that a table can go by it; no two have the same."""
+    places = Places(FILL + FORWARD + APPLY).all
+    keys = {place.key for place in places}
+    assert len(keys) == len(places)
+    assert "proxy.flights.Flights._fly: await self._fetcher.fetch(head)" in keys
+    assert {place.kind for place in places} == set(Kind)

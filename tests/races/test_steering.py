@@ -1,0 +1,250 @@
+"""The steering holds tasks where it says, and changes nothing else."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.invalidation import virtual_time
+from tests.races.places import Kind, Places
+from tests.races.steering import CANCEL, LABEL, Arrival, Hold, Steering, Throw, Verdict
+
+HERE = Places(["tests.races.test_steering"])
+
+
+class Lock:
+    """Waits on its way in and out."""
+
+    async def __aenter__(self) -> None:
+        await asyncio.sleep(1)
+
+    async def __aexit__(self, *exc: object) -> None:
+        await asyncio.sleep(1)
+
+
+async def numbers() -> AsyncIterator[int]:
+    """Yield one number, late."""
+    await asyncio.sleep(1)
+    yield 1
+
+
+@asynccontextmanager
+async def lent() -> AsyncIterator[str]:
+    """Lend something, late."""
+    await asyncio.sleep(1)
+    yield "it"
+
+
+async def inner(value: asyncio.Future[str]) -> str:
+    """Return the value in lower case."""
+    return (await value).lower()
+
+
+async def outer(value: asyncio.Future[str]) -> str:
+    """Return it in brackets, however it ends."""
+    try:
+        return f"[{await inner(value)}]"
+    except ValueError as exc:
+        return f"({exc})"
+
+
+def steered(
+    story: Callable[[Steering], Coroutine[Any, Any, None]],
+    watcher: Callable[[Arrival], Verdict] | None = None,
+) -> Steering:
+    """Tell a story in a loop that is steered."""
+    steering = Steering(HERE)
+    steering.watcher = watcher
+
+    def steered_loop() -> asyncio.AbstractEventLoop:
+        loop = virtual_time.VirtualLoop()
+        loop.set_task_factory(steering.task_factory)
+        return loop
+
+    with asyncio.Runner(loop_factory=steered_loop) as runner:
+        runner.run(story(steering))
+    return steering
+
+
+def at(arrival: Arrival, qualname: str) -> bool:
+    """Whether a task has come to wait in this function."""
+    return arrival.stand.innermost.qualname == qualname
+
+
+def test_each_way_of_waiting_is_seen() -> None:
+    """`await`, both ends of an `async with`, `async for`, also below a generator and in a comprehension."""
+
+    async def story(steering: Steering) -> None:
+        async with Lock():
+            async for number in numbers():
+                assert number == 1
+        async with lent() as thing:
+            assert thing == "it"
+        assert [await asyncio.sleep(1, each) for each in (1, 2)] == [1, 2]
+
+    stood = steered(story).stood
+    name = "test_each_way_of_waiting_is_seen.story"
+    seen = {(place.kind, place.text) for place in stood if place.qualname == name}
+    assert seen == {
+        (Kind.ENTER, "Lock()"),
+        (Kind.EXIT, "Lock()"),
+        (Kind.STEP, "numbers()"),
+        (Kind.ENTER, "lent()"),
+        (Kind.AWAIT, "asyncio.sleep(1, each)"),
+    }
+    assert {place.qualname for place in stood} == {
+        name,
+        "Lock.__aenter__",
+        "Lock.__aexit__",
+        "numbers",
+        "lent",
+    }
+    assert all(place in HERE.all for place in stood)
+
+
+def test_a_task_is_held_when_its_value_is_there_and_nobody_has_seen_it() -> None:
+    """Others run meanwhile; then it goes on with the value that it had been given."""
+    holds: list[Hold] = []
+
+    def watch(arrival: Arrival) -> Verdict:
+        if not at(arrival, "inner") or holds:
+            return None
+        assert [place.qualname for place in arrival.stand.places] == ["outer", "inner"]
+        holds.append(Hold())
+        return holds[0]
+
+    async def story(steering: Steering) -> None:
+        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(outer(value))
+            await asyncio.sleep(1)
+            value.set_result("A")
+            await asyncio.sleep(1)
+            assert holds[0].reached.done()
+            assert not task.done()
+            holds[0].release()
+        assert task.result() == "[a]"
+
+    steered(story, watch)
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
+    """At once, or at the end of a hold; the coroutine deals with it as with one of its own."""
+    holds: list[Hold] = []
+
+    def watch(arrival: Arrival) -> Verdict:
+        if not at(arrival, "inner"):
+            return None
+        if is_held:
+            holds.append(Hold())
+            return holds[0]
+        return Throw(ValueError("broken"))
+
+    async def story(steering: Steering) -> None:
+        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(outer(value))
+            await asyncio.sleep(1)
+            value.set_result("A")
+            if is_held:
+                await asyncio.sleep(1)
+                holds[0].release(Throw(ValueError("broken")))
+        assert task.result() == "(broken)"
+
+    steered(story, watch)
+
+
+@pytest.mark.parametrize("how", ["waiting", "ready", "held", "from outside"])
+def test_a_cancellation_reaches_it_there(how: str) -> None:
+    """While it waits, when the value is there, at the end of a hold or in the middle of one."""
+    holds: list[Hold] = []
+
+    def watch(arrival: Arrival) -> Verdict:
+        if not at(arrival, "inner") or arrival.is_ready == (how == "waiting"):
+            return None
+        if how in {"waiting", "ready"}:
+            return CANCEL
+        holds.append(Hold())
+        return holds[0]
+
+    async def story(steering: Steering) -> None:
+        steering.is_told_of_waiting = how == "waiting"
+        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(outer(value))
+            await asyncio.sleep(1)
+            if how != "waiting":
+                value.set_result("A")
+                await asyncio.sleep(1)
+            if how == "held":
+                holds[0].release(CANCEL)
+            if how == "from outside":
+                task.cancel()
+        assert task.cancelled()
+        assert task.cancelling() == 1
+
+    steered(story, watch)
+
+
+def test_timeouts_groups_and_shields_work_as_ever() -> None:
+    """A timeout fires in a hold, a group cancels its others, what is shielded goes on."""
+    holds: list[Hold] = []
+
+    def watch(arrival: Arrival) -> Verdict:
+        if arrival.label != "held" or not at(arrival, "inner"):
+            return None
+        holds.append(Hold())
+        return holds[-1]
+
+    async def slow(value: asyncio.Future[str]) -> None:
+        LABEL.set("held")
+        try:
+            async with asyncio.timeout(5):
+                await inner(value)
+        except TimeoutError:
+            LABEL.set("late")
+
+    async def failing() -> None:
+        await asyncio.sleep(1)
+        raise ValueError
+
+    async def together(waiting: list[asyncio.Task[str]]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(failing())
+            waiting.append(tasks.create_task(outer(asyncio.get_running_loop().create_future())))
+
+    async def story(steering: Steering) -> None:
+        loop = asyncio.get_running_loop()
+        value: asyncio.Future[str] = loop.create_future()
+        loop.call_later(1, value.set_result, "A")
+        began = loop.time()
+        await slow(value)
+        assert loop.time() - began == pytest.approx(5)
+        assert LABEL.get() == "late"
+        assert holds[0].is_over
+        waiting: list[asyncio.Task[str]] = []
+        with pytest.raises(ExceptionGroup):
+            await together(waiting)
+        assert waiting[0].cancelled()
+        async with asyncio.TaskGroup() as tasks:
+            kept = tasks.create_task(inner(loop.create_future()))
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await asyncio.shield(kept)
+            assert not kept.done()
+            kept.cancel()
+
+    steered(story, watch)
+
+
+def test_a_task_that_never_began_leaves_no_trace() -> None:
+    """Its coroutine is closed as asyncio itself would do it (a warning would fail this test)."""
+
+    async def story(steering: Steering) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(outer(asyncio.get_running_loop().create_future())).cancel()
+
+    steered(story)
