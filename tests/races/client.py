@@ -1,0 +1,125 @@
+"""A plain HTTP/1.1 client on the loop under test: one connection, replies as they came. (tests/races/client.py)"""
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+TIMEOUT_S = 20.0
+"""What hangs longer hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply, without its framing."""
+
+    status: int
+    body: bytes
+    cache_status: str
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether it came from memory."""
+        return self.cache_status.startswith("nncache; hit")
+
+    @property
+    def said(self) -> tuple[int, bytes]:
+        """What is compared."""
+        return self.status, self.body
+
+
+class GoneError(Exception):
+    """The connection ended before a whole reply came."""
+
+
+class Client:
+    """One connection to a server ("host:port"), made when needed and kept."""
+
+    def __init__(self, address: str, *, receive_buffer_bytes: int = 0) -> None:
+        host, _, port = address.rpartition(":")
+        self._address = (host, int(port))
+        self._receive_buffer_bytes = receive_buffer_bytes  # 0: the system's default
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self.port = 0  # our own; 0 while there is no connection
+
+    async def connect(self) -> None:
+        """Connect, if there is no connection."""
+        if self._writer is not None:
+            return
+        sock = socket.socket()
+        sock.setblocking(False)
+        if self._receive_buffer_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+        await asyncio.get_running_loop().sock_connect(sock, self._address)
+        self._reader, self._writer = await asyncio.open_connection(sock=sock, limit=1 << 16)
+        self.port = self._writer.get_extra_info("sockname")[1]
+
+    async def ask(self, method: str, target: str, *, body: bytes | None = None, headers: str = "") -> Reply:
+        """Send a request and return the reply.
+
+        Raises:
+            GoneError: the connection ended first.
+            TimeoutError: it hangs.
+        """
+        async with asyncio.timeout(TIMEOUT_S):
+            try:
+                await self.connect()
+                self.send(method, target, body=body, headers=headers)
+                return await self.receive()
+            except (OSError, asyncio.IncompleteReadError) as exc:
+                self.hang_up()
+                raise GoneError(f"{method} {target}: {exc!r}") from exc
+            except BaseException:
+                self.hang_up()
+                raise
+
+    def send(self, method: str, target: str, *, body: bytes | None = None, headers: str = "") -> None:
+        """Send a request on the connection that is there."""
+        assert self._writer is not None
+        length = f"Content-Length: {len(body)}\r\n" if body is not None else ""
+        head = f"{method} {target} HTTP/1.1\r\nHost: {self._address[0]}:{self._address[1]}\r\n{headers}{length}\r\n"
+        self._writer.write(head.encode() + (body or b""))
+
+    async def receive(self) -> Reply:
+        """Return the next final reply."""
+        assert self._reader is not None
+        while True:
+            head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            status = int(head[0].split(" ", 2)[1])
+            fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+            if status >= 200:
+                break
+        body = await self._body(fields)
+        if fields.get("connection", "").lower() == "close":
+            self.hang_up()
+        return Reply(status, body, fields.get("cache-status", ""))
+
+    async def _body(self, fields: dict[str, str]) -> bytes:
+        assert self._reader is not None
+        if "content-length" in fields:
+            return await self._reader.readexactly(int(fields["content-length"]))
+        if "chunked" not in fields.get("transfer-encoding", ""):
+            return await self._reader.read()
+        parts = []
+        while size := int(await self._reader.readline(), 16):
+            parts.append(await self._reader.readexactly(size))
+            await self._reader.readexactly(2)
+        await self._reader.readline()
+        return b"".join(parts)
+
+    def hang_up(self) -> None:
+        """End the connection at once, whatever is on its way."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._reader = self._writer = None
+        self.port = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.hang_up()
