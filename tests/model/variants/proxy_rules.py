@@ -1,0 +1,196 @@
+"""Rules of reads and writes on their way through the proxy. (tests/model/variants/proxy_rules.py)"""
+
+from typing import Final
+
+from tests.model.guarantee import Guarantee
+from tests.model.variants.variant import Variant
+
+_ADMISSION = "cache/admission.py"
+_CHANGES = "hadoop/changes.py"
+_FLIGHTS = "proxy/flights.py"
+_FRONT_END = "proxy/front_end.py"
+_WRITES = "proxy/writes.py"
+
+PROXY_RULES: Final = (
+    # -- writes ------------------------------------------------------------------------------------------
+    Variant(
+        name="forgetting-after-the-answer",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="What a write makes stale is forgotten before its answer goes out.",
+        module=_WRITES,
+        old="        self._writes.forget(self._call, outcome, self.ground)\n",
+        new="        asyncio.get_running_loop().call_later("
+        "0.2, self._writes.forget, self._call, outcome, self.ground)\n",
+    ),
+    Variant(
+        name="unknown-outcome-forgets-nothing",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A write whose outcome is not known may have happened.",
+        module=_CHANGES,
+        old="if outcome is CallOutcome.REFUSED:",
+        new="if outcome is not CallOutcome.DONE:",
+    ),
+    Variant(
+        name="mkdirs-makes-no-ancestors",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="MKDIRS counts for every ancestor that nothing proves to exist.",
+        module="cache/metadata_cache.py",
+        old="return tuple(unproven)",
+        new="return ()",
+    ),
+    Variant(
+        name="rename-into-a-directory-overlooked",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="An existing directory takes the source of a RENAME in, under its own name.",
+        module=_CHANGES,
+        old="yield Appeared(inside)",
+        new="yield from ()",
+    ),
+    Variant(
+        name="own-chmod-touches-only-the-path",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A change of access through the proxy costs everything below the path.",
+        module=_CHANGES,
+        old="case Effect.CHANGES_ACCESS:\n            return (AccessChanged(path),)",
+        new="case Effect.CHANGES_ACCESS:\n            return (Touched(path),)",
+    ),
+    Variant(
+        name="own-delete-touches-only-the-path",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A DELETE through the proxy costs the parent's own status and everything below the path.",
+        module=_CHANGES,
+        old="            return (Vanished(path),)\n        case Effect.CHANGES_ACCESS",
+        new="            return (Touched(path),)\n        case Effect.CHANGES_ACCESS",
+    ),
+    Variant(
+        name="own-read-leaves-the-access-time",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A read through the proxy that sets the access time makes the path stale.",
+        module=_CHANGES,
+        old="if path is None or (call.op is not None and call.op.effect is Effect.NOTHING):",
+        new="if path is None or call.op is not None:",
+    ),
+    # -- open files --------------------------------------------------------------------------------------
+    Variant(
+        name="open-file-kept",
+        guarantee=Guarantee.OPEN_FILE_UNCACHED,
+        rule="A file is kept only if the NameNode says that it is closed.",
+        module=_FLIGHTS,
+        old="if await self._is_closed(reply, plain):",
+        new="if await self._is_closed(reply, plain) or plain:",
+    ),
+    Variant(
+        name="silence-counts-as-closed",
+        guarantee=Guarantee.OPEN_FILE_UNCACHED,
+        rule="A file of which nobody said that it is closed is not kept.",
+        module=_FLIGHTS,
+        old='_log.debug("isFileClosed of %s: %s", plain.path, error)\n            return False',
+        new='_log.debug("isFileClosed of %s: %s", plain.path, error)\n            return True',
+    ),
+    Variant(
+        name="append-event-overlooked",
+        guarantee=Guarantee.OPEN_FILE_UNCACHED,
+        rule="An APPEND opens a file: its entry goes.",
+        module=_CHANGES,
+        old="return (Opened(canonical(path)),)",
+        new="return ()",
+    ),
+    # -- which answers may be kept -----------------------------------------------------------------------
+    Variant(
+        name="refusal-kept-as-missing",
+        guarantee=Guarantee.VERBATIM,
+        rule="A 403 is never kept.",
+        module=_ADMISSION,
+        old="return Admission.DENIED if denied else Admission.FAILED",
+        new="return Admission.MISSING if denied else Admission.FAILED",
+    ),
+    Variant(
+        name="passing-refusal-kept",
+        guarantee=Guarantee.VERBATIM,
+        rule="What a NameNode says because it is standby or just starting is never kept.",
+        module=_ADMISSION,
+        old="return Admission.DENIED if denied else Admission.FAILED",
+        new="return Admission.DENIED if denied else Admission.DIRECTORY",
+    ),
+    Variant(
+        name="server-error-kept",
+        guarantee=Guarantee.VERBATIM,
+        rule="No status but 200 and 404 is ever kept.",
+        module=_ADMISSION,
+        old="        case _:\n            return Admission.FAILED\n\n",
+        new="        case _:\n            return Admission.DIRECTORY\n\n",
+    ),
+    Variant(
+        name="any-404-is-a-true-one",
+        guarantee=Guarantee.VERBATIM,
+        rule="A 404 is kept only if its body is what would be rendered for it.",
+        module=_ADMISSION,
+        old="return Admission.MISSING if body == render_missing(as_requested) else Admission.FAILED",
+        new="return Admission.MISSING",
+    ),
+    Variant(
+        name="missing-in-another-spelling",
+        guarantee=Guarantee.VERBATIM,
+        rule="A 404 quotes the path as this very request spelled it.",
+        module="proxy/cached_reply.py",
+        old="return render_missing(as_requested) if reply.status == HTTPStatus.NOT_FOUND else reply.body",
+        new="return reply.body",
+    ),
+    Variant(
+        name="cookie-replayed",
+        guarantee=Guarantee.VERBATIM,
+        rule="A Set-Cookie belongs to the reply with which it came, and is never repeated.",
+        module="proxy/headers.py",
+        old='b"date", b"expires", b"set-cookie"})',
+        new='b"date", b"expires"})',
+    ),
+    Variant(
+        name="one-caller-for-all",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="A caller is whom the NameNode would see asking.",
+        module="proxy/identity.py",
+        old='return Caller("\\0".join(parts))',
+        new='return Caller("\\0".join(parts)[:5])',
+    ),
+    # -- whatever breaks on our side ---------------------------------------------------------------------
+    Variant(
+        name="broken-cache-breaks-the-read",
+        guarantee=Guarantee.FAIL_TO_NAMENODE,
+        rule="A read on which the cache fails is forwarded.",
+        module=_FRONT_END,
+        old="return PassOn(Bypass.CACHE_ERROR)",
+        new="raise",
+    ),
+    Variant(
+        name="unkept-reply-lost",
+        guarantee=Guarantee.FAIL_TO_NAMENODE,
+        rule="A reply that the cache cannot take is passed on all the same.",
+        module=_FLIGHTS,
+        old="except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same",
+        new="except LookupError:",
+    ),
+    Variant(
+        name="refusal-to-forward",
+        guarantee=Guarantee.FAIL_TO_NAMENODE,
+        rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
+        module=_FRONT_END,
+        old="                return await self._pass_on(request, head, read_call(head.method, head.target), why)",
+        new='                return self._failed(ProxyError("not now"), forwarded(why))',
+    ),
+    Variant(
+        name="waiting-for-coverage-without-end",
+        guarantee=Guarantee.FAIL_TO_NAMENODE,
+        rule="A read waits for proof of freshness only a little, then it asks.",
+        module="proxy/reads.py",
+        old="return await self._signal.wait_covered(timeout_s)",
+        new="return await self._signal.wait_covered(timeout_s + 3600) or True",
+    ),
+    Variant(
+        name="unanswered-question-breaks-the-write",
+        guarantee=Guarantee.FAIL_TO_NAMENODE,
+        rule="A redirect is passed on also when the last transaction id could not be asked for.",
+        module=_WRITES,
+        old="        except Exception as error:  # noqa: BLE001 - FailToNameNode\n            self._txid_failures",
+        new="        except LookupError as error:\n            self._txid_failures",
+    ),
+)

@@ -1,0 +1,19 @@
+"""All broken variants, by name. (tests/model/variants/table.py)"""
+
+from typing import Final
+
+from tests.model.variants.cache_rules import CACHE_RULES
+from tests.model.variants.proxy_rules import PROXY_RULES
+from tests.model.variants.stream_rules import STREAM_RULES
+from tests.model.variants.window_rules import WINDOW_RULES
+from tests.model.variants.zookeeper_rules import ZOOKEEPER_RULES
+
+VARIANTS: Final = {
+    variant.name: variant
+    for variant in (*CACHE_RULES, *WINDOW_RULES, *PROXY_RULES, *STREAM_RULES, *ZOOKEEPER_RULES)
+}
+"""One for each rule of the design that a model of the whole can see broken."""
+
+assert len(VARIANTS) == sum(
+    map(len, (CACHE_RULES, WINDOW_RULES, PROXY_RULES, STREAM_RULES, ZOOKEEPER_RULES))
+), "two variants of one name"

@@ -1,0 +1,65 @@
+"""Tell histories of one broken variant, in a process of its own. (tests/model/variants/telling.py)
+
+Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`.
+A line of JSON after each BATCH histories, and one at the end, say how far it has got and what was found.
+"""
+
+import json
+import logging
+import signal
+import sys
+import traceback
+from collections import Counter
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from tests.model.variants import patching
+from tests.model.variants.table import VARIANTS
+
+BATCH: Final = 10
+"""Histories between two reports."""
+
+PATIENCE_S: Final = 30
+"""A broken product may never end a history; that is a finding as well."""
+
+
+def main(name: str, first_seed: int, histories: int, steps: int) -> None:
+    """Tell them until the variant's own guarantee is seen broken."""
+    variant = VARIANTS[name]
+    patching.install(variant)
+    from tests.model.history import tell  # noqa: PLC0415 - imports the product, hence not before it is broken
+
+    logging.disable(logging.CRITICAL)
+    signal.signal(signal.SIGALRM, _give_up)
+    others: Counter[str] = Counter()  # in how many histories something else was found
+    for told in range(1, histories + 1):
+        signal.alarm(PATIENCE_S)
+        try:
+            violations = tell(first_seed + told - 1, steps).violations
+        except Exception as exc:  # noqa: BLE001 - a broken product may do anything
+            violations = []
+            others[f"{type(exc).__name__} at {_place(exc)}"] += 1
+        signal.alarm(0)
+        others.update({each.guarantee for each in violations} - {variant.guarantee})
+        own = next((each for each in violations if each.guarantee == variant.guarantee), None)
+        if own is not None or told % BATCH == 0 or told == histories:
+            _report(told=told, others=dict(others), what=None if own is None else own.what)
+        if own is not None:
+            return
+
+
+def _report(**said: Any) -> None:
+    print(json.dumps(said), flush=True)  # noqa: T201 - read by the parent
+
+
+def _give_up(_: int, __: FrameType | None) -> NoReturn:
+    raise TimeoutError("the history did not end")
+
+
+def _place(exc: Exception) -> str:
+    last = traceback.extract_tb(exc.__traceback__)[-1]
+    return f"{last.filename.rpartition('/')[2]}:{last.lineno}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,0 +1,109 @@
+"""Rules of two-step writes, whose second step passes the proxy by. (tests/model/variants/window_rules.py)"""
+
+from typing import Final
+
+from tests.model.guarantee import Guarantee
+from tests.model.variants.variant import Variant
+
+_WINDOWS = "cache/windows.py"
+
+WINDOW_RULES: Final = (
+    Variant(
+        name="window-ended-by-an-old-close",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Only a CREATE or APPEND newer than the transaction id asked before the redirect arms a window.",
+        module=_WINDOWS,
+        old="            if window.after_txid is not None and txid > window.after_txid:\n"
+        "                window.is_armed = True",
+        new="            if window.after_txid is not None:\n                window.is_armed = True",
+    ),
+    Variant(
+        name="window-ended-by-any-close",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Only a CLOSE that follows the write's own CREATE or APPEND ends a window.",
+        module=_WINDOWS,
+        old="if len(windows) == 1 and windows[0].is_armed:",
+        new="if len(windows) == 1:",
+    ),
+    Variant(
+        name="window-ended-beside-another",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A CLOSE ends no window while another one of that path is open.",
+        module=_WINDOWS,
+        old="if len(windows) == 1 and windows[0].is_armed:",
+        new="if windows and windows[0].is_armed:",
+    ),
+    Variant(
+        name="window-without-the-parent",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A window covers the parent's own status.",
+        module=_WINDOWS,
+        old="if path in self._names or path in self._roots:",
+        new="if path in self._roots:",
+    ),
+    Variant(
+        name="window-without-missing-ancestors",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A window covers the ancestors that may have to be made.",
+        module=_WINDOWS,
+        old="self.roots = {write.path} if topmost is None else {write.path, topmost}",
+        new="self.roots = {write.path}",
+    ),
+    Variant(
+        name="window-table-overflows-unnoticed",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A write that finds no room covers every path until its window would have ended.",
+        module=_WINDOWS,
+        old="return now < self._full_until",
+        new="return now < 0",
+    ),
+    Variant(
+        name="window-opened-without-forgetting",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Opening a window costs what is kept of its path, hits that are repeated among it.",
+        module="cache/metadata_cache.py",
+        old="        self.apply(Appeared(path), now)\n        if topmost_missing",
+        new="        pass\n        if topmost_missing",
+    ),
+    Variant(
+        name="window-from-no-transaction-on",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="The last transaction id is asked for before the redirect is passed on.",
+        module="proxy/writes.py",
+        old="self._cache.open_window(path, txid, self._clock(), topmost_missing)",
+        new="self._cache.open_window(path, txid and 0, self._clock(), topmost_missing)",
+    ),
+    Variant(
+        name="window-after-the-redirect",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="The window is opened before the redirect is passed on.",
+        module="proxy/writes.py",
+        old="await self._writes.open_window(path, reply.namenode, self.ground.topmost_missing)",
+        new="asyncio.get_running_loop().call_later(0.2, self._writes._cache.open_window, path, None,"
+        " self._writes._clock() + 0.2, self.ground.topmost_missing)",
+    ),
+    Variant(
+        name="create-without-a-window",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A redirected CREATE is made later, past the proxy.",
+        module="hadoop/operations.py",
+        old='Operation("CREATE", "PUT", Effect.APPEARS, makes_ancestors=True, two_step=True)',
+        new='Operation("CREATE", "PUT", Effect.APPEARS, makes_ancestors=True)',
+    ),
+    Variant(
+        name="append-without-a-window",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A redirected APPEND is made later, past the proxy.",
+        module="hadoop/operations.py",
+        old='Operation("APPEND", "POST", Effect.TOUCHES, two_step=True)',
+        new='Operation("APPEND", "POST", Effect.TOUCHES)',
+    ),
+    Variant(
+        name="write-before-its-filter-forgotten",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A two-step write under way is followed by filters that come later.",
+        module=_WINDOWS,
+        old="            self._aside.append(write)\n",
+        new="            pass\n",
+    ),
+)

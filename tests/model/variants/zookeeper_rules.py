@@ -1,0 +1,188 @@
+"""Rules of the way through ZooKeeper: publisher, records, probes. (tests/model/variants/zookeeper_rules.py)"""
+
+from typing import Final
+
+from tests.model.guarantee import Guarantee
+from tests.model.variants.variant import Variant
+
+_CHAIN = "invalidation/channel/chain.py"
+_DIGEST = "invalidation/channel/digest.py"
+_FRESHNESS = "invalidation/freshness.py"
+_LIFE = "invalidation/channel/life.py"
+_NARROWING = "invalidation/channel/narrowing.py"
+
+ZOOKEEPER_RULES: Final = (
+    # -- probes ------------------------------------------------------------------------------------------
+    Variant(
+        name="probe-of-another-term",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A probe of another term ends the stream's life.",
+        module=_FRESHNESS,
+        old="if probe.term != self._term:",
+        new="if probe.term < 0:",
+    ),
+    Variant(
+        name="probe-that-went-back",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A log that has not come as far as was read is another log.",
+        module=_FRESHNESS,
+        old="if probe.txid < known:",
+        new="if probe.txid < 0:",
+    ),
+    Variant(
+        name="probe-not-waited-for",
+        guarantee=Guarantee.BOUNDED,
+        rule="A probe covers its moment once everything up to its transaction has been read.",
+        module=_FRESHNESS,
+        old="reached = sum(1 for probe in self._pending if probe.txid <= self._txid)",
+        new="reached = len(self._pending)",
+    ),
+    Variant(
+        name="probe-as-of-the-present",
+        guarantee=Guarantee.BOUNDED,
+        rule="A probe covers its own moment, not the one at which its transaction was read.",
+        module=_FRESHNESS,
+        old="            self._satisfied = self._pending[reached - 1]",
+        new="            self._satisfied = __import__('dataclasses').replace(self._pending[reached - 1],"
+        " as_of=self._reached[-1][0])",
+    ),
+    Variant(
+        name="another-term-read-on",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="Nothing is told of a stream once another NameNode is active.",
+        module="invalidation/channel/probing.py",
+        old="if active is not None and active.term != self._active.term:",
+        new="if active is None and self._active.term < 0:",
+    ),
+    # -- records -----------------------------------------------------------------------------------------
+    Variant(
+        name="gap-in-the-chain",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A record that names another one before it than the last that was read says that some are missing.",
+        module=_CHAIN,
+        old="if link.previous > self._txid:",
+        new="if link.previous < 0:",
+    ),
+    Variant(
+        name="another-chain-followed",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A stream that was begun anew does not go on where the old one was.",
+        module=_CHAIN,
+        old="if link.chain != self._chain:",
+        new="if link.chain is None:",
+    ),
+    Variant(
+        name="dropped-transactions-overlooked",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A record that says that transactions were dropped is a gap.",
+        module=_LIFE,
+        old="            case Dropped(first_txid, last_txid, reason):\n",
+        new="            case Dropped(first_txid, last_txid, reason) if record.link.txid < 0:\n",
+    ),
+    Variant(
+        name="filters-read-too-late",
+        guarantee=Guarantee.BOUNDED,
+        rule="The filters with which a record was made are in force before its changes are applied.",
+        module=_LIFE,
+        old="if self._generation >= generation and not is_first:",
+        new="if self._generation >= 0 and not is_first:",
+    ),
+    # -- what is published -------------------------------------------------------------------------------
+    Variant(
+        name="record-without-parents-and-subtrees",
+        guarantee=Guarantee.BOUNDED,
+        rule="Caches hear of whatever comes or goes beside or above what they may keep.",
+        module=_NARROWING,
+        old="            return globs.may_concern(path)\n        case Moved",
+        new="            return globs.matches(path)\n        case Moved",
+    ),
+    Variant(
+        name="record-without-parents",
+        guarantee=Guarantee.BOUNDED,
+        rule="Caches hear of the children of what they may keep: a parent's status has no event.",
+        module="hadoop/globs.py",
+        old="return bool(names_above or state.names) or self._walk",
+        new="return bool(state.names) or self._walk",
+    ),
+    Variant(
+        name="record-without-access-above",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="Caches hear of each change of access above what they may keep.",
+        module=_NARROWING,
+        old="return globs.matches(path) or globs.may_match_below(path)",
+        new="return globs.matches(path)",
+    ),
+    Variant(
+        name="record-without-rename-destinations",
+        guarantee=Guarantee.BOUNDED,
+        rule="Caches hear of a rename whose destination concerns them.",
+        module=_NARROWING,
+        old="return globs.may_concern(source) or globs.may_concern(destination)",
+        new="return globs.may_concern(source)",
+    ),
+    Variant(
+        name="digest-drops-a-destination",
+        guarantee=Guarantee.BOUNDED,
+        rule="What is merged into one record makes at least as much stale as each part did.",
+        module=_DIGEST,
+        old="self._add(destination, (txid, self._arrivals, Appeared(destination)))",
+        new="self._add(source, (txid, self._arrivals, Appeared(source)))",
+    ),
+    Variant(
+        name="digest-keeps-the-smaller-change",
+        guarantee=Guarantee.BOUNDED,
+        rule="Of two changes of a path the one that makes more stale is told.",
+        module=_DIGEST,
+        old="return second if first is None else max(first, second, key=_extent)",
+        new="return second if first is None else min(first, second, key=_extent)",
+    ),
+    Variant(
+        name="digest-moves-closings",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Openings and closings are told in their order, each with its own transaction id.",
+        module=_DIGEST,
+        old="for txid, _, change in sorted(stamped, key=_stamp))",
+        new="for txid, _, change in sorted(stamped, key=lambda each: isinstance(each[2], Closed)))",
+    ),
+    # -- the publisher -----------------------------------------------------------------------------------
+    Variant(
+        name="publisher-resumes-at-the-end",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="A publisher goes on where the published records end.",
+        module="invalidation/publisher/beginning.py",
+        old="await self._source.start(assembly.txid)",
+        new="await self._source.start(None)",
+    ),
+    Variant(
+        name="publisher-goes-on-in-another-log",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="After a log that went back all streams begin anew.",
+        module="invalidation/publisher/beginning.py",
+        old="return await self._begin_anew(state)\n                    case GapKind.PURGED",
+        new="raise ChannelUnavailableError(str(exc)) from exc\n                    case GapKind.PURGED",
+    ),
+    Variant(
+        name="publisher-skips-what-is-purged",
+        guarantee=Guarantee.GAP_FLUSH,
+        rule="Purged transactions are told as dropped.",
+        module="invalidation/publisher/assembly.py",
+        old="content=Dropped(self._txid + 1, last_txid, reason),",
+        new="content=Stale(()),",
+    ),
+    Variant(
+        name="two-publishers-at-once",
+        guarantee=Guarantee.BOUNDED,
+        rule="Each write of a publisher fails once somebody else has written.",
+        module="invalidation/publisher/tree.py",
+        old="            SetData(stream.path, encode_number(txid), stream.version),",
+        new="            SetData(stream.path, encode_number(txid), -1),",
+    ),
+    Variant(
+        name="matched-with-the-filters-of-before",
+        guarantee=Guarantee.BOUNDED,
+        rule="While the set of filters changes nothing is matched with the old one.",
+        module="invalidation/publisher/life.py",
+        old="        self._is_changing = True\n",
+        new="        self._is_changing = False\n",
+    ),
+)
