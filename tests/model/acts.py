@@ -1,0 +1,403 @@
+"""All that can happen in a history, by name; a number says how much, which, or to whom. (tests/model/acts.py)"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from invalidation.stats import StreamStats
+from tests.model import namespace as ns
+from tests.model.channels import ChannelName
+from tests.model.cluster import Operation
+from tests.model.namespace import SUPERUSER
+from tests.model.system import System
+
+PATHS: Final = (
+    "/a",
+    "/a/f",
+    "/a/b",
+    "/a/b/f",
+    "/a/b/g",
+    "/a/b/d",
+    "/a/b/d/f",
+    "/a/b/d/g",
+    "/c",
+    "/c/f",
+    "/c/g",
+)
+FILES: Final = ("/a/f", "/a/b/f", "/a/b/g", "/a/b/d/f", "/c/f", "/c/g")
+DIRECTORIES: Final = ("/a", "/a/b", "/a/b/d", "/c")
+USERS: Final = ("alice", "bob")
+_MODES: Final = (0o755, 0o700, 0o711, 0o777, 0o755, 0o777, 0o750, 0o311)
+_SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
+_DURATIONS_S: Final = (0.002, 0.05, 0.5, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A change: how WebHDFS spells it, and what it does."""
+
+    method: str
+    path: str
+    query: str
+    operation: Operation
+
+
+@dataclass
+class Draw:
+    """Choices that a number stands for."""
+
+    number: int
+
+    def of(self, count: int) -> int:
+        """Choose one of so many."""
+        self.number, choice = divmod(self.number, count)
+        return choice
+
+    def path(self) -> str:
+        """Choose a path."""
+        return PATHS[self.of(len(PATHS))]
+
+    def file(self) -> str:
+        """Choose a path that is mostly a file's."""
+        return FILES[self.of(len(FILES))]
+
+    def directory(self) -> str:
+        """Choose a path that is mostly a directory's."""
+        return DIRECTORIES[self.of(len(DIRECTORIES))]
+
+    def user(self) -> str:
+        """Choose who reads."""
+        return USERS[self.of(2)]
+
+    def writer(self) -> str:
+        """Choose who writes: mostly somebody who may."""
+        return (SUPERUSER, SUPERUSER, "alice", "bob")[self.of(4)]
+
+    def duration_s(self) -> float:
+        """Choose how long something lasts."""
+        return _DURATIONS_S[self.of(len(_DURATIONS_S))]
+
+    def write(self) -> tuple[str, Write]:
+        """Choose a change of one step, and who makes it."""
+        user, kind = self.writer(), self.of(12)
+        path, number = self.path(), self.number
+        match kind:
+            case 0 | 1:
+                return user, Write(
+                    "PUT", path, "op=MKDIRS", lambda now, txid: ns.mkdirs(now, user, path, txid)
+                )
+            case 2 | 3 | 4:
+                query = "op=DELETE&recursive=true"
+                return user, Write("DELETE", path, query, lambda now, txid: ns.delete(now, user, path, txid))
+            case 5 | 6:
+                to = PATHS[number % len(PATHS)]
+                return user, Write(
+                    "PUT",
+                    path,
+                    f"op=RENAME&destination={to}",
+                    lambda now, txid: ns.rename(now, user, path, to, txid),
+                )
+            case 7:
+                return user, Write(
+                    "PUT", path, "op=SETTIMES", lambda now, txid: ns.set_times(now, user, path, txid)
+                )
+            case 8:
+                query = "op=SETREPLICATION"
+                return user, Write(
+                    "PUT", path, query, lambda now, txid: ns.set_replication(now, user, path, txid)
+                )
+            case 9:
+                return user, Write(
+                    "POST",
+                    path,
+                    "op=TRUNCATE&newlength=0",
+                    lambda now, txid: ns.truncate(now, user, path, txid),
+                )
+            case _:
+                return self.access()
+
+    def access(self) -> tuple[str, Write]:
+        """Choose a change of who may do what, and who makes it."""
+        path, kind = self.directory(), self.of(4)
+        if kind == 0:
+            owner = self.user()
+            return SUPERUSER, Write(
+                "PUT",
+                path,
+                f"op=SETOWNER&owner={owner}",
+                lambda now, _: ns.set_owner(now, SUPERUSER, path, owner),
+            )
+        mode = _MODES[self.of(len(_MODES))]
+        return SUPERUSER, Write(
+            "PUT",
+            path,
+            f"op=SETPERMISSION&permission={mode:o}",
+            lambda now, _: ns.set_permission(now, SUPERUSER, path, mode),
+        )
+
+
+@dataclass
+class World:
+    """A system, and what has been seen in its history."""
+
+    system: System
+    channel: ChannelName
+    features: set[str] = field(default_factory=set)
+
+    # -- reads
+
+    def read(self, number: int) -> None:
+        """Ask for a status."""
+        draw = Draw(number)
+        self.system.come(self.system.read(draw.path(), draw.user()))
+
+    def poll(self, number: int) -> None:
+        """Ask for everything, as everybody."""
+        for path in PATHS:
+            for user in USERS:
+                self.system.come(self.system.read(path, user))
+
+    def herd(self, number: int) -> None:
+        """Ask for one status many times at once."""
+        draw = Draw(number)
+        path = draw.path()
+        for _ in range(2):
+            for user in USERS:
+                self.system.come(self.system.read(path, user))
+
+    def refresh(self, number: int) -> None:
+        """Ask the NameNode in any case."""
+        draw = Draw(number)
+        self.system.come(self.system.read(draw.path(), draw.user(), refresh=True))
+
+    # -- changes
+
+    def change(self, number: int) -> None:
+        """Change something behind the proxy's back."""
+        _, write = Draw(number).write()
+        self.system.cluster.try_write(write.operation)
+
+    def change_and_poll(self, number: int) -> None:
+        """Change something behind the proxy's back, while everybody asks for it."""
+        self.herd(number // 7)
+        self.change(number)
+
+    def write(self, number: int) -> None:
+        """Change something through the proxy."""
+        self._write(*Draw(number).write())
+
+    def change_access(self, number: int) -> None:
+        """Change who may do what, behind the proxy's back."""
+        _, write = Draw(number).access()
+        self.system.cluster.try_write(write.operation)
+        self.features.add("permission change")
+
+    def write_access(self, number: int) -> None:
+        """Change who may do what, through the proxy."""
+        self._write(*Draw(number).access())
+        self.features.add("permission change")
+
+    def write_policy(self, number: int) -> None:
+        """Change a storage policy through the proxy: no event tells."""
+        path = Draw(number).path()
+        write = Write(
+            "PUT",
+            path,
+            "op=SETSTORAGEPOLICY&storagepolicy=HOT",
+            lambda now, txid: ns.set_storage_policy(now, SUPERUSER, path, txid),
+        )
+        self._write(SUPERUSER, write)
+
+    def _write(self, user: str, write: Write) -> None:
+        async def write_and_read() -> None:
+            system = self.system
+            await system.write(write.method, write.path, write.query, user, write.operation)
+            for path in {write.path, write.path.rpartition("/")[0] or "/a", *FILES[:4]}:
+                await system.read(path, USERS[len(path) % 2])
+
+        self.system.come(write_and_read())
+
+    def create(self, number: int) -> None:
+        """Create or append through the proxy, in two steps."""
+        draw = Draw(number)
+        path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
+        op, method, opens = (
+            ("CREATE&overwrite=true", "PUT", ns.create),
+            ("APPEND", "POST", ns.append),
+        )[draw.of(3) == 0]
+        closes = partial(_closed, path)
+
+        async def create_and_read() -> None:
+            system = self.system
+            await system.write_in_two_steps(
+                method,
+                path,
+                f"op={op}",
+                user,
+                opens=lambda now, txid: opens(now, user, path, txid),
+                closes=closes,
+                takes_s=takes_s,
+            )
+            for reader in USERS:
+                await system.read(path, reader)
+                await system.read(path.rpartition("/")[0], reader)
+
+        self.features.add("open file")
+        self.system.come(create_and_read())
+
+    def open(self, number: int) -> None:
+        """Create a file, or append to it, behind the proxy's back, and leave it open."""
+        draw = Draw(number)
+        path = draw.file()
+        opens = (ns.create, ns.append)[draw.of(2)]
+        if self.system.cluster.try_write(lambda now, txid: opens(now, SUPERUSER, path, txid)):
+            self.features.add("open file")
+
+    def flush(self, _: int) -> None:
+        """Let all open files grow."""
+        for path in self._open_files():
+            self.system.cluster.try_write(lambda now, txid, path=path: ns.flush(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
+
+    def close(self, number: int) -> None:
+        """Complete a file."""
+        open_files = self._open_files()
+        if open_files:
+            path = open_files[number % len(open_files)]
+            self.system.cluster.try_write(partial(_closed, path))
+
+    def _open_files(self) -> list[str]:
+        return [path for path, inode in self.system.cluster.present.namespace.items() if inode.is_open]
+
+    def restore(self, _: int) -> None:
+        """Let there be something to read again."""
+        cluster = self.system.cluster
+        for path in ("/a/b/d", "/c"):
+            cluster.try_write(lambda now, txid, path=path: ns.mkdirs(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
+        for path in DIRECTORIES:
+            cluster.try_write(lambda now, _, path=path: ns.set_permission(now, SUPERUSER, path, 0o755))  # type: ignore[misc]  # as above
+
+    # -- troubles
+
+    def be_slow(self, number: int) -> None:
+        """Let each call take its time."""
+        self.system.call_takes_s = _SLOWNESS_S[number % len(_SLOWNESS_S)]
+
+    def crash(self, number: int) -> None:
+        """Let the active NameNode crash and start again, or the other one take over."""
+        cluster = self.system.cluster
+        (cluster.restart if number % 2 else cluster.fail_over)()
+        self.features.add("crash")
+
+    def hold_sync(self, _: int) -> None:
+        """Let nothing become durable for a while."""
+        self.system.cluster.hold_sync()
+
+    def sync(self, _: int) -> None:
+        """Make everything durable."""
+        self.system.cluster.sync()
+
+    def cut(self, number: int) -> None:
+        """Cut the connections to the NameNode, or its RPC port off."""
+        self.system.cluster.active.cut()
+        self.system.cluster.active.is_reachable = number % 3 != 0
+
+    def cut_under_a_call(self, number: int) -> None:
+        """Cut the connections, or change something, between a call and its reply."""
+        active = self.system.cluster.active
+        active.during_call = active.cut if number % 2 else partial(self.change, number // 2)
+
+    def fall_silent(self, number: int) -> None:
+        """Let the NameNode's web pages be silent, or say nothing of its log; or let questions have no answer."""
+        active = self.system.cluster.active
+        if number % 3 == 0:
+            active.answers_jmx = False
+        elif number % 3 == 1:
+            active.answers_journal = False
+        else:
+            self.system.queries.is_silent = True
+
+    def lose_edits(self, number: int) -> None:
+        """Change something while nobody can read the edits, and purge them."""
+        cluster = self.system.cluster
+        cluster.active.cut()
+        before = cluster.active.log.end
+        for each in range(1 + number % 3):
+            self.change(number // 3 + 5 * each)
+            self.change_access(number // 5 + each)
+        cluster.write_nothing()
+        cluster.active.log.first_kept = cluster.active.log.end
+        if cluster.active.log.end > before + 1 and self.system.cache.position >= 0:
+            self.features.add("gap")
+
+    def small_pages(self, number: int) -> None:
+        """Limit the events of a page."""
+        for namenode in self.system.cluster.namenodes:
+            namenode.max_events = 1 + number % 3
+
+    def befall(self, number: int) -> None:
+        """Let something happen to the channel."""
+        kind = self.system.channel.befall(number)
+        if kind:
+            self.features.add(kind)
+
+    def break_cache(self, number: int) -> None:
+        """Let the cache fail."""
+        methods = ("lookup", "conclude", "apply", "open_window", "set_filters")
+        self.system.cache.faults[methods[number % len(methods)]] += 1
+        self.features.add("fault of the cache")
+
+    def end_troubles(self, _: int) -> None:
+        """Let everybody answer."""
+        system = self.system
+        system.call_takes_s = 0.001
+        system.queries.is_silent = False
+        system.cluster.sync()
+        for namenode in system.cluster.namenodes:
+            namenode.is_reachable = namenode.answers_jmx = namenode.answers_journal = True
+            namenode.max_events = 1000
+        system.channel.heal()
+
+    def stats(self) -> StreamStats:
+        """Return what the consumer has seen."""
+        return self.system.consumer.stats()
+
+
+def _closed(path: str, now: ns.Namespace, txid: int) -> list[ns.Step]:
+    return ns.close(now, SUPERUSER, path, txid)
+
+
+ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
+    "read": (30, World.read),
+    "poll": (8, World.poll),
+    "herd": (6, World.herd),
+    "refresh": (3, World.refresh),
+    "change": (14, World.change),
+    "change and poll": (6, World.change_and_poll),
+    "write": (12, World.write),
+    "change access": (4, World.change_access),
+    "write access": (3, World.write_access),
+    "write policy": (1, World.write_policy),
+    "create": (5, World.create),
+    "open": (4, World.open),
+    "flush": (2, World.flush),
+    "close": (4, World.close),
+    "restore": (4, World.restore),
+    "hang up": (2, lambda world, number: world.system.hang_up(number)),
+    "be slow": (3, World.be_slow),
+    "crash": (1, World.crash),
+    "hold sync": (1, World.hold_sync),
+    "sync": (1, World.sync),
+    "cut": (1, World.cut),
+    "cut under a call": (1, World.cut_under_a_call),
+    "fall silent": (1, World.fall_silent),
+    "lose edits": (1, World.lose_edits),
+    "small pages": (1, World.small_pages),
+    "befall the channel": (3, World.befall),
+    "break the cache": (1, World.break_cache),
+    "end troubles": (4, World.end_troubles),
+}
+"""By name: how often, compared with the others, and what."""
+
+PAUSES_S: Final = (0.0, 0.0, 0.0005, 0.002, 0.01, 0.05, 0.3, 1.0, 3.5)
+"""How long it may be until the next act."""

@@ -1,0 +1,208 @@
+"""Both ways in which the model's proxy learns of changes, and what may befall each."""
+
+import asyncio
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Protocol
+
+from hadoop.events import Unlink
+from invalidation.direct import DirectInotifyEventInputStream
+from invalidation.publisher.settings import PublisherSettings
+from invalidation.settings import PollingSettings
+from invalidation.stream import InotifyEventInputStream
+from invalidation.zookeeper_stream import ZooKeeperInotifyEventInputStream
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.invalidation.fakes import FakePool
+from tests.invalidation.publisher.stage import FakeFilters, FakeProcess, Stage
+from tests.invalidation.virtual_time import clock
+from tests.model.cluster import Cluster
+from tests.model.namespace import Step
+from tests.setup import channel_setup
+
+GLOBS = ("/a", "/a/*", "/a/b/*", "/a/b/d/*", "/c/*")
+"""What may be answered from memory."""
+
+
+class ChannelName(Enum):
+    """The built-in channels, by their names in the settings."""
+
+    DIRECT = "direct"
+    ZOOKEEPER = "zookeeper"
+
+
+class ModelChannel(Protocol):
+    """What a world asks of a channel."""
+
+    tells_each_event: bool
+    stream: InotifyEventInputStream
+
+    @property
+    def filters_changed(self) -> int:
+        """How often the filters were changed."""
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Begin what runs beside the proxy."""
+
+    def befall(self, number: int) -> str:
+        """Let something happen to it; return what kind of thing that is."""
+
+    def heal(self) -> None:
+        """End its troubles."""
+
+    async def stop(self) -> None:
+        """End what runs beside the proxy."""
+
+
+def polling(interval_s: float) -> PollingSettings:
+    """Poll as rarely as a model needs, without a limit to the cost; never roll."""
+    return PollingSettings(poll_interval_s=interval_s, poll_budget_share=1.0, roll_interval_s=0)
+
+
+class Direct:
+    """The proxy reads the edits itself."""
+
+    tells_each_event = True
+    filters_changed = 0
+
+    def __init__(self, cluster: Cluster, pool: FakePool, settings: PollingSettings) -> None:
+        self.stream: InotifyEventInputStream = DirectInotifyEventInputStream(
+            channel_setup(pool, clock, polling=settings)
+        )
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Nothing runs beside it."""
+
+    def befall(self, number: int) -> str:
+        """Nothing but the NameNode can break."""
+        return ""
+
+    def heal(self) -> None:
+        """Nothing is broken."""
+
+    async def stop(self) -> None:
+        """Nothing runs."""
+        await self.stream.shut_down()
+
+
+class _FilterWriter:
+    """Changes of filters are transactions of the cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def unlink(self, path: str) -> None:
+        """Log a change below the filters' directory."""
+        self._cluster.write(lambda now, _: [Step(now, (Unlink(path),))])
+
+
+class ThroughZooKeeper:
+    """A publisher reads the edits and writes to a ZooKeeper, from where the proxy has them."""
+
+    tells_each_event = False
+
+    def __init__(self, cluster: Cluster, pool: FakePool, settings: PollingSettings) -> None:
+        self.filters_changed = 0
+        self._zookeeper = FakeZooKeeper(clock)
+        self._filters = FakeFilters(_FilterWriter(cluster))  # type: ignore[arg-type]  # nothing else is asked of it
+        self._stage = Stage(
+            settings=PublisherSettings(max_records_per_filter=8, max_changes_per_record=6),
+            polling=settings,
+            namenodes=cluster.namenodes,
+            pool=pool,
+            zookeeper=self._zookeeper,
+            filters=self._filters,
+            outsider=self._zookeeper.session(),
+        )
+        self._session = self._zookeeper.session()
+        self.stream: InotifyEventInputStream = ZooKeeperInotifyEventInputStream(
+            channel_setup(pool, clock, polling=settings),
+            connect=lambda _settings, _clock: self._session,
+        )
+        for number in range(len(GLOBS)):
+            self._put(number)
+        self._process: tuple[FakeProcess, asyncio.Task[None]] | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Start the publisher."""
+        self._tasks = tasks
+        self._start()
+
+    def befall(self, number: int) -> str:
+        """Let something happen to ZooKeeper, the publisher or the filters."""
+        kinds: tuple[tuple[str, Callable[[], None]], ...] = (
+            ("crash", self._kill),
+            ("crash", self._start),
+            ("lost session", self._expire),
+            ("lost session", partial(self._zookeeper.disconnect, self._session)),
+            ("lost session", self._zookeeper.disconnect),
+            ("", self._zookeeper.connect),
+            ("gap", self._wipe),
+            ("", partial(self._zookeeper.forget_watches, self._session)),
+            ("crash", self._lose_commit),
+            ("filters", partial(self._toggle, number // 16)),
+            ("filters", partial(self._toggle, number // 16)),
+            ("filters", partial(self._replace, number // 16)),
+        )
+        kind, act = kinds[number % len(kinds)]
+        act()
+        return kind
+
+    def heal(self) -> None:
+        """End all troubles."""
+        self._zookeeper.connect()
+        if self._process is None:
+            self._start()
+
+    async def stop(self) -> None:
+        """Stop the publisher."""
+        self._kill()
+        await self.stream.shut_down()
+
+    def _put(self, number: int) -> None:
+        self._filters.put(f"f{number}", GLOBS[number])
+        self.filters_changed += 1
+
+    def _toggle(self, number: int) -> None:
+        number %= len(GLOBS)
+        if f"f{number}" in self._filters.filters:
+            self._filters.remove(f"f{number}")
+            self.filters_changed += 1
+        else:
+            self._put(number)
+
+    def _replace(self, number: int) -> None:
+        """Remove a filter and add it again at once."""
+        number %= len(GLOBS)
+        self._filters.remove(f"f{number}")
+        self._put(number)
+
+    def _start(self) -> None:
+        if self._process is None:
+            assert self._tasks is not None
+            process = FakeProcess(self._stage, "a", self._zookeeper.session(), self._stage.settings)
+            self._process = process, self._tasks.create_task(process.publisher.run())
+
+    def _kill(self) -> None:
+        """Kill the publisher: it says no farewell."""
+        if self._process is not None:
+            (process, task), self._process = self._process, None
+            self._zookeeper.disconnect(process.session)
+            task.cancel()
+
+    def _expire(self) -> None:
+        if self._session.session_id:
+            self._zookeeper.expire(self._session)
+
+    def _wipe(self) -> None:
+        self._zookeeper.wipe()
+
+    def _lose_commit(self) -> None:
+        self._zookeeper.lose_next_commit(after=True)
+
+
+CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings], ModelChannel]] = {
+    ChannelName.DIRECT: Direct,
+    ChannelName.ZOOKEEPER: ThroughZooKeeper,
+}

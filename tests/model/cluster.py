@@ -1,0 +1,229 @@
+"""Two model NameNodes over one edit log, and all that the namespace ever was: what answers are judged by."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from hadoop.events import Rename, Unlink
+from hadoop.ha_state import HaState
+from tests.invalidation.fakes import FakeNameNode
+from tests.model import namespace as ns
+from tests.model.namespace import EMPTY, Answer, Namespace, RefusedError, Step
+
+Operation = Callable[[Namespace, int], list[Step]]
+"""What is done to a namespace; the number is that of the first transaction."""
+
+
+@dataclass(slots=True, eq=False)
+class Version:
+    """What there was between two transactions.
+
+    Attributes:
+        txid: the last transaction that is in it.
+        ended: when whoever replaced it was told so; infinite before that.
+        is_dead: it was never durable, and was lost.
+        told_at: when a client of the proxy was told that it made this version.
+        is_excused: what that client wrote falls under a named exception of OwnWrites.
+    """
+
+    namespace: Namespace
+    txid: int
+    ended: float = inf
+    is_dead: bool = False
+    told_at: float = inf
+    is_excused: bool = False
+    removed: tuple[str, ...] = ()  # paths that its transaction removed
+    _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+
+    def answer(self, user: str, path: str) -> Answer:
+        """Say what GETFILESTATUS brought then."""
+        key = (user, path)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = ns.status_of(self.namespace, user, path)
+        return found
+
+    def reaches(self, user: str, directory: str) -> bool:
+        """Whether the user was told the truth about what was in the directory."""
+        return self.answer(user, f"{directory.rstrip('/')}/0").status != 403
+
+
+@dataclass(slots=True, eq=False)
+class Writing:
+    """Changes that were made and may not be durable yet.
+
+    Attributes:
+        made: the versions that they made.
+        answer: what whoever made them is told once they are durable.
+    """
+
+    made: tuple[Version, ...]
+    replaced: tuple[Version, ...]
+    answer: Answer
+    on_end: list[Callable[[], None]] = field(default_factory=list)
+    is_done: bool = False
+    is_lost: bool = False
+
+    def end(self, *, lost: bool) -> None:
+        """Tell who waits."""
+        self.is_done, self.is_lost = not lost, lost
+        for each in self.on_end:
+            each()
+
+
+class ModelNameNode(FakeNameNode):
+    """A NameNode process that also answers over HTTP.
+
+    Attributes:
+        answers_http: whether a call over HTTP gets a reply.
+    """
+
+    answers_http = True
+    last_namespace: Namespace | None = None  # what it still shows, being cut off; None: what there is
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether it takes calls of clients."""
+        return self.answers_http and self.state is HaState.ACTIVE
+
+
+class Cluster:
+    """The NameNodes, and the history of what they have shown."""
+
+    def __init__(self, clock: Callable[[], float], layout: Mapping[str, tuple[bool, str, int]]) -> None:
+        """Begin with what there is.
+
+        Args:
+            clock: seconds.
+            layout: by path, whether it is a directory, whose it is, and its mode; in an order in which it can be made.
+        """
+        self._clock = clock
+        first = ModelNameNode("nn1")
+        self.namenodes = (first, ModelNameNode("nn2", first.log, active=False))
+        self.active: ModelNameNode = first  # the one that takes writes
+        self.versions: list[Version] = [Version(EMPTY, 0)]
+        self.is_sync_held = False  # changes are made but are not durable yet
+        self._writings: list[Writing] = []  # such
+        self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
+        self.restarts = 0  # of whoever is active: others showed what may be lost
+        for path, (is_directory, owner, mode) in layout.items():
+            make = ns.mkdirs if is_directory else ns.create
+            self.write(lambda now, number, make=make, path=path: make(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # mypy sees no default
+            if not is_directory:
+                self.write(lambda now, number, path=path: ns.close(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # as above
+            self.write(lambda now, _, path=path, owner=owner: ns.set_owner(now, ns.SUPERUSER, path, owner))  # type: ignore[misc]  # as above
+            self.write(lambda now, _, path=path, mode=mode: ns.set_permission(now, ns.SUPERUSER, path, mode))  # type: ignore[misc]  # as above
+
+    @property
+    def present(self) -> Version:
+        """What there is."""
+        return self.versions[-1]
+
+    @property
+    def standby(self) -> ModelNameNode:
+        """The one that takes no writes."""
+        return self.namenodes[self.active is self.namenodes[0]]
+
+    def write(self, operation: Operation, done: Answer | None = None) -> Writing:
+        """Carry an operation out; it is acknowledged once it is durable, mostly at once.
+
+        Raises:
+            RefusedError: nothing was changed.
+        """
+        log = self.active.log
+        steps = operation(self.present.namespace, log.end + 1)
+        replaced, made = [], []
+        for step in steps:
+            txid = self.active.write(*step.events)
+            replaced.append(self.present)
+            version = Version(step.namespace, txid, removed=_removed(step))
+            made.append(version)
+            self.versions.append(version)
+        writing = Writing(tuple(made), tuple(replaced), done or Answer(200, b'{"boolean":true}'))
+        if self.is_sync_held and made:
+            self.active.unsynced += len(steps)
+            self._writings.append(writing)
+        else:
+            self._acknowledge(writing)
+        return writing
+
+    def try_write(self, operation: Operation) -> Writing | None:
+        """Carry an operation out behind the proxy's back; None if it was refused."""
+        try:
+            return self.write(operation)
+        except RefusedError:
+            return None
+
+    def write_nothing(self) -> None:
+        """Log a transaction without an event."""
+        self.write(lambda now, _: [Step(now, ())])
+
+    def _acknowledge(self, writing: Writing) -> None:
+        now = self._clock()
+        for version in writing.replaced:
+            version.ended = min(version.ended, now)
+        writing.end(lost=False)
+
+    def hold_sync(self) -> None:
+        """Let what is changed from here on not become durable."""
+        self.is_sync_held = True
+
+    def sync(self) -> None:
+        """Make everything durable."""
+        self.is_sync_held = False
+        self.active.unsynced = 0
+        writings, self._writings = self._writings, []
+        for writing in writings:
+            self._acknowledge(writing)
+
+    def _lose_unsynced(self) -> None:
+        """Lose what was not durable; whoever saw it saw what never was."""
+        lost, log = self.active.unsynced, self.active.log
+        self.is_sync_held, self.active.unsynced = False, 0
+        self.restarts += 1
+        if not lost:
+            return
+        now = self._clock()
+        durable = self.versions[-1 - lost]
+        for version in self.versions[-lost:]:
+            version.is_dead, version.ended = True, min(version.ended, now)
+        durable.ended = min(durable.ended, now)
+        del log.transactions[-lost:]
+        self.versions.append(Version(durable.namespace, durable.txid))
+        writings, self._writings = self._writings, []
+        for writing in writings:
+            writing.end(lost=True)
+
+    def restart(self) -> None:
+        """Let the active one crash and start again."""
+        self._lose_unsynced()
+        self.active.restart()
+        self.versions[-1].txid = self.active.log.end  # it begins with a transaction without events
+
+    def fail_over(self) -> None:
+        """Let the active one crash or step down, and the other one take its place."""
+        self._lose_unsynced()
+        old, new = self.active, self.standby
+        old.state, new.state = HaState.STANDBY, HaState.ACTIVE
+        old.cut()
+        new.transition_ms += 1
+        self.active = new
+        new.write()
+        self.versions[-1].txid = new.log.end
+
+    def has_removed_above(self, path: str, since: Version) -> bool:
+        """Whether something above the path was removed after that version."""
+        for version in reversed(self.versions):
+            if version is since:
+                return False
+            if any(ns.is_below(path, each) for each in version.removed):
+                return True
+        return True
+
+
+def _removed(step: Step) -> tuple[str, ...]:
+    return tuple(
+        event.path if isinstance(event, Unlink) else event.source
+        for event in step.events
+        if isinstance(event, Unlink | Rename)
+    )

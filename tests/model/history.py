@@ -1,0 +1,121 @@
+"""One seeded history of the whole system, told and judged. (tests/model/history.py)"""
+
+import asyncio
+import gc
+import logging
+import random
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tests.invalidation.virtual_time import VirtualLoop
+from tests.model.acts import ACTS, PAUSES_S, World
+from tests.model.channels import ChannelName
+from tests.model.judge import Violation
+from tests.model.system import System
+
+STEPS: Final = 50
+ZOOKEEPER_EVERY: Final = 10
+"""Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
+
+HEALS_WITHIN_S: Final = 60.0
+
+Step: TypeAlias = tuple[str, int, float]
+"""An act, how much, which, or to whom, and the seconds that pass then."""
+
+_NAMES: Final = list(ACTS)
+_WEIGHTS: Final = [weight for weight, _ in ACTS.values()]
+
+
+@dataclass(frozen=True)
+class History:
+    """What came of one.
+
+    Attributes:
+        hits: answers from memory.
+        features: what happened in it: "hit", "gap", "crash", "open file", "permission change" among others.
+    """
+
+    seed: int
+    channel: ChannelName
+    steps: int
+    hits: int
+    features: frozenset[str]
+    violations: tuple[Violation, ...]
+
+
+def channel_of(seed: int) -> ChannelName:
+    """Say on which channel a seed's history is told."""
+    return ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
+
+
+def draw(seed: int, steps: int) -> list[Step]:
+    """Draw the steps of a history."""
+    chance = random.Random(seed)
+    names = chance.choices(_NAMES, _WEIGHTS, k=steps)
+    return [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
+
+
+def tell(
+    seed: int, steps: int = STEPS, *, channel: ChannelName | None = None, stop_early: bool = False
+) -> History:
+    """Tell the history of a seed.
+
+    Args:
+        seed: of everything in it.
+        steps: how many acts.
+        channel: None leaves it to the seed.
+        stop_early: end it with the first violation.
+    """
+    return tell_steps(draw(seed, steps), seed, channel or channel_of(seed), stop_early=stop_early)
+
+
+def tell_steps(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
+    """Tell these steps; the seed says how long calls take."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(_story(told, seed, channel, stop_early=stop_early))
+    finally:
+        loop.close()
+
+
+async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
+    chance = random.Random(seed)
+    system = System(
+        chance,
+        channel,
+        poll_interval_s=chance.choice((0.05, 0.2, 0.5)),
+        grants=chance.choice(("per_directory", "per_directory", "per_path")),
+        max_cache_entries=chance.choice((6, 1000, 1000)),
+        max_entry_age_s=chance.choice((20.0, 3600.0)),
+        grant_ttl_s=chance.choice((10.0, 300.0)),
+        max_two_step_windows=chance.choice((1, 100)),
+    )
+    world = World(system, channel)
+    async with system:
+        for act, number, pause_s in told:
+            ACTS[act][1](world, number)
+            await asyncio.sleep(pause_s)
+            system.judge.sweep()
+            system.cache.check()
+            if stop_early and system.judge.violations:
+                break
+        world.end_troubles(0)
+    stats = world.stats()
+    if system.judge.hits:
+        world.features.add("hit")
+    if stats.streams_lost:
+        world.features.add("lost stream")
+    return History(
+        seed=seed,
+        channel=channel,
+        steps=len(told),
+        hits=system.judge.hits,
+        features=frozenset(world.features),
+        violations=tuple(system.judge.violations),
+    )
+
+
+def be_quiet() -> None:
+    """Histories are full of troubles, of which the product's log would tell at length; garbage is collected rarely."""
+    logging.disable(logging.CRITICAL)
+    gc.freeze()

@@ -1,0 +1,286 @@
+"""Judges answers and the cache itself by all that the namespace ever was. (tests/model/judge.py)
+
+It knows nothing of trees, tickets and windows: only versions of a namespace, when each was replaced, and who was told
+so. Each finding names the guarantee that it breaks.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from cache.entries import Directory, Entry, Grant, Kind
+from hadoop.events import Event, Rename
+from hadoop.filestatus import FileType
+from proxy.messages import Headers
+from tests.invalidation.fakes import FakePool
+from tests.model.cluster import Cluster, Version
+from tests.model.guarantee import Guarantee
+from tests.model.namespace import SUPERUSER, Answer
+from tests.model.upstream import HEADERS
+from tests.model.watched_cache import WatchedCache
+
+MAX_STALENESS_S: Final = 3.0
+_SLACK_S: Final = 1e-6  # sums of floats
+_OWN_FIELDS: Final = frozenset({b"Date", b"Expires", b"Set-Cookie", b"Age", b"Cache-Status"})
+_FIELDS_OF_A_HIT: Final = tuple(field for field in HEADERS if field[0] not in _OWN_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A guarantee that was broken, and how."""
+
+    guarantee: Guarantee
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a client was told.
+
+    Attributes:
+        started: when it asked.
+        made: the value of `Cache-Status`.
+    """
+
+    path: str
+    user: str
+    started: float
+    answer: Answer
+    fields: Headers
+    made: bytes
+
+    @property
+    def is_from_memory(self) -> bool:
+        """Whether the NameNode was not asked for this very call."""
+        return b"fwd=" not in self.made or b"collapsed" in self.made
+
+
+class Judge:
+    """Finds violations; what it finds is written down, since the product survives exceptions."""
+
+    def __init__(
+        self, cluster: Cluster, cache: WatchedCache, pool: FakePool, clock: Callable[[], float]
+    ) -> None:
+        self.violations: list[Violation] = []
+        self.hits = 0
+        self._cluster = cluster
+        self._cache = cache
+        self._pool = pool
+        self._clock = clock
+        self.is_each_event_told = True  # the channel tells every event, not only what concerns the filters
+        self._opened_at = 0  # the end of the log when this life of the stream began
+        self._checked = 0  # up to there every event was seen to be told
+        self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
+        cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
+
+    def say(self, guarantee: Guarantee, what: str) -> None:
+        """Write a finding down."""
+        self.violations.append(Violation(guarantee, f"{what} (at {self._clock():.4f})"))
+
+    # -- what clients are told -----------------------------------------------------------------------------------------
+
+    def failed(self, path: str, why: str) -> None:
+        """A read brought no answer, though a NameNode would have given one."""
+        self.say(Guarantee.FAIL_TO_NAMENODE, f"{path}: {why}")
+
+    def read(self, told: Told) -> None:
+        """Judge the answer to a GETFILESTATUS, at the moment when it is given."""
+        if told.is_from_memory:
+            self.hits += 1
+            self._judge_memory(told)
+            return
+        versions = self._cluster.versions
+        own = tuple(field for field in told.fields if field[0] != b"Cache-Status")
+        if own != HEADERS:
+            self.say(Guarantee.VERBATIM, f"{told.path}: fields {own}")
+        for version in reversed(versions):
+            if version.ended < told.started - _SLACK_S:
+                break
+            if version.answer(told.user, told.path) == told.answer:
+                return
+        self.say(Guarantee.VERBATIM, f"{told.path}: the NameNode did not say {told.answer}")
+
+    def _judge_memory(self, told: Told) -> None:
+        kept = tuple(field for field in told.fields if field[0] not in _OWN_FIELDS)
+        if kept != _FIELDS_OF_A_HIT:
+            self.say(Guarantee.VERBATIM, f"{told.path}: fields {kept}")
+        is_collapsed = b"collapsed" in told.made
+        bound = (told.started if is_collapsed else self._clock()) - MAX_STALENESS_S - _SLACK_S
+        allowed, floor = self._allowed(told, bound)
+        for version in allowed:
+            if version.answer(told.user, told.path) == told.answer and _is_closed(version, told):
+                return
+        self.say(*self._finding(told, allowed, floor))
+
+    def _allowed(self, told: Told, bound: float) -> tuple[list[Version], Version | None]:
+        """Return the versions that may explain an answer, and the client's own write that ends them."""
+        versions, allowed = self._cluster.versions, list[Version]()
+        for index in range(len(versions) - 1, -1, -1):
+            version = versions[index]
+            if version.ended < bound:
+                return allowed, None
+            allowed.append(version)
+            if version.told_at <= told.started and not version.is_excused and index:
+                before = versions[index - 1]
+                if before.answer(SUPERUSER, told.path) != version.answer(SUPERUSER, told.path):
+                    return allowed, version
+        return allowed, None
+
+    def _finding(self, told: Told, allowed: list[Version], floor: Version | None) -> tuple[Guarantee, str]:
+        """Say which guarantee an answer breaks that nothing explains."""
+        what = f"{told.path} for {told.user}: {told.answer} from memory ({told.made.decode()})"
+        if any(version.answer(told.user, told.path) == told.answer for version in allowed):
+            return Guarantee.OPEN_FILE_UNCACHED, f"{what}, but the file is open"
+        if any(version.answer(SUPERUSER, told.path) == told.answer for version in allowed):
+            return Guarantee.PROVEN_GRANT, f"{what}, which the NameNode would not have told"
+        if not any(
+            version.answer(user, told.path) == told.answer
+            for version in self._cluster.versions
+            for user in (SUPERUSER, told.user)
+        ):
+            return Guarantee.VERBATIM, f"{what}, which never was"
+        if floor is not None:
+            return Guarantee.OWN_WRITES, f"{what}, older than the write {floor.txid}"
+        return (
+            Guarantee.BOUNDED,
+            f"{what}, older than allowed; what is: {allowed[0].answer(told.user, told.path)}",
+        )
+
+    # -- what the cache holds ------------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Judge all that is kept now: it must be true of a moment that no known change has ended."""
+        cache = self._cache
+        versions = [version for version in self._cluster.versions if not version.is_dead]
+        candidates = self._candidates(versions)
+        if self._is_of_an_earlier_active():
+            candidates = [*candidates, *(each for each in self._cluster.versions if each.is_dead)]
+        for path, directory in cache.kept():
+            for entry in directory.entries.values():
+                self._judge_entry(f"{path}/{entry.name}", entry, candidates, versions)
+            for grant in directory.grants.values():
+                self._judge_grant(path or "/", grant, candidates, versions)
+
+    def _candidates(self, versions: list[Version]) -> list[Version]:
+        """Return the versions that hold at a moment not before what was applied and covered."""
+        position, as_of = self._cache.position, self._cache.gate.covered_as_of - _SLACK_S
+        first = len(versions) - 1
+        while first > 0 and versions[first].txid > position and versions[first - 1].ended >= as_of:
+            first -= 1
+        return versions[first:][::-1]
+
+    def _judge_entry(
+        self, path: str, entry: Entry, candidates: list[Version], versions: list[Version]
+    ) -> None:
+        is_file = entry.kind is Kind.FILE
+        for version in candidates:
+            if _says(version, path, entry) and not (is_file and version.namespace[path].is_open):
+                return
+        if any(_says(version, path, entry) for version in candidates):
+            self.say(Guarantee.OPEN_FILE_UNCACHED, f"{path} is kept though it is open")
+            return
+        ended_by = _ended_by(versions, lambda version: _says(version, path, entry))
+        self._say_stale(f"the entry of {path}", entry, ended_by, is_grant=False)
+
+    def _judge_grant(
+        self, directory: str, grant: Grant, candidates: list[Version], versions: list[Version]
+    ) -> None:
+        user = grant.caller.removeprefix("user=")
+        if not any(version.reaches(user, directory) for version in candidates):
+            ended_by = _ended_by(versions, lambda version: version.reaches(user, directory))
+            self._say_stale(f"the grant of {user} for {directory}", grant, ended_by, is_grant=True)
+        elif (user, directory) not in self._cluster.proven:
+            self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
+
+    def _say_stale(self, what: str, kept: Entry | Grant, ended_by: Version | None, *, is_grant: bool) -> None:
+        """Say which guarantee something breaks that is kept too long."""
+        if ended_by is None:
+            guarantee = Guarantee.PROVEN_GRANT if is_grant else Guarantee.BOUNDED
+            self.say(guarantee, f"{what} is kept, which never was, or was lost")
+        elif self._cache.kept_at.get(kept, -1) >= ended_by.txid:
+            self.say(
+                Guarantee.NO_LATE_FILL, f"{what} was kept after {ended_by.txid}, which ended it, was known"
+            )
+        elif ended_by.txid <= self._cache.position and not self._was_told(ended_by.txid):
+            self.say(Guarantee.GAP_FLUSH, f"{what} is kept, for {ended_by.txid} was never told")
+        else:
+            guarantee = Guarantee.PROVEN_GRANT if is_grant else Guarantee.BOUNDED
+            self.say(guarantee, f"{what} is kept, though {ended_by.txid} has ended it")
+
+    def _was_told(self, txid: int) -> bool:
+        return not self.is_each_event_told or txid in self._cache.told
+
+    # -- what the cache is told ----------------------------------------------------------------------------------------
+
+    def _flushed(self) -> None:
+        """Everything should be forgotten now."""
+        cache = self._cache
+        if any(_is_something(directory) for _, directory in cache.kept()):
+            self.say(Guarantee.GAP_FLUSH, "something is left after a flush")
+        if cache.unspoiled():
+            self.say(Guarantee.GAP_FLUSH, "a question under way survives a flush")
+        if cache.gate.is_open(self._clock()):
+            self.say(Guarantee.GAP_FLUSH, "the gate is open after a flush")
+
+    def _opened(self) -> None:
+        active = self._pool.active
+        self._life = None if active is None else (active.namenode, active.started_ms, active.transition_ms)
+        self._opened_at = self._checked = self._cluster.active.log.end
+
+    def _is_of_an_earlier_active(self) -> bool:
+        active = self._cluster.active
+        return self._life != (active.address, active.started_ms, active.transition_ms)
+
+    def _covered(self, as_of: float, txid: int) -> None:
+        """All that was acknowledged before must have been applied: nothing is claimed that is not so."""
+        if self._is_of_an_earlier_active():
+            return
+        for before, after in _pairs([version for version in self._cluster.versions if not version.is_dead]):
+            if before.ended < as_of - _SLACK_S:
+                if after.txid > txid:
+                    self.say(
+                        Guarantee.BOUNDED, f"covered as of {as_of:.4f}, up to {txid}, without {after.txid}"
+                    )
+                break
+        if not self.is_each_event_told:
+            return
+        transactions = self._cluster.active.log.transactions
+        for each in range(self._checked + 1, min(txid, len(transactions)) + 1):
+            if any(map(_tells, transactions[each - 1])) and each not in self._cache.told:
+                self.say(Guarantee.GAP_FLUSH, f"covered up to {txid}, but {each} was never told")
+        self._checked = max(self._checked, txid)
+
+
+def _pairs(versions: list[Version]) -> Iterator[tuple[Version, Version]]:
+    """Give each version with the next one, the last first."""
+    for index in range(len(versions) - 1, 0, -1):
+        yield versions[index - 1], versions[index]
+
+
+def _says(version: Version, path: str, entry: Entry) -> bool:
+    answer = version.answer(SUPERUSER, path)
+    if entry.is_missing:
+        return answer.status == 404
+    return (answer.status, answer.body) == (entry.reply.status, entry.reply.body)
+
+
+def _is_closed(version: Version, told: Told) -> bool:
+    inode = version.namespace.get(told.path)
+    return inode is None or inode.kind is not FileType.FILE or not inode.is_open
+
+
+def _ended_by(versions: list[Version], is_true: Callable[[Version], bool]) -> Version | None:
+    """Return the first version after the last one of which something was true."""
+    for before, after in _pairs(versions):
+        if is_true(before):
+            return after
+    return None
+
+
+def _tells(event: Event) -> bool:
+    """Whether an event is about a change: the old rename API logs a rename of a path to itself."""
+    return not (isinstance(event, Rename) and event.source == event.destination)
+
+
+def _is_something(directory: Directory) -> bool:
+    return bool(directory.entries or directory.grants or directory.status_grants)

@@ -1,0 +1,279 @@
+"""A proxy in virtual time: the product's own front end, cache, consumer and stream before model NameNodes.
+
+What stands in for something real is the network to the NameNode (`tests/model/upstream.py`), the NameNode itself, and
+ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is told its answer.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from aiohttp import web
+
+from cache import CacheSettings, Hit
+from hadoop.calls import PREFIX
+from invalidation.consumer import Consumer
+from proxy.front_end import FrontEnd
+from proxy.messages import Header, Headers
+from proxy.response import RawResponse
+from proxy.settings import ProxySettings
+from tests.invalidation.fakes import FakePool
+from tests.invalidation.virtual_time import clock
+from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
+from tests.model.cluster import Cluster, Operation, Version, Writing
+from tests.model.judge import Judge, Told
+from tests.model.namespace import Answer
+from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.watched_cache import WatchedCache
+
+PROBE_S: Final = 1.0
+TWO_STEP_WINDOW_S: Final = 30.0
+
+LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
+    "/a": (True, "alice", 0o755),
+    "/a/b": (True, "alice", 0o711),
+    "/a/b/f": (False, "alice", 0o644),
+    "/c": (True, "bob", 0o777),
+    "/c/f": (False, "bob", 0o600),
+}
+
+
+@dataclass
+class Remembered:
+    """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
+
+    hits: dict[str, tuple[Hit, bytes]] = field(default_factory=dict)
+
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+        """Keep a hit."""
+        self.hits[request.raw_path] = hit, body
+
+
+class System:
+    """All of it. Use it as an async context."""
+
+    def __init__(
+        self,
+        chance: random.Random,
+        channel: ChannelName,
+        *,
+        layout: Mapping[str, tuple[bool, str, int]] = LAYOUT,
+        poll_interval_s: float = 0.2,
+        **settings: Any,
+    ) -> None:
+        """Put it together.
+
+        Args:
+            chance: how long calls take, and how retries are spread.
+            channel: how changes are learnt.
+            layout: what there is in the beginning.
+            poll_interval_s: between two polls of the edits while nothing happens.
+            settings: of the cache, where they differ from these.
+        """
+        self.chance = chance
+        self.call_takes_s = 0.001  # each half of a call to the NameNode, at most
+        self.cluster = Cluster(clock, layout)
+        self.pool = FakePool(clock, *self.cluster.namenodes)
+        self.cache = WatchedCache(
+            CacheSettings(**{"glob": GLOBS, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
+        )
+        self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s))
+        self.judge = Judge(self.cluster, self.cache, self.pool, clock)
+        self.judge.is_each_event_told = self.channel.tells_each_event
+        self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
+        self.queries = ModelQueries(self.cluster, self._takes_s)
+        self.fast_path = Remembered()
+        self._tasks = asyncio.TaskGroup()
+        self.upstream = ModelUpstream(self.cluster, self.pool, clock, self._takes_s, self._tasks)
+        self.front_end = FrontEnd(
+            self.cache, self.upstream, self.queries, self.consumer, ProxySettings(), clock
+        )
+        self.front_end.hit_memory = self.fast_path
+        self._background: list[asyncio.Task[Any]] = []
+        self._clients: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        await self.front_end.__aenter__()
+        self.pool.probe()
+        self.channel.start(self._tasks)
+        self._background = [
+            self._tasks.create_task(self.consumer.run()),
+            self._tasks.create_task(self._probe()),
+        ]
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.clients_left()
+        for task in self._background:
+            task.cancel()
+        await self.channel.stop()
+        await self.front_end.__aexit__(None, None, None)
+        await self._tasks.__aexit__(None, None, None)
+
+    def _takes_s(self) -> float:
+        return self.chance.random() * self.call_takes_s
+
+    async def _probe(self) -> None:
+        while True:
+            self.pool.probe()
+            await asyncio.sleep(PROBE_S)
+
+    # -- clients -------------------------------------------------------------------------------------------------------
+
+    def come(self, client: Any) -> asyncio.Task[Any]:
+        """Let a client do something."""
+        task = self._tasks.create_task(client)
+        self._clients.add(task)
+        task.add_done_callback(self._clients.discard)
+        return task
+
+    def hang_up(self, number: int) -> None:
+        """Let one of the clients that wait leave."""
+        waiting = [task for task in self._clients if not task.done()]
+        if waiting:
+            waiting[number % len(waiting)].cancel()
+
+    async def clients_left(self) -> None:
+        """Wait until all have left."""
+        while self._clients:
+            await asyncio.wait(self._clients)
+
+    async def read(self, path: str, user: str, *, refresh: bool = False) -> Told | None:
+        """Ask for a status as a client, and have the answer judged. None if there was none."""
+        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}"
+        started = clock()
+        remembered = None if refresh else self.fast_path.hits.get(target)
+        if remembered is not None and self.cache.is_good(remembered[0], started):
+            hit, body = remembered
+            fields: Headers = (*hit.entry.reply.headers, (b"Cache-Status", b"nncache; hit"))
+            told = Told(
+                path=path,
+                user=user,
+                started=started,
+                answer=Answer(hit.entry.reply.status, body),
+                fields=fields,
+                made=b"nncache; hit",
+            )
+            self.judge.read(told)
+            return told
+        wish: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
+        response = await self._call(ClientRequest("GET", target, wish), path)
+        if response is None:
+            return None
+        fields, answer = _parts(response)
+        (made,) = (value for name, value in fields if name == b"Cache-Status")
+        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made)
+        self.judge.read(told)
+        return told
+
+    async def write(
+        self, method: str, path: str, query: str, user: str, operation: Operation
+    ) -> Writing | None:
+        """Change something through the proxy, in one step."""
+        began, filters = self.cluster.present, self.channel.filters_changed
+        request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
+        await self._call(request, path)
+        writing = request.writing
+        if writing is not None:
+            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
+            self._told(writing.made, is_excused=excused)
+        return writing
+
+    async def write_in_two_steps(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        user: str,
+        *,
+        opens: Operation,
+        closes: Operation,
+        takes_s: float,
+    ) -> None:
+        """Create or append through the proxy; the second step goes past it, and tells the client of its end."""
+        began, filters = self.cluster.present, self.channel.filters_changed
+        request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
+        response = await self._call(request, path)
+        if response is None or response.status != 200:
+            return
+        await asyncio.sleep(takes_s / 2)
+        opened = self.cluster.try_write(opens)
+        if opened is None or not opened.made:
+            return
+        await ended(opened)
+        inode = self.cluster.present.namespace.get(path)
+        await asyncio.sleep(takes_s / 2)
+        now = self.cluster.present.namespace.get(path)
+        if opened.is_lost or inode is None or now is None or now.number != inode.number or not now.is_open:
+            return  # somebody else has it now
+        closed = self.cluster.try_write(closes)
+        if closed is None:
+            return
+        await ended(closed)
+        if not closed.is_lost:
+            made = (*opened.made, *closed.made)
+            excused = filters != self.channel.filters_changed or self._is_written_by_others(path, began, made)
+            self._told(made, is_excused=excused)
+
+    async def _call(self, request: ClientRequest, path: str) -> RawResponse | None:
+        """Send a request; None for a failure, which is judged."""
+        failures = self.upstream.failures
+        try:
+            response = await self.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
+        except Exception as error:  # noqa: BLE001 - that is what is judged
+            self.judge.failed(path, f"raised {error!r}")
+            return None
+        assert isinstance(response, RawResponse)
+        if response.status >= 500:
+            if failures == self.upstream.failures:
+                self.judge.failed(path, f"{response.status} {_parts(response)[1].body!r}")
+            return None
+        return response
+
+    def _told(self, made: tuple[Version, ...], *, is_excused: bool) -> None:
+        """The client knows now that it has made these versions."""
+        for version in made:
+            version.told_at, version.is_excused = clock(), is_excused
+
+    def _is_disturbed(self, path: str, began: Version, writing: Writing) -> bool:
+        """Whether an ancestor was removed elsewhere meanwhile (a named exception of OwnWrites)."""
+        return any(
+            removed in self._above(path)
+            for version in self._since(began)
+            if version not in writing.made
+            for removed in version.removed
+        )
+
+    def _is_written_by_others(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
+        """Whether somebody else changed the path or what is above it meanwhile (a named exception of OwnWrites)."""
+        before = began
+        for version in self._since(began):
+            if version not in made:
+                for each in (path, *self._above(path)):
+                    one, other = before.namespace.get(each), version.namespace.get(each)
+                    if (one is None) != (other is None) or (
+                        one is not None
+                        and other is not None
+                        and (one.number != other.number or (each == path and one != other))
+                    ):
+                        return True
+            before = version
+        return False
+
+    def _since(self, began: Version) -> list[Version]:
+        versions = self.cluster.versions
+        return versions[versions.index(began) + 1 :]
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        parts = path.split("/")
+        return tuple("/".join(parts[:end]) for end in range(2, len(parts)))
+
+
+def _parts(response: RawResponse) -> tuple[Headers, Answer]:
+    """Take apart what would go over the wire."""
+    fields, body = response._fields, response._whole  # noqa: SLF001 - there is no wire here
+    assert body is not None
+    return fields, Answer(response.status, body)

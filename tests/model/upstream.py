@@ -1,0 +1,270 @@
+"""The way to the model NameNodes, over HTTP and RPC: a call takes its time, and is answered midway."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from hadoop.calls import PREFIX
+from hadoop.election_view import NameNode
+from hadoop.rpc.user import RpcUser
+from proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
+from proxy.messages import NO_TERM, Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.response import RawResponse
+from proxy.upstream import Decorate, Settle
+from tests.invalidation.fakes import STANDBY, FakePool, remote_error
+from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
+from tests.model.namespace import SUPERUSER, Answer, RefusedError
+
+FAILOVER_WAIT_S: Final = 15.0
+_PAUSE_S: Final = 0.1
+HEADERS: Final[Headers] = (
+    (b"Date", b"Sun, 22 Nov 2026 00:00:00 GMT"),
+    (b"Cache-Control", b"no-cache"),
+    (b"Expires", b"Sun, 22 Nov 2026 00:00:00 GMT"),
+    (b"Pragma", b"no-cache"),
+    (b"X-Content-Type-Options", b"nosniff"),
+    (b"Set-Cookie", b"hadoop.auth=secret"),
+    (b"Content-Type", b"application/json"),
+)
+"""As a NameNode sends them, without those that frame the message."""
+
+REDIRECT: Final = Answer(200, b'{"Location":"http://datanode:9864/webhdfs/v1/"}')
+"""The first step's reply, with noredirect=true."""
+
+
+@dataclass(eq=False)
+class ClientRequest:
+    """As much of an aiohttp request as the front end looks at.
+
+    Attributes:
+        operation: what a write does when it arrives; None for a redirect, whose second step comes later.
+        writing: what it did, once it has.
+    """
+
+    method: str
+    raw_path: str
+    raw_headers: Headers = ()
+    remote: str = "127.0.0.1"
+    operation: Operation | None = None
+    writing: Writing | None = None
+    is_sent: bool = False
+
+
+class ModelUpstream:
+    """Fetcher and Streamer over the cluster, as `proxy.upstream.Upstream` is over real ones."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        pool: FakePool,
+        clock: Callable[[], float],
+        takes_s: Callable[[], float],
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """Connect to the cluster.
+
+        Args:
+            cluster: the NameNodes.
+            pool: who is active, for all that the proxy knows.
+            clock: seconds.
+            takes_s: how long each half of a call takes.
+            tasks: for settlings that outlive their request.
+        """
+        self._cluster = cluster
+        self._pool = pool
+        self._clock = clock
+        self._takes_s = takes_s
+        self._tasks = tasks
+        self.fetches = 0
+        self.failures = 0  # calls that no NameNode has answered
+
+    async def fetch(self, head: RequestHead) -> UpstreamReply:
+        """Ask the NameNode that says that it is active, one after the other for a while (`proxy.asking`)."""
+        self.fetches += 1
+        spelled, _, query = head.target.partition("?")
+        path, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]
+        deadline = self._clock() + FAILOVER_WAIT_S
+        while True:
+            for namenode in self._order():
+                term, wire, asked_at = self._term_of(namenode), namenode.wire, self._clock()
+                await asyncio.sleep(self._takes_s())
+                if not namenode.is_serving:
+                    continue
+                answer = self._answer(namenode, user, path)
+                await asyncio.sleep(self._takes_s())
+                if namenode.wire != wire:
+                    continue  # the connection was cut
+                return UpstreamReply(
+                    status=answer.status,
+                    reason="OK" if answer.status == 200 else "Not Found",
+                    headers=HEADERS,
+                    body=answer.body,
+                    namenode=namenode.address,
+                    term=term if term == self._term_of(namenode) else NO_TERM,
+                    asked_at=asked_at,
+                    replied_at=self._clock(),
+                )
+            if self._clock() >= deadline:
+                self.failures += 1
+                raise NoActiveNameNodeError("nobody answers")
+            await asyncio.sleep(_PAUSE_S)
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Carry a call out that is no plain read, or one that leaves no trace."""
+        client = request
+        assert isinstance(client, ClientRequest)
+        try:
+            if client.method == "GET":
+                settled = _settled(await self.fetch(head))
+            else:
+                settled = await self._written(client)
+        except UpstreamError as error:
+            if client.method != "GET":
+                self.failures += 1
+            if error.outcome_unknown:
+                await self._to_its_end(settle, None)
+            raise
+        except asyncio.CancelledError:
+            if client.is_sent:
+                await self._to_its_end(settle, None)
+            raise
+        await self._to_its_end(settle, settled)
+        return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
+
+    async def _written(self, client: ClientRequest) -> SettledReply:
+        """Send a write, carry it out, and wait until it is durable. It is never repeated."""
+        namenode = self._order()[0]
+        term, wire, asked_at = self._term_of(namenode), namenode.wire, self._clock()
+        client.is_sent = True
+        await asyncio.sleep(self._takes_s())
+        if not namenode.is_serving:
+            raise UpstreamCutError("not active")
+        answer = REDIRECT
+        if client.operation is not None:
+            try:
+                client.writing = self._cluster.write(client.operation)
+            except RefusedError as refusal:
+                answer = refusal.answer
+            else:
+                await ended(client.writing)
+                answer = client.writing.answer
+        await asyncio.sleep(self._takes_s())
+        if namenode.wire != wire:
+            raise UpstreamCutError("cut off")
+        return SettledReply(
+            status=answer.status,
+            reason="",
+            headers=HEADERS,
+            body=answer.body,
+            namenode=namenode.address,
+            term=term,
+            asked_at=asked_at,
+            replied_at=self._clock(),
+        )
+
+    def _answer(self, namenode: ModelNameNode, user: str, path: str) -> Answer:
+        assert namenode is self._cluster.active, "there is one active NameNode"
+        answer = self._cluster.present.answer(user, path)
+        if answer.status != 403:
+            self._cluster.proven.add((user, path.rpartition("/")[0] or "/"))
+        return answer
+
+    def _order(self) -> tuple[ModelNameNode, ...]:
+        active = self._pool.active
+        return tuple(
+            sorted(
+                self._cluster.namenodes,
+                key=lambda each: active is None or each.address != active.namenode,
+            )
+        )
+
+    def _term_of(self, namenode: ModelNameNode) -> int:
+        active = self._pool.active
+        return active.term if active is not None and active.namenode == namenode.address else NO_TERM
+
+    async def _to_its_end(self, settle: Settle, reply: SettledReply | None) -> None:
+        async def captured() -> Exception | None:
+            try:
+                await settle(reply)
+            except Exception as exc:  # noqa: BLE001 - raised again by the one who waits
+                return exc
+            return None
+
+        fault = await asyncio.shield(self._tasks.create_task(captured()))
+        if fault is not None:
+            raise fault
+
+
+class ModelQueries:
+    """What the proxy asks on its own account."""
+
+    def __init__(self, cluster: Cluster, takes_s: Callable[[], float]) -> None:
+        self._cluster = cluster
+        self._takes_s = takes_s
+        self.is_silent = False  # no answer comes
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Say whether that NameNode says that the file is closed."""
+        asked = await self._reach(namenode)
+        inode = self._cluster.present.namespace.get(path)
+        await asyncio.sleep(self._takes_s())
+        if inode is None or asked is not self._cluster.active:
+            raise remote_error("java.io.FileNotFoundException")
+        return not inode.is_open
+
+    async def exists(self, path: str) -> bool:
+        """Say whether there is such a path."""
+        await self._reach(self._cluster.active.address)
+        exists = self._cluster.present.answer(SUPERUSER, path).status == 200
+        await asyncio.sleep(self._takes_s())
+        return exists
+
+    async def is_directory(self, path: str) -> bool:
+        """Say whether there is such a directory."""
+        await self._reach(self._cluster.active.address)
+        is_directory = b'"DIRECTORY"' in self._cluster.present.answer(SUPERUSER, path).body
+        await asyncio.sleep(self._takes_s())
+        return is_directory
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Say how far the log has come."""
+        asked = await self._reach(namenode)
+        txid = asked.log.end
+        await asyncio.sleep(self._takes_s())
+        return txid
+
+    async def _reach(self, namenode: NameNode) -> ModelNameNode:
+        await asyncio.sleep(self._takes_s())
+        if self.is_silent:
+            await asyncio.sleep(60)
+        (asked,) = (each for each in self._cluster.namenodes if each.address == namenode)
+        if not asked.is_serving:
+            raise remote_error(STANDBY)
+        return asked
+
+
+async def ended(writing: Writing) -> None:
+    """Wait until it is known whether the changes are durable."""
+    if not (writing.is_done or writing.is_lost):
+        end = asyncio.Event()
+        writing.on_end.append(end.set)
+        await end.wait()
+
+
+def _settled(reply: UpstreamReply) -> SettledReply:
+    return SettledReply(
+        status=reply.status,
+        reason=reply.reason,
+        headers=reply.headers,
+        body=reply.body,
+        namenode=reply.namenode,
+        term=reply.term,
+        asked_at=reply.asked_at,
+        replied_at=reply.replied_at,
+    )

@@ -1,0 +1,141 @@
+"""The product's cache, watched: what it was told, what it kept when, and what it must not keep."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from cache import (
+    CacheSettings,
+    Caller,
+    Conclusion,
+    Decision,
+    Entry,
+    Fetch,
+    Grant,
+    MetadataCache,
+    Outcome,
+    Ticket,
+)
+from cache.entries import Directory
+from hadoop.change import Change
+
+
+class WatchedCache(MetadataCache):
+    """A cache that writes down its own story, and fails when the test wants it to.
+
+    Attributes:
+        position: the last transaction that it was told, in this life of the stream.
+        kept_at: for each entry and grant the position at which it was kept.
+        faults: how many of the next calls of a method raise, by its name.
+        on_flush: called when it should have forgotten everything.
+        on_cover: called with what it is told before it is told.
+        on_open: called when a life of the stream begins.
+    """
+
+    def __init__(self, settings: CacheSettings) -> None:
+        super().__init__(settings)
+        self.position = -1
+        self.kept_at: dict[Entry | Grant, int] = {}
+        self.told: set[int] = set()  # transactions, in this life
+        self.outstanding: set[Ticket] = set()
+        self.faults: Counter[str] = Counter()
+        self.failed = 0  # how often it did
+        self.covers = 0
+        self.on_flush: Callable[[], None] = _nothing
+        self.on_open: Callable[[], None] = _nothing
+        self.on_cover: Callable[[float, int], None] = _nothing
+
+    def lookup(
+        self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
+    ) -> Decision:
+        """Decide."""
+        self._fail("lookup")
+        decision = super().lookup(path, caller, now, refresh=refresh, may_wait=may_wait)
+        if isinstance(decision, Fetch):
+            self.outstanding.add(decision.ticket)
+        return decision
+
+    def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
+        """End a fetch."""
+        self.outstanding.discard(ticket)
+        self._fail("conclude")
+        conclusion = super().conclude(ticket, outcome)
+        entry = ticket.directory.entries.get(ticket.name)
+        own = ticket.directory.children.get(ticket.name)
+        grants = (
+            ticket.directory.grants.get(ticket.caller),
+            own.status_grants.get(ticket.caller) if own is not None else None,
+        )
+        for kept in (entry, *grants):
+            if kept is not None:
+                self.kept_at.setdefault(kept, self.position)
+        return conclusion
+
+    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+        """Forget."""
+        self._fail("apply")
+        super().apply(change, now, txid)
+        if txid is not None:
+            self.told.add(txid)
+            self.position = max(self.position, txid)
+
+    def cover(self, as_of: float, txid: int) -> None:
+        """Take note of coverage."""
+        self.on_cover(as_of, txid)
+        super().cover(as_of, txid)
+        self.covers += 1
+        self.position = max(self.position, txid)
+
+    def open_window(
+        self, path: str, last_txid: int | None, now: float, topmost_missing: str | None = None
+    ) -> None:
+        """Forward a path."""
+        self._fail("open_window")
+        super().open_window(path, last_txid, now, topmost_missing)
+
+    def set_filters(self, globs: Mapping[str, str]) -> None:
+        """Keep from here on what matches these."""
+        self._fail("set_filters")
+        super().set_filters(globs)
+
+    def open_stream(self, term: int) -> None:
+        """Begin."""
+        super().open_stream(term)
+        self._flushed()
+        self.position = -1
+        self.on_open()
+
+    def close_stream(self, reason: str) -> None:
+        """Forget all."""
+        super().close_stream(reason)
+        self._flushed()
+
+    def kept(self) -> Iterator[tuple[str, Directory]]:
+        """Give all directories in which something may be kept, by path."""
+        stack = [("", self.store.tree.root)]
+        while stack:
+            path, directory = stack.pop()
+            yield path, directory
+            stack.extend((f"{path}/{name}", child) for name, child in directory.children.items())
+
+    def unspoiled(self) -> list[Ticket]:
+        """Return the questions under way whose answers may still be kept."""
+        return [
+            ticket
+            for ticket in self.outstanding
+            if not ticket.spoiled and self.store.tree.is_attached(ticket.directory)
+        ]
+
+    def _flushed(self) -> None:
+        self.kept_at.clear()
+        self.told.clear()
+        self.on_flush()
+
+    def _fail(self, method: str) -> None:
+        if self.faults[method] > 0:
+            self.faults[method] -= 1
+            self.failed += 1
+            raise RuntimeError(f"{method} fails here")
+
+
+def _nothing(*_: object) -> None:
+    """Do nothing."""
