@@ -5,7 +5,6 @@ A line of JSON after each BATCH histories, and one at the end, say how far it ha
 """
 
 import json
-import logging
 import signal
 import sys
 import traceback
@@ -27,15 +26,17 @@ def main(name: str, first_seed: int, histories: int, steps: int) -> None:
     """Tell them until the variant's own guarantee is seen broken."""
     variant = VARIANTS[name]
     patching.install(variant)
-    from tests.model.history import tell  # noqa: PLC0415 - imports the product, hence not before it is broken
+    from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, hence not before it is broken
+    from tests.model.history import be_quiet, tell  # noqa: PLC0415 - as above
 
-    logging.disable(logging.CRITICAL)
+    be_quiet()
+    channel = ChannelName(variant.channel) if variant.channel else None
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
     for told in range(1, histories + 1):
         signal.alarm(PATIENCE_S)
         try:
-            violations = tell(first_seed + told - 1, steps).violations
+            violations = tell(first_seed + told - 1, steps, channel=channel).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
             violations = []
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1

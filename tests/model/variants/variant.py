@@ -27,6 +27,7 @@ class Variant:
         module: the file, from the repository's root.
         old: text that stands once in it; lines around the one that changes may make it so.
         new: what stands there instead.
+        channel: the one on which it can be seen, by its name in the settings; "" leaves it to the history's seed.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Variant:
     module: str
     old: str
     new: str
+    channel: str = ""
 
     @property
     def dotted(self) -> str:

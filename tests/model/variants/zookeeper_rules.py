@@ -1,5 +1,6 @@
 """Rules of the way through ZooKeeper: publisher, records, probes. (tests/model/variants/zookeeper_rules.py)"""
 
+from dataclasses import replace
 from typing import Final
 
 from tests.model.guarantee import Guarantee
@@ -11,7 +12,7 @@ _FRESHNESS = "invalidation/freshness.py"
 _LIFE = "invalidation/channel/life.py"
 _NARROWING = "invalidation/channel/narrowing.py"
 
-ZOOKEEPER_RULES: Final = (
+_RULES: Final = (
     # -- probes ------------------------------------------------------------------------------------------
     Variant(
         name="probe-of-another-term",
@@ -186,3 +187,5 @@ ZOOKEEPER_RULES: Final = (
         new="        self._is_changing = False\n",
     ),
 )
+
+ZOOKEEPER_RULES: Final = tuple(replace(each, channel="zookeeper") for each in _RULES)
