@@ -31,7 +31,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from dataclasses import dataclass
 from types import AsyncGeneratorType, CodeType, FrameType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from tests.races.places import Place, Places
 
@@ -149,8 +149,9 @@ class Steering:
         context: Context | None = None,
     ) -> asyncio.Task[_T]:
         """Make a task: for `loop.set_task_factory`."""
-        assert not isinstance(coroutine, Generator), "only coroutines are steered"
-        return asyncio.Task(_Steered(self, coroutine), loop=loop, context=context)
+        # uvloop's own coroutines call themselves generators, too
+        steered = _Steered(self, cast("Coroutine[Any, Any, _T]", coroutine))
+        return asyncio.Task(steered, loop=loop, context=context)
 
     def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""

@@ -1,0 +1,77 @@
+"""What a race must not have done. (tests/races/judging.py)"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.races.changes import Hdfs
+from tests.races.client import Client, GoneError, Reply
+from tests.races.proxied import Proxied
+
+BOUND_S = 3.0
+"""The proxy's default max_staleness_s."""
+
+APPLIED_S = 20.0
+"""What is not applied by then hangs; a life of the stream that an error has ended needs a moment."""
+
+
+@dataclass
+class Judge:
+    """Asks the NameNode and the proxy about one race's path, and takes note of what is wrong.
+
+    Attributes:
+        wrong: what was, in words.
+        seen: what the NameNode has said so far, at different moments of the race.
+    """
+
+    proxy: Proxied
+    hdfs: Hdfs
+    namenode: Client
+    checker: Client  # a connection to the proxy on which nothing is held
+    path: str
+    users: tuple[str, ...]
+    wrong: list[str] = field(default_factory=list)
+    seen: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)  # by user, in order
+
+    async def look(self) -> None:
+        """Take note of what the NameNode says now."""
+        for user in self.users:
+            reply = await self.namenode.ask("GET", self.hdfs.status(self.path, user))
+            self.seen.setdefault(user, []).append(reply.said)
+
+    async def read(self, user: str) -> Reply:
+        """Ask the proxy."""
+        return await self.checker.ask("GET", self.hdfs.status(self.path, user))
+
+    def judge_early(self, reply: Reply, user: str, when: str, *, is_two_step: bool) -> None:
+        """Say whether a read that a change met got an answer of before or after (Verbatim)."""
+        said = self.seen[user]
+        is_passing = is_two_step and reply.status == 200 and b'"type":"FILE"' in reply.body  # being written
+        if reply.said not in said and not is_passing:
+            self.wrong.append(f"{when}: the reply {reply} is none that the NameNode gave: {said}")
+
+    async def agree(self, when: str, *, at_once: bool = True, users: Iterable[str] | None = None) -> None:
+        """See that the proxy says what the NameNode says, twice, so that what was kept is looked at as well."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (0.0 if at_once else BOUND_S)
+        for user in users or self.users:
+            while True:
+                truth = (await self.namenode.ask("GET", self.hdfs.status(self.path, user))).said
+                try:
+                    replies = [await self.read(user), await self.read(user)]
+                except (GoneError, TimeoutError) as exc:
+                    self.wrong.append(f"{when}: no answer to {user}: {exc!r}")
+                    return
+                if all(reply.said == truth for reply in replies):
+                    break
+                if loop.time() >= deadline:
+                    self.wrong.append(f"{when}: {user} was told {replies}, the truth is {truth}")
+                    return
+                await asyncio.sleep(0.01)
+
+    async def applied(self, since: float, when: str) -> bool:
+        """Wait until the proxy knows of what was acknowledged before this moment."""
+        if await self.proxy.covered(since, APPLIED_S):
+            return True
+        self.wrong.append(f"{when}: the change was not applied within {APPLIED_S:g} s")
+        return False

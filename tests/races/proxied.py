@@ -1,0 +1,151 @@
+"""A proxy in this process, on the steered loop, in front of a real NameNode. (tests/races/proxied.py)
+
+The only place here that looks into the product's objects.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cache.metadata_cache import MetadataCache
+from cache.settings import CacheSettings
+from coordination.settings import ZooKeeperSettings
+from hadoop.namenode_settings import NameNodeSettings
+from invalidation.consumer import Consumer
+from invalidation.settings import ChannelSettings, PollingSettings
+from nncache.clock import boottime
+from nncache.proxy_wiring import ProxySystem
+from nncache.settings import SettingsOfProxy
+from proxy.client_connection import ClientConnection
+from proxy.flights import Flight, Flights
+from proxy.limits import LimitSettings
+from proxy.settings import ProxySettings
+from testbed.ports import PortLease
+from tests.races.steering import LABEL, Arrival
+
+BUSY_POLLING = PollingSettings(poll_budget_share=1.0, roll_after_txids=2_000, roll_interval_s=1.0)
+"""The changes of thousands of races are to be seen at once; the NameNode has nothing else to do."""
+
+START_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where the servers are, and how changes are learnt.
+
+    Attributes:
+        http: the NameNode's WebHDFS as the proxy sees it; perhaps a relay's.
+        zookeeper: "host:port"; "" means the direct channel.
+        user: whom the proxy acts as.
+    """
+
+    http: str
+    rpc: str
+    user: str
+    globs: tuple[str, ...] = ()
+    zookeeper: str = ""
+    zookeeper_root: str = "/races"
+    nameservice: str = "ns1"
+    upstream_connections: int = 256
+
+
+class Proxied:
+    """The proxy, and what is known of it from inside."""
+
+    def __init__(self, system: ProxySystem, address: str) -> None:
+        self.address = address
+        self.clock = boottime
+        inside = cast("Any", system)
+        self.cache: MetadataCache = inside._cache  # noqa: SLF001 - to see what became of a reply
+        self.consumer: Consumer = inside._consumer  # noqa: SLF001 - to know what was applied
+        self._flights: Flights = inside._front_end._flights  # noqa: SLF001 - to see that none is left
+
+    def flight_of(self, path: str) -> Flight | None:
+        """Return the newest question about a path that is under way."""
+        under_way: dict[Any, Flight] = cast("Any", self._flights)._under_way  # noqa: SLF001 - as above
+        return next((flight for ticket, flight in reversed(under_way.items()) if ticket.path == path), None)
+
+    async def covered(self, since: float, timeout_s: float) -> bool:
+        """Wait until all that was acknowledged before this moment has been applied."""
+        async with asyncio.timeout(timeout_s) as deadline:
+            try:
+                while self.covered_as_of < since:
+                    self.consumer.request_probe()
+                    await self.consumer.wait_covered(0.2)
+                    if not self.consumer.stats().is_open:
+                        await asyncio.sleep(0.02)
+            except asyncio.CancelledError:
+                if not deadline.expired():
+                    raise
+                return False
+        return True
+
+    @property
+    def covered_as_of(self) -> float:
+        """As of when the cache is known to be fresh; long ago while it is not."""
+        return self.cache.gate.covered_as_of
+
+    def leftovers(self) -> list[str]:
+        """Say what is left when nobody asks any more."""
+        stats = self.cache.stats(self.clock())
+        left = [f"{len(self._flights)} flights"] if len(self._flights) else []
+        return left + ([f"{stats.tickets} tickets"] if stats.tickets else [])
+
+
+@asynccontextmanager
+async def proxied(site: Site) -> AsyncIterator[Proxied]:
+    """Run a proxy on this loop; the block begins when it answers from memory."""
+    ports = PortLease()
+    listen, admin = (f"127.0.0.1:{ports.take()}" for _ in range(2))
+    settings = SettingsOfProxy(
+        proxy=ProxySettings(listen=listen, admin=admin),
+        namenodes=NameNodeSettings(
+            nameservice=site.nameservice,
+            namenode_http=(site.http,),
+            namenode_rpc=(site.rpc,),
+            user=site.user,
+        ),
+        cache=CacheSettings(glob=site.globs, two_step_window_s=3.0),
+        channel=ChannelSettings(channel="zookeeper" if site.zookeeper else "direct"),
+        zookeeper=ZooKeeperSettings(
+            zookeeper=(site.zookeeper,) if site.zookeeper else (), zookeeper_root=site.zookeeper_root
+        ),
+        polling=BUSY_POLLING,
+        limits=LimitSettings(
+            upstream_connections=site.upstream_connections, body_timeout_s=5.0, failover_wait_s=5.0
+        ),
+    )
+    system = ProxySystem(settings, boottime)
+    stop = asyncio.Event()
+    LABEL.set(None)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(system.serve(stop))
+            proxy = Proxied(system, listen)
+            try:
+                assert await proxy.covered(proxy.clock(), START_TIMEOUT_S), "the gate does not open"
+                yield proxy
+            finally:
+                stop.set()
+                await asyncio.wait([serving], timeout=START_TIMEOUT_S)
+    finally:
+        ports.release()
+
+
+def client_port(arrival: Arrival) -> int | None:
+    """Return the port of the client whose connection this task serves; None for any other task."""
+    frame = getattr(arrival.coroutine, "cr_frame", None)
+    connection = None if frame is None else frame.f_locals.get("self")
+    if not isinstance(connection, ClientConnection) or connection.transport is None:
+        return None
+    peer = connection.transport.get_extra_info("peername")
+    return None if peer is None else int(peer[1])
+
+
+def be_quiet() -> None:
+    """Have the product's log say nothing: it is full of what is done to it here."""
+    for room in ("proxy", "invalidation", "coordination", "hadoop", "nncache", "cache", "aiohttp", "asyncio"):
+        logging.getLogger(room).setLevel(logging.CRITICAL)
