@@ -153,8 +153,8 @@ class World:
         self.system.come(self.system.read(draw.path(), draw.user()))
 
     def poll(self, number: int) -> None:
-        """Ask for everything, as everybody."""
-        for path in PATHS:
+        """Ask for much, as everybody."""
+        for path in PATHS[number % 2 :: 2]:
             for user in USERS:
                 self.system.come(self.system.read(path, user))
 
@@ -368,8 +368,8 @@ def _closed(path: str, now: ns.Namespace, txid: int) -> list[ns.Step]:
 
 
 ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
-    "read": (30, World.read),
-    "poll": (8, World.poll),
+    "read": (24, World.read),
+    "poll": (5, World.poll),
     "herd": (6, World.herd),
     "refresh": (3, World.refresh),
     "change": (14, World.change),
@@ -399,5 +399,5 @@ ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
 }
 """By name: how often, compared with the others, and what."""
 
-PAUSES_S: Final = (0.0, 0.0, 0.0005, 0.002, 0.01, 0.05, 0.3, 1.0, 3.5)
+PAUSES_S: Final = (0.0, 0.0, 0.0, 0.0005, 0.0005, 0.002, 0.01, 0.05, 0.3, 0.3, 1.0, 3.5)
 """How long it may be until the next act."""

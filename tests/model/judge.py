@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from cache.entries import Directory, Entry, Grant, Kind
+from cache.decisions import Known
+from cache.entries import Directory, Entry, Grant, Kind, Ticket
 from hadoop.events import Event, Rename
 from hadoop.filestatus import FileType
 from proxy.messages import Headers
@@ -21,8 +22,10 @@ from tests.model.watched_cache import WatchedCache
 
 MAX_STALENESS_S: Final = 3.0
 _SLACK_S: Final = 1e-6  # sums of floats
-_OWN_FIELDS: Final = frozenset({b"Date", b"Expires", b"Set-Cookie", b"Age", b"Cache-Status"})
-_FIELDS_OF_A_HIT: Final = tuple(field for field in HEADERS if field[0] not in _OWN_FIELDS)
+_FIELDS_SAID_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
+_FIELDS_OF_A_HIT: Final = tuple(
+    field for field in HEADERS if field[0] not in {*_FIELDS_SAID_ANEW, b"Set-Cookie"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Judge:
         self._checked = 0  # up to there every event was seen to be told
         self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
         cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
+        cache.on_shared, cache.on_overtaken = self._shared, self._overtaken
 
     def say(self, guarantee: Guarantee, what: str) -> None:
         """Write a finding down."""
@@ -101,10 +105,15 @@ class Judge:
         self.say(Guarantee.VERBATIM, f"{told.path}: the NameNode did not say {told.answer}")
 
     def _judge_memory(self, told: Told) -> None:
-        kept = tuple(field for field in told.fields if field[0] not in _OWN_FIELDS)
+        kept = tuple(field for field in told.fields if field[0] not in _FIELDS_SAID_ANEW)
         if kept != _FIELDS_OF_A_HIT:
             self.say(Guarantee.VERBATIM, f"{told.path}: fields {kept}")
         is_collapsed = b"collapsed" in told.made
+        if not is_collapsed and self._clock() - self._cache.gate.covered_as_of > MAX_STALENESS_S + _SLACK_S:
+            self.say(
+                Guarantee.BOUNDED,
+                f"{told.path} is answered from memory, though nothing shows how fresh it is",
+            )
         bound = (told.started if is_collapsed else self._clock()) - MAX_STALENESS_S - _SLACK_S
         allowed, floor = self._allowed(told, bound)
         for version in allowed:
@@ -153,8 +162,6 @@ class Judge:
         cache = self._cache
         versions = [version for version in self._cluster.versions if not version.is_dead]
         candidates = self._candidates(versions)
-        if self._is_of_an_earlier_active():
-            candidates = [*candidates, *(each for each in self._cluster.versions if each.is_dead)]
         for path, directory in cache.kept():
             for entry in directory.entries.values():
                 self._judge_entry(f"{path}/{entry.name}", entry, candidates, versions)
@@ -167,7 +174,10 @@ class Judge:
         first = len(versions) - 1
         while first > 0 and versions[first].txid > position and versions[first - 1].ended >= as_of:
             first -= 1
-        return versions[first:][::-1]
+        candidates = versions[first:][::-1]
+        if self._is_of_an_earlier_active():
+            candidates += [each for each in self._cluster.versions if each.is_dead]
+        return candidates
 
     def _judge_entry(
         self, path: str, entry: Entry, candidates: list[Version], versions: list[Version]
@@ -191,6 +201,21 @@ class Judge:
             self._say_stale(f"the grant of {user} for {directory}", grant, ended_by, is_grant=True)
         elif (user, directory) not in self._cluster.proven:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
+
+    def _shared(self, ticket: Ticket, known: Known) -> None:
+        """A reply counts as true: no change that is known may have ended it."""
+        said = Answer(known.reply.status, known.reply.body)
+        user = ticket.caller.removeprefix("user=")
+        versions = [version for version in self._cluster.versions if not version.is_dead]
+        if not any(version.answer(user, ticket.path) == said for version in self._candidates(versions)):
+            self.say(
+                Guarantee.NO_LATE_FILL,
+                f"the reply {said} for {user} about {ticket.path} came too late to count",
+            )
+
+    def _overtaken(self, ticket: Ticket) -> None:
+        """What was known to have changed is forgotten again."""
+        self.say(Guarantee.NO_LATE_FILL, f"an earlier reply about {ticket.path} has replaced a later one")
 
     def _say_stale(self, what: str, kept: Entry | Grant, ended_by: Version | None, *, is_grant: bool) -> None:
         """Say which guarantee something breaks that is kept too long."""

@@ -11,12 +11,14 @@ from cache import (
     Entry,
     Fetch,
     Grant,
+    Known,
     MetadataCache,
     Outcome,
     Ticket,
 )
 from cache.entries import Directory
 from hadoop.change import Change
+from hadoop.paths import ROOT, name, parent
 
 
 class WatchedCache(MetadataCache):
@@ -29,6 +31,8 @@ class WatchedCache(MetadataCache):
         on_flush: called when it should have forgotten everything.
         on_cover: called with what it is told before it is told.
         on_open: called when a life of the stream begins.
+        on_shared: called with a reply that is kept, or shared with others as if it were.
+        on_overtaken: called when the reply to an earlier question has replaced that to a later one.
     """
 
     def __init__(self, settings: CacheSettings) -> None:
@@ -43,6 +47,8 @@ class WatchedCache(MetadataCache):
         self.on_flush: Callable[[], None] = _nothing
         self.on_open: Callable[[], None] = _nothing
         self.on_cover: Callable[[float, int], None] = _nothing
+        self.on_shared: Callable[[Ticket, Known], None] = _nothing
+        self.on_overtaken: Callable[[Ticket], None] = _nothing
 
     def lookup(
         self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
@@ -58,17 +64,33 @@ class WatchedCache(MetadataCache):
         """End a fetch."""
         self.outstanding.discard(ticket)
         self._fail("conclude")
+        before = self._entry(ticket.path)
         conclusion = super().conclude(ticket, outcome)
-        entry = ticket.directory.entries.get(ticket.name)
-        own = ticket.directory.children.get(ticket.name)
+        self._note_kept(ticket)
+        after = self._entry(ticket.path)
+        if before is not None and after is not None and before.number > after.number:
+            self.on_overtaken(ticket)
+        if conclusion.is_shareable and isinstance(outcome, Known):
+            self.on_shared(ticket, outcome)
+        return conclusion
+
+    def _entry(self, path: str) -> Entry | None:
+        directory = self.store.tree.find(parent(path) or ROOT)
+        return None if directory is None else directory.entries.get(name(path))
+
+    def _note_kept(self, ticket: Ticket) -> None:
+        """Remember at which position the reply, and what it proves, was kept, wherever in the tree that is."""
+        directory = self.store.tree.find(parent(ticket.path) or ROOT)
+        if directory is None:
+            return
+        own = directory.children.get(ticket.name)
         grants = (
-            ticket.directory.grants.get(ticket.caller),
+            directory.grants.get(ticket.caller),
             own.status_grants.get(ticket.caller) if own is not None else None,
         )
-        for kept in (entry, *grants):
+        for kept in (directory.entries.get(ticket.name), *grants):
             if kept is not None:
                 self.kept_at.setdefault(kept, self.position)
-        return conclusion
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Forget."""

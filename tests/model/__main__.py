@@ -1,0 +1,64 @@
+"""`make model`: many seeded histories of the whole system, in processes side by side."""
+
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tests.model.channels import ChannelName
+from tests.model.figures import Figures
+from tests.model.history import STEPS, be_quiet, tell
+
+_CHUNK = 100
+
+
+@click.command()
+@click.option("--histories", default=100_000, show_default=True, help="How many.")
+@click.option("--seed", default=1, show_default=True, help="Of the first; each has the next one.")
+@click.option("--steps", default=STEPS, show_default=True, help="Acts in each history.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes side by side.")
+@click.option(
+    "--channel",
+    type=click.Choice([channel.value for channel in ChannelName]),
+    help="Tell all on this one; else the seed decides.",
+)
+def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) -> None:
+    """Tell random histories of the whole system and judge every guarantee after each step."""
+    figures = Figures()
+    chunks = [
+        range(first, min(first + _CHUNK, seed + histories)) for first in range(seed, seed + histories, _CHUNK)
+    ]
+    told = partial(tell_chunk, steps=steps, channel=ChannelName(channel) if channel else None)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with (
+        ProcessPoolExecutor(jobs, initializer=be_quiet) as processes,
+        Progress(*columns, console=Console(stderr=True)) as bar,
+    ):
+        task = bar.add_task("histories", total=histories)
+        for done in as_completed([processes.submit(told, chunk) for chunk in chunks]):
+            figures.add(done.result())
+            bar.update(task, completed=figures.histories)
+            if figures.violations:
+                bar.update(task, description=f"histories, {len(figures.violations)} with a violation")
+    shortfalls = figures.shortfalls(histories=histories, steps=min(steps, STEPS))
+    for line in figures.lines():
+        click.echo(line)
+    for what in shortfalls:
+        click.echo(f"FALLS SHORT: {what}")
+    sys.exit(bool(shortfalls))
+
+
+def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
+    """Tell the histories of these seeds."""
+    figures = Figures()
+    for seed in seeds:
+        figures.take(tell(seed, steps, channel=channel))
+    return figures
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What many histories came to, and whether that proves anything. (tests/model/figures.py)"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.model.history import History
+
+MIN_SHARE: Final = 0.10
+"""Of the histories that have each of these."""
+
+WANTED: Final = ("hit", "gap", "crash", "open file", "permission change")
+
+
+@dataclass
+class Figures:
+    """Sums over histories."""
+
+    histories: int = 0
+    steps: int = 0
+    hits: int = 0
+    channels: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+
+    def take(self, history: History) -> None:
+        """Count one more."""
+        self.histories += 1
+        self.steps += history.steps
+        self.hits += history.hits
+        self.channels[history.channel.value] += 1
+        self.features.update(history.features)
+        if history.violations:
+            first = history.violations[0]
+            self.violations.append(
+                f"seed {history.seed}, {history.channel.value}: {first.guarantee}: {first.what}"
+            )
+
+    def add(self, others: "Figures") -> None:
+        """Add those of other histories."""
+        self.histories += others.histories
+        self.steps += others.steps
+        self.hits += others.hits
+        self.channels += others.channels
+        self.features += others.features
+        self.violations += others.violations
+
+    def share(self, feature: str) -> float:
+        """Say in which share of the histories something happened."""
+        return self.features[feature] / self.histories if self.histories else 0.0
+
+    def lines(self) -> list[str]:
+        """Say it in plain words."""
+        channels = ", ".join(f"{number:,} on channel {name}" for name, number in self.channels.most_common())
+        others = [feature for feature, _ in self.features.most_common() if feature not in WANTED]
+        return [
+            f"histories             {self.histories:,} ({channels})",
+            f"steps                 {self.steps:,}; answers from memory judged: {self.hits:,}",
+            "shares of histories   "
+            + ", ".join(f"{feature} {self.share(feature):.1%}" for feature in (*WANTED, *others)),
+            f"violations            {len(self.violations)}",
+            *(f"VIOLATION: {violation}" for violation in self.violations[:20]),
+        ]
+
+    def shortfalls(self, *, histories: int, steps: int) -> list[str]:
+        """Say in what the run falls short of what it must show."""
+        short = []
+        if self.violations:
+            short.append(f"{len(self.violations)} histories with a violation")
+        if self.histories < histories:
+            short.append(f"only {self.histories:,} histories were told")
+        if self.steps < self.histories * steps:
+            short.append(f"only {self.steps:,} steps were made")
+        short += [
+            f"only {self.share(feature):.1%} of the histories had: {feature}"
+            for feature in WANTED
+            if self.share(feature) < MIN_SHARE
+        ]
+        return short
