@@ -1,67 +1,141 @@
 """What a differential run has seen, and whether it is enough."""
 
+from collections import Counter
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from tests.differential.exceptions import Excuse
+
+JUDGED_SEGMENT_TXIDS: Final = 10_000
+"""How soon a change is seen is promised for open edit segments of at most so many transactions."""
+
+
+class Answer(Enum):
+    """What an answer of 200 or 404 is about, by what the NameNode says."""
+
+    CLOSED_FILE = "closed files"
+    MISSING = "missing paths"
+    DIRECTORY = "directories"
+    OPEN_FILE = "open files"
+    UNCACHEABLE = "below .snapshot, or snapshottable"
+
+
+KEEPABLE: Final = (Answer.CLOSED_FILE, Answer.MISSING)
+"""Of these at least half must have come from memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a run must show."""
+
+    p50_ms: float = 30.0
+    p99_ms: float = 250.0
+    hit_share: float = 0.5
+    timed_share: float = 0.05  # timed changes for each operation
 
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of one run.
+    """Counts of one run, or of several.
 
     Attributes:
         latencies_s: from the acknowledgement of a change behind the proxy's back to the start of the
             first read that showed it, for paths that were a hit less than a second before.
         wrong: what was wrong, with the operation that came before it.
-        stale_after_write: those of them that followed a write through the proxy at once.
-        keepable: answers of 200 or 404; all paths match, and but for a cut block all files are closed.
-        hits: those of them that came from memory.
+        stale_after_write: those of them that followed a write through the proxy.
+        refused: operations that the NameNode refused, by kind.
+        answers, hits: answers of 200 or 404 after an operation, and those of them that came from memory.
+        met: differences that were put down to a named exception.
+        segment_txids: the most transactions that the NameNode's open edit segment was seen to hold.
     """
 
     operations: int = 0
-    refused: int = 0
+    behind: int = 0
     compared: int = 0
-    keepable: int = 0
-    hits: int = 0
     stale_after_write: int = 0
+    segment_txids: int = 0
+    took_s: float = 0.0
     wrong: list[str] = field(default_factory=list)
     latencies_s: list[float] = field(default_factory=list)
-    kinds: dict[str, int] = field(default_factory=dict)
+    accepted: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    answers: Counter[Answer] = field(default_factory=Counter)
+    hits: Counter[Answer] = field(default_factory=Counter)
+    met: Counter[Excuse] = field(default_factory=Counter)
 
-    @property
-    def hit_share(self) -> float:
-        """Share of keepable answers that came from memory."""
-        return self.hits / self.keepable if self.keepable else 0.0
+    def add(self, other: "Figures") -> None:
+        """Add those of another run."""
+        self.operations += other.operations
+        self.behind += other.behind
+        self.compared += other.compared
+        self.stale_after_write += other.stale_after_write
+        self.segment_txids = max(self.segment_txids, other.segment_txids)
+        self.took_s += other.took_s
+        self.wrong += other.wrong
+        self.latencies_s += other.latencies_s
+        self.accepted += other.accepted
+        self.refused += other.refused
+        self.answers += other.answers
+        self.hits += other.hits
+        self.met += other.met
+
+    def share(self, *about: Answer) -> float:
+        """Share of the answers about these that came from memory."""
+        answers = sum(self.answers[each] for each in about)
+        return sum(self.hits[each] for each in about) / answers if answers else 0.0
 
     def quantile_ms(self, quantile: float) -> float:
-        """Return a quantile of the latencies in milliseconds (nearest rank)."""
-        ordered = sorted(self.latencies_s)
+        """Return a quantile of the latencies in milliseconds (nearest rank); 0 without any."""
+        ordered = sorted(self.latencies_s) or [0.0]
         return 1000.0 * ordered[min(len(ordered) - 1, int(quantile * len(ordered)))]
 
-    def lines(self) -> list[str]:
-        """Say it in plain words."""
-        by_kind = ", ".join(f"{kind} {number}" for kind, number in sorted(self.kinds.items()))
-        said = [
-            f"operations            {self.operations} ({self.refused} refused by the NameNode): {by_kind}",
-            f"answers compared      {self.compared}",
-            f"wrong answers         {len(self.wrong)}",
-            f"stale after a write   {self.stale_after_write}",
-            f"hits                  {self.hits} of {self.keepable} keepable answers ({self.hit_share:.1%})",
-        ]
-        if self.latencies_s:
-            said.append(
-                f"change seen after     p50 {self.quantile_ms(0.5):.1f} ms, p99 {self.quantile_ms(0.99):.1f} ms, "
-                f"max {self.quantile_ms(1.0):.1f} ms of {len(self.latencies_s)} changes behind the proxy's back"
-            )
-        return [*said, *(f"WRONG: {wrong}" for wrong in self.wrong[:20])]
+    def line(self) -> str:
+        """Say the most important in one line."""
+        return (
+            f"{self.operations} operations ({self.behind} behind the proxy's back), {self.compared} answers compared: "
+            f"{len(self.wrong)} wrong, {self.stale_after_write} stale after a write; "
+            f"{self.share(*KEEPABLE):.1%} hits; a change seen after p50 {self.quantile_ms(0.5):.1f} ms, "
+            f"p99 {self.quantile_ms(0.99):.1f} ms of {len(self.latencies_s)}; "
+            f"open segment up to {self.segment_txids} transactions; {self.took_s:.0f} s"
+        )
 
-    def shortfalls(self, *, p50_ms: float, hit_share: float = 0.5) -> list[str]:
+    def lines(self) -> list[str]:
+        """Say it all in plain words."""
+        kinds = sorted(self.accepted | self.refused)
+        by_kind = ", ".join(f"{kind} {self.accepted[kind]}+{self.refused[kind]}" for kind in kinds)
+        about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in Answer)
+        met = [f"{excuse.name} {number}" for excuse, number in self.met.items()]
+        return [
+            self.line(),
+            f"operations by kind    accepted+refused by the NameNode: {by_kind}",
+            (
+                f"hits                  {self.share(*KEEPABLE):.1%} of closed files and missing paths, "
+                f"{self.share(*Answer):.1%} of all 200 and 404"
+            ),
+            f"hits in full          {about}",
+            f"named exceptions met  {', '.join(met) or 'none'}",
+            *(f"WRONG: {wrong}" for wrong in self.wrong[:20]),
+        ]
+
+    def shortfalls(self, target: Target) -> list[str]:
         """Say in what the run falls short of what it must show; empty when it does not."""
         short = []
         if self.wrong:
-            short.append(f"{len(self.wrong)} wrong answers")
-        if self.hit_share < hit_share:
-            short.append(f"only {self.hit_share:.1%} hits: too few to prove anything")
-        if len(self.latencies_s) < self.operations / 20:
+            short.append(
+                f"{len(self.wrong)} wrong answers, {self.stale_after_write} of them after a write through the proxy"
+            )
+        if self.share(*KEEPABLE) < target.hit_share:
+            short.append(f"only {self.share(*KEEPABLE):.1%} hits: too few to prove anything")
+        if len(self.latencies_s) < self.operations * target.timed_share:
             short.append(f"only {len(self.latencies_s)} changes were timed: too few to prove anything")
-        elif self.quantile_ms(0.5) > p50_ms:
-            short.append(f"a change is seen after {self.quantile_ms(0.5):.1f} ms (p50), not {p50_ms:.0f} ms")
+        for name, quantile, at_most in (("p50", 0.5, target.p50_ms), ("p99", 0.99, target.p99_ms)):
+            if self.quantile_ms(quantile) > at_most:
+                short.append(
+                    f"a change is seen after {self.quantile_ms(quantile):.1f} ms ({name}), not {at_most:g} ms"
+                )
         return short
+
+    def never_accepted(self) -> list[str]:
+        """Name the kinds of operation that the NameNode refused each time: they have proven nothing."""
+        return sorted(kind for kind in self.refused if not self.accepted[kind])

@@ -1,18 +1,40 @@
-"""Make random operations and hold every answer of the proxy against the NameNode's own."""
+"""Make random operations and hold every answer of the proxy against the NameNode's own.
+
+Each seed has a tree of its own: a directory with four areas (alice's, bob's, the superuser's, and one that may be
+erasure coded), two of their directories with snapshots now and then. Nothing of it outlives the seed but the directory.
+"""
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Final
 
 from testbed.asker import RawReply
-from tests.differential.figures import Figures
-from tests.differential.operations import Generator, Operation
+from tests.differential.asking import Line, Lines, Pair
+from tests.differential.exceptions import Excuse, Excuses, status_of
+from tests.differential.figures import Answer, Figures
+from tests.differential.open_files import OpenFiles
+from tests.differential.operation import HELD, LATE, Operation, Unfinished
+from tests.differential.operations import Generator
+from tests.differential.segment import open_segment_txids
 from tests.world import MAX_STALENESS_S, USERS, Where, World, differences, was_forwarded
 
-_OTHERS = 4  # paths looked at after each operation beside its own
-GO_ON = frozenset({"TRUNCATE"})
-"""After these the NameNode makes another change by itself: a cut block is recovered, then the file closed."""
+TWO_STEP_WINDOW_S: Final = 3.0
+"""A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""
 
-_STEADY_S = 0.1  # after this long without a change, see whether there was one at all
+GLOBS: Final = tuple("/differential" + "/*" * depth for depth in range(1, 9))
+"""Filters that match every path of every run."""
+
+_OTHERS: Final = 5  # paths looked at after each operation beside its own
+_SNAPSHOT: Final = "/.snapshot"
+_ODD_PATHS: Final = 4  # of those, the last that came about by moving something into a directory
+_HELD_STEPS: Final = 5  # for so many steps a file is held open
+_LATE_S: Final = TWO_STEP_WINDOW_S + 0.5
+_PAUSE_S: Final = 0.001  # between two rounds of reads that wait for a change to be seen
+_FORWARDED_AGAIN: Final = 3  # times that a forwarded answer which differs is asked for again
+_SEGMENT_EVERY: Final = 20  # steps between two looks at the open edit segment
 
 
 class Differential:
@@ -20,94 +42,244 @@ class Differential:
 
     def __init__(self, world: World, *, seed: int, root: str) -> None:
         self._world = world
+        self._root = root
         self._generator = Generator(seed, root)
         self._seed = seed
+        self._step = 0
+        self._excuses = Excuses()
+        self._odd: deque[str] = deque(maxlen=_ODD_PATHS)
+        self._unfinished: list[tuple[int, Unfinished]] = []  # with the step in which each was begun
+        self._open = ExitStack()
+        self._proxy = self._open.enter_context(Lines(world.proxy.address))
+        self._namenode = self._open.enter_context(Line(world.cluster.namenodes[0].http))
+        self._open_files = self._open.enter_context(OpenFiles(world.cluster))
         self.figures = Figures()
+
+    def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
+        """Make that many operations, each followed by reads as three users."""
+        began_at = time.monotonic()
+        with self._open:
+            self._lay_out()
+            for self._step in range(operations):
+                self._finish_what_is_due()
+                self._do(self._generator.next())
+                if self._step % _SEGMENT_EVERY == 0:
+                    self._measure_segment()
+                progress(self._step + 1)
+            for _, unfinished in self._unfinished:
+                unfinished.close()
+        self.figures.met = self._excuses.met
+        self.figures.took_s = time.monotonic() - began_at
+        return self.figures
+
+    def _lay_out(self) -> None:
         for name, owner, mode in (
             ("", None, "777"),
             ("/a", "alice", "755"),
             ("/b", "bob", "700"),
             ("/s", None, "777"),
+            ("/e", None, "777"),
         ):
-            world.mkdirs(root + name, owner, mode)
+            self._world.mkdirs(self._root + name, owner, mode)
 
-    def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
-        """Make that many operations, each followed by reads as three users."""
-        for step in range(operations):
-            self._step(step, self._generator.next())
-            progress(step + 1)
-        return self.figures
+    def _measure_segment(self) -> None:
+        txids = open_segment_txids(self._world.cluster)
+        self.figures.segment_txids = max(self.figures.segment_txids, txids)
 
-    def _step(self, step: int, operation: Operation) -> None:
-        figures = self.figures
-        figures.operations += 1
-        figures.kinds[operation.kind] = figures.kinds.get(operation.kind, 0) + 1
-        paths = dict.fromkeys((*operation.paths, *(_parent(path) for path in operation.paths)))
-        paths |= dict.fromkeys(self._generator.some_paths(_OTHERS))
-        before = {(path, user): self._ask(path, user) for path in paths for user in USERS}
-        timed = self._hits_of(operation) if operation.where is Where.NAMENODE else {}
-        done = operation.carry_out(self._world)
-        if done.status >= 300:
-            figures.refused += 1
+    # -- one step
+
+    def _do(self, operation: Operation) -> None:
+        self.figures.operations += 1
+        self.figures.behind += operation.where is Where.NAMENODE
+        if operation.kind in {HELD, LATE}:
+            self._judge(operation, lambda: self._begin(operation))
         else:
+            self._judge(operation, lambda: operation.carry_out(self._world))
+
+    def _begin(self, operation: Operation) -> RawReply:
+        begun = operation.begin(self._world)
+        if isinstance(begun, RawReply):
+            return begun
+        self._unfinished.append((self._step, begun))
+        return begun.begun
+
+    def _finish_what_is_due(self) -> None:
+        now = time.monotonic()
+        for begun in list(self._unfinished):
+            step, unfinished = begun
+            operation, age = unfinished.operation, now - unfinished.begun.ended_at
+            if age > _LATE_S if operation.kind == LATE else self._step - step >= _HELD_STEPS:
+                self._unfinished.remove(begun)
+                is_late = operation.kind == LATE or age > TWO_STEP_WINDOW_S / 2
+                kind = f"{LATE if is_late else HELD}: the end"
+                self._judge(replace(operation, kind=kind), unfinished.finish)
+
+    def _judge(self, operation: Operation, carry_out: Callable[[], RawReply]) -> None:
+        """Carry it out, and compare what is said before and after it."""
+        pairs = [Pair(path, user) for path in self._interesting(operation) for user in USERS]
+        keepable = [pair for pair in pairs if _SNAPSHOT not in pair.path]
+        before = dict(zip(keepable, self._proxy.ask(keepable), strict=True))
+        timed = self._hits_of(operation, before) if operation.where is Where.NAMENODE else {}
+        done = carry_out()
+        self._namenode.send([*timed, *pairs])
+        if done.status < 300:
+            self.figures.accepted[operation.kind] += 1
+            self._excuses.learn(operation, done, self._world)
             self._time(timed, done.ended_at)
-        for path, user in before:
-            wrong = self._disagreement(operation, path, user, done.ended_at)
-            if wrong:
-                figures.wrong.append(
-                    f"seed {self._seed}, step {step}, {operation}: {path} for {user}: {wrong}"
-                )
-                figures.stale_after_write += operation.where is Where.PROXY
+        else:
+            self.figures.refused[operation.kind] += 1
+            for _ in timed:
+                self._namenode.receive()
+        seen = self._proxy.ask(pairs)
+        truth = [self._namenode.receive() for _ in pairs]
+        self._compare(operation, pairs, seen, truth, done.ended_at)
+        self._generator.learn({pair.path: told.status for pair, told in zip(pairs, truth, strict=True)})
+        if operation.kind.startswith("RENAME"):
+            self._odd.append(operation.paths[2])
 
-    def _ask(self, path: str, user: str) -> RawReply:
-        reply = self._world.ask(path, user)
-        if reply.status in {200, 404}:
-            self.figures.keepable += 1
-            self.figures.hits += reply.is_hit
-        return reply
+    def _interesting(self, operation: Operation) -> list[str]:
+        """Give the paths to look at: of the operation, above and below them, and some others."""
+        own = list(dict.fromkeys(operation.paths))
+        parents = [path.rsplit("/", 1)[0] for path in own]
+        children = [below for path in own for below in self._generator.below(path)]
+        others = [*self._generator.some_paths(_OTHERS), self._generator.a_snapshot(), *self._odd]
+        return [
+            path
+            for path in dict.fromkeys((*own, *parents, *children, *others))
+            if path == self._root or path.startswith(self._root + "/")
+        ]
 
-    def _hits_of(self, operation: Operation) -> dict[tuple[str, str], RawReply]:
+    def _hits_of(self, operation: Operation, before: dict[Pair, RawReply]) -> dict[Pair, RawReply]:
         """Return for each path of the operation a fresh hit of one user, where there is one."""
         hits = {}
-        for path in dict.fromkeys((*operation.paths, _parent(operation.paths[0]))):
-            for user in USERS:
-                if (reply := self._world.ask(path, user)).is_hit:
-                    hits[path, user] = reply
-                    break
+        parent = operation.paths[0].rsplit("/", 1)[0]
+        for path in dict.fromkeys((*operation.paths, parent)):
+            for pair in (Pair(path, user) for user in USERS):
+                if pair in before and before[pair].status in {200, 404}:
+                    (reply,) = self._proxy.ask([pair])
+                    if reply.is_hit:
+                        hits[pair] = reply
+                        break
         return hits
 
-    def _time(self, hits: dict[tuple[str, str], RawReply], since: float) -> None:
-        """Ask the proxy for what was a hit until it says something new, if the operation has changed it."""
-        waiting = {pair: old for pair, old in hits.items() if since - old.ended_at < 1.0}
-        known_to_change: set[tuple[str, str]] = set()
+    def _time(self, hits: dict[Pair, RawReply], since: float) -> None:
+        """Ask the proxy for what was a hit until it says what the NameNode says now, where that is new."""
+        now = {pair: self._namenode.receive() for pair in hits}
+        waiting = {
+            pair: now[pair]
+            for pair, old in hits.items()
+            if since - old.ended_at < 1.0 and (old.status, old.body) != (now[pair].status, now[pair].body)
+        }
         while waiting:
-            for pair, old in list(waiting.items()):
-                seen = self._world.ask(*pair)
+            for pair, seen in zip(list(waiting), self._proxy.ask(list(waiting)), strict=True):
                 age = seen.started_at - since
-                if (seen.status, seen.body) != (old.status, old.body):
+                if self._excuses.of_fields(pair.path, seen, waiting[pair]):
+                    del waiting[pair]
+                elif (seen.status, seen.body) == (waiting[pair].status, waiting[pair].body):
                     self.figures.latencies_s.append(age)
                     del waiting[pair]
                 elif age > MAX_STALENESS_S:
                     del waiting[pair]  # the comparison that follows says so
-                elif age > _STEADY_S and pair not in known_to_change:
-                    known_to_change.add(pair)
-                    if not differences(old, self._world.truth(*pair)):
-                        del waiting[pair]  # the operation changed nothing here
+            if waiting:
+                time.sleep(_PAUSE_S)
 
-    def _disagreement(self, operation: Operation, path: str, user: str, since: float) -> list[str]:
-        """Compare at once after a write through the proxy, within the bound after one behind its back."""
+    # -- judging
+
+    def _compare(
+        self,
+        operation: Operation,
+        pairs: Sequence[Pair],
+        seen: Sequence[RawReply],
+        truth: Sequence[RawReply],
+        since: float,
+    ) -> None:
+        self.figures.compared += len(pairs)
+        files = {
+            pair.path
+            for pair, reply, told in zip(pairs, seen, truth, strict=True)
+            if b'"type":"FILE"' in told.body and (not reply.is_hit or pair.path in operation.paths)
+        }
+        open_files = self._open_files.among(files) if files else set()
+        self._count(pairs, seen, truth, open_files)
+        suspects = {
+            pair: (reply, told)
+            for pair, reply, told in zip(pairs, seen, truth, strict=True)
+            if differences(reply, told) or (reply.is_hit and pair.path in open_files)
+        }
+        excused: set[Excuse] = set()
         for asked in range(1_000_000):
-            seen = self._ask(path, user)
-            wrong = differences(seen, self._world.truth(path, user))
-            self.figures.compared += 1
-            if not wrong:
-                return []
-            if asked < 3 and was_forwarded(seen):
-                continue  # the truth itself has moved in between
-            is_own = operation.where is Where.PROXY and operation.kind not in GO_ON
-            if is_own or seen.started_at - since > MAX_STALENESS_S:
-                return wrong
-        raise AssertionError("the clock stands still")
+            for pair, (reply, told) in list(suspects.items()):
+                wrong = differences(reply, told)
+                if not wrong and reply.is_hit and self._open_files.among(open_files & {pair.path}):
+                    wrong = ["an open file answered from memory"]
+                if not wrong:
+                    del suspects[pair]
+                elif excuses := self._excuses.of_fields(pair.path, reply, told):
+                    excused.update(excuses)
+                    del suspects[pair]
+                elif not self._may_wait(operation, pair, reply, told, asked, since, excused):
+                    self._tell(operation, pair, wrong)
+                    del suspects[pair]
+            if not suspects:
+                break
+            time.sleep(_PAUSE_S)
+            self._namenode.send(list(suspects))
+            again = self._proxy.ask(list(suspects))
+            suspects = {
+                pair: (reply, self._namenode.receive())
+                for pair, reply in zip(list(suspects), again, strict=True)
+            }
+        self._excuses.met.update(excused)
+
+    def _may_wait(
+        self,
+        operation: Operation,
+        pair: Pair,
+        reply: RawReply,
+        told: RawReply,
+        asked: int,
+        since: float,
+        excused: set[Excuse],
+    ) -> bool:
+        """Tell whether an answer that differs may be asked for again; adds to `excused` by what exception."""
+        if asked < _FORWARDED_AGAIN and was_forwarded(reply):
+            return True  # the NameNode's own words, so the truth itself has moved in between
+        if reply.started_at - since > MAX_STALENESS_S:
+            return False
+        if operation.where is Where.NAMENODE:
+            return True
+        excuse = self._excuses.of_delay(operation, pair.path, told)
+        if excuse is None:
+            return False
+        excused.add(excuse)
+        return True
+
+    def _tell(self, operation: Operation, pair: Pair, wrong: list[str]) -> None:
+        self.figures.wrong.append(
+            f"seed {self._seed}, step {self._step}, {operation}: {pair.path} for {pair.user}: {wrong}"
+        )
+        self.figures.stale_after_write += operation.where is Where.PROXY
+
+    def _count(
+        self, pairs: Sequence[Pair], seen: Sequence[RawReply], truth: Sequence[RawReply], open_files: set[str]
+    ) -> None:
+        for pair, reply, told in zip(pairs, seen, truth, strict=True):
+            if reply.status in {200, 404} and told.status in {200, 404}:
+                about = _about(pair.path, told, open_files)
+                self.figures.answers[about] += 1
+                self.figures.hits[about] += reply.is_hit
+
+
+def _about(path: str, told: RawReply, open_files: set[str]) -> Answer:
+    """Say what an answer is about, by what the NameNode says of the path."""
+    status = status_of(told)
+    if _SNAPSHOT in path or (status is not None and "snapshotEnabled" in status):
+        return Answer.UNCACHEABLE
+    if status is None:
+        return Answer.MISSING
+    if status["type"] == "DIRECTORY":
+        return Answer.DIRECTORY
+    return Answer.OPEN_FILE if path in open_files else Answer.CLOSED_FILE
 
 
 def run_for(
@@ -116,14 +288,3 @@ def run_for(
     """Run one seed in a directory of its own."""
     root = f"/differential/{seed}-{time.time_ns()}"
     return Differential(world, seed=seed, root=root).run(operations, progress)
-
-
-def _parent(path: str) -> str:
-    return path.rsplit("/", 1)[0] or "/"
-
-
-TWO_STEP_WINDOW_S = 3.0
-"""A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""
-
-GLOBS = tuple("/differential" + "/*" * depth for depth in range(1, 6))
-"""Filters that match every path of every run."""

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from hadoop.webhdfs import WebHdfs
 from testbed import Cluster
+from testbed.asker import Asker
 from testbed.daemon import Daemon
 
 _AT_ONCE = 32
@@ -57,6 +59,16 @@ class Meter:
             f"NameNode              {(_cpu_s(self.cluster) - self.cpu_s) / took_s:.1%} of a core in all; polls of its "
             f"edits took {(_poll_s(self.polling) - self.poll_s) / took_s:.1%} of the time"
         )
+
+
+def open_segment_txids(cluster: Cluster) -> int:
+    """Count the transactions in the NameNode's open edit segment; 0 while it is being rolled."""
+    (namenode,) = cluster.namenodes
+    directory = cluster.directory / "data" / namenode.id / "current"
+    with Asker(namenode.http) as asker:
+        last = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
+    firsts = [int(file.name.rpartition("_")[2]) for file in directory.glob("edits_inprogress_*")]
+    return last - max(firsts) + 1 if firsts else 0
 
 
 def _cpu_s(cluster: Cluster) -> float:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from testbed import Cluster
 from tests.channels import Channel, proxied
+from tests.differential.figures import KEEPABLE
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.service import Service
 
@@ -28,7 +29,7 @@ def test_every_answer_is_the_namenodes_own_while_filters_come_and_go(cluster: Cl
             figures = run_for(world, seed=20261122, operations=OPERATIONS)
         print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.wrong == []
-    assert figures.hits > figures.keepable / 20, "too few hits to prove anything"
+    assert figures.share(*KEEPABLE) > 0.05, "too few hits to prove anything"
     assert len(changes) > OPERATIONS / 20, "too few changes of filters to prove anything"
 
 

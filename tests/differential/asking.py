@@ -1,0 +1,145 @@
+"""Ask for many statuses at once over kept connections: a differential run reads far more than it writes."""
+
+import socket
+import time
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+from testbed.asker import RawReply
+from tests.world import status_target
+
+_TIMEOUT_S = 30.0
+_IDLE_S = 20.0  # less than the time after which either server closes an idle connection
+_AT_ONCE = 24
+_HEAD_END = b"\r\n\r\n"
+
+
+class Pair(NamedTuple):
+    """A question: the status of a path, as a user."""
+
+    path: str
+    user: str
+
+
+class Line:
+    """One connection to a server ("host:port"), opened when needed; replies come in the order of the questions."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._address = (host, int(port))
+        self._host = address.encode()
+        self._socket: socket.socket | None = None
+        self._received = b""
+        self._used_at = 0.0
+        self._waiting: list[float] = []  # when each question that is under way was sent
+        self._requests: dict[Pair, bytes] = {}
+
+    def send(self, pairs: Sequence[Pair]) -> None:
+        """Send questions; the server answers one after the other."""
+        now = time.monotonic()
+        if not self._waiting and now - self._used_at > _IDLE_S:
+            self.close()
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, _TIMEOUT_S)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._waiting += [now] * len(pairs)
+        self._used_at = now
+        self._socket.sendall(b"".join(map(self._request, pairs)))
+
+    def _request(self, pair: Pair) -> bytes:
+        request = self._requests.get(pair)
+        if request is None:
+            target = status_target(pair.path, pair.user).encode()
+            request = b"GET " + target + b" HTTP/1.1\r\nHost: " + self._host + _HEAD_END
+            self._requests[pair] = request
+        return request
+
+    def receive(self) -> RawReply:
+        """Return the reply to the oldest question under way.
+
+        Raises:
+            ConnectionError: the server closed the connection instead.
+        """
+        while (end := self._received.find(_HEAD_END)) < 0:
+            self._more()
+        lines = self._received[:end].decode("latin-1").split("\r\n")
+        self._received = self._received[end + len(_HEAD_END) :]
+        headers = tuple(
+            (name, value.strip()) for name, _, value in (line.partition(":") for line in lines[1:])
+        )
+        framing = {name.lower(): value for name, value in headers}
+        if framing.get("transfer-encoding") == "chunked":
+            body = self._chunks()
+        else:
+            body = self._take(int(framing["content-length"]))
+        self._used_at = time.monotonic()
+        reply = RawReply(int(lines[0].split(" ", 2)[1]), headers, body, self._waiting.pop(0), self._used_at)
+        if framing.get("connection") == "close":
+            assert not self._waiting, "the server will not answer the rest"
+            self.close()
+        return reply
+
+    def _chunks(self) -> bytes:
+        body = b""
+        while True:
+            while (end := self._received.find(b"\r\n")) < 0:
+                self._more()
+            size = int(self._received[:end], 16)
+            chunk = self._take(end + 2 + size + 2)
+            body += chunk[end + 2 : -2]
+            if size == 0:
+                return body
+
+    def _take(self, size: int) -> bytes:
+        while len(self._received) < size:
+            self._more()
+        taken, self._received = self._received[:size], self._received[size:]
+        return taken
+
+    def _more(self) -> None:
+        assert self._socket is not None, "nothing was asked"
+        data = self._socket.recv(262_144)
+        if not data:
+            raise ConnectionError(f"{self._host.decode()} closed the connection")
+        self._received += data
+
+    def close(self) -> None:
+        """Close the connection; the next question opens another."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._received, self._waiting = None, b"", []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Lines:
+    """Some connections to one server, each with one question under way at most, as ordinary clients have."""
+
+    def __init__(self, address: str, number: int = _AT_ONCE) -> None:
+        self._lines = [Line(address) for _ in range(number)]
+
+    def ask(self, pairs: Sequence[Pair]) -> list[RawReply]:
+        """Ask all, some at once, and return the replies in the order of the pairs."""
+        replies: list[RawReply] = []
+        number = len(self._lines)
+        for start in range(0, len(pairs), number):
+            wave = list(zip(self._lines, pairs[start : start + number], strict=False))
+            for line, pair in wave:
+                line.send([pair])
+            replies += [line.receive() for line, _ in wave]
+        return replies
+
+    def close(self) -> None:
+        """Close the connections."""
+        for line in self._lines:
+            line.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,152 @@
+"""The exceptions that the design names, each with its reason: nothing else is excused.
+
+Each is looked for only where it can be met, is judged all the same (within which time, in which fields), and is
+counted whenever a difference is put down to it. ARCHITECTURE.md names them beside the guarantees.
+"""
+
+import http.client
+import json
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from testbed.asker import RawReply
+from tests.differential import operation as kinds
+from tests.differential.operation import Operation, file_id
+from tests.world import MAX_STALENESS_S, Where, World
+
+MAX_ENTRY_AGE_S: Final = 5.0
+"""The proxy's `max_entry_age_s` in these runs: what no event announces must be seen after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedException:
+    """One row of the table.
+
+    Attributes:
+        of: the guarantee that it is an exception of.
+        judged: what has to hold all the same.
+    """
+
+    of: str
+    reason: str
+    judged: str
+
+
+_WITHIN_BOUND: Final = f"seen within {MAX_STALENESS_S:g} s"
+
+
+class Excuse(Enum):
+    """The table of named exceptions."""
+
+    POLICY = NamedException(
+        "Bounded",
+        "HDFS announces no change of a storage policy, made behind the proxy's back, by any event",
+        f"storagePolicy alone differs, at or below the directory, for max_entry_age ({MAX_ENTRY_AGE_S:g} s) at most",
+    )
+    SNAPSHOTTABLE = NamedException(
+        "Bounded",
+        "HDFS announces no snapshot, and not that a directory may have them, by any event",
+        f"snapshotEnabled and modificationTime alone differ, of that directory, for {MAX_ENTRY_AGE_S:g} s at most",
+    )
+    RECOVERY = NamedException(
+        "OwnWrites",
+        "a file cut inside a block gets its new length when the NameNode recovers the block, by itself and later",
+        _WITHIN_BOUND,
+    )
+    REMADE = NamedException(
+        "OwnWrites",
+        "an ancestor was deleted behind the proxy's back milliseconds before MKDIRS through it made it again",
+        _WITHIN_BOUND + ", the directory asked for and what is below it at once",
+    )
+    RACED = NamedException(
+        "OwnWrites",
+        "another writer finished the same file between the two steps of a write through the proxy",
+        _WITHIN_BOUND,
+    )
+    ALIASED = NamedException(
+        "OwnWrites",
+        "a two-step write to /.reserved/.inodes/ID: nobody knows its path before its events arrive",
+        _WITHIN_BOUND,
+    )
+    LATE = NamedException(
+        "OwnWrites",
+        "the second step of a write through the proxy began after two_step_window",
+        _WITHIN_BOUND,
+    )
+
+
+_BY_KIND: Final = {
+    kinds.REMADE: Excuse.REMADE,
+    kinds.RACED: Excuse.RACED,
+    kinds.ALIASED: Excuse.ALIASED,
+    f"{kinds.LATE}: the end": Excuse.LATE,
+}
+_SNAPSHOT_CALLS: Final = {
+    "ALLOWSNAPSHOT",
+    "DISALLOWSNAPSHOT",
+    "CREATESNAPSHOT",
+    "DELETESNAPSHOT",
+    "RENAMESNAPSHOT",
+}
+_POLICY_CALLS: Final = {"SETSTORAGEPOLICY", "UNSETSTORAGEPOLICY"}
+_RECOVERS: Final = b'{"boolean":false}'  # what TRUNCATE answers when the last block has to be cut
+
+
+class Excuses:
+    """What may be excused at the moment, by the operations of a run so far."""
+
+    def __init__(self) -> None:
+        self.met: Counter[Excuse] = Counter()  # differences that were put down to each
+        self._policies: dict[str, float] = {}  # directory -> when its policy was changed unannounced
+        self._snapshots: dict[str, float] = {}  # directory -> when its own fields were
+        self._cut: set[int | None] = set()  # ids of files that were cut inside a block
+
+    def learn(self, operation: Operation, done: RawReply, world: World) -> None:
+        """Take note of an operation that the NameNode has accepted."""
+        path = operation.paths[0]
+        if operation.kind == "TRUNCATE" and done.body == _RECOVERS:
+            self._cut.add(file_id(world, path))
+        if operation.where is Where.NAMENODE and operation.kind in _POLICY_CALLS:
+            self._policies[path] = done.ended_at
+        if operation.where is Where.NAMENODE and operation.kind in _SNAPSHOT_CALLS:
+            self._snapshots[path] = done.ended_at
+
+    def of_fields(self, path: str, seen: RawReply, truth: RawReply) -> tuple[Excuse, ...]:
+        """Say what excuses an answer from memory that may stay as it is for now; empty when nothing does."""
+        ours, theirs = status_of(seen), status_of(truth)
+        if not seen.is_hit or ours is None or theirs is None or ours.keys() - theirs.keys():
+            return ()
+        differing = {name for name in theirs if ours.get(name) != theirs[name]}
+        excuses: dict[Excuse, set[str]] = {}
+        if any(_is_at_or_below(path, place) for place in _recent(self._policies, seen)):
+            excuses[Excuse.POLICY] = differing & {"storagePolicy"}
+        if path in _recent(self._snapshots, seen):
+            excuses[Excuse.SNAPSHOTTABLE] = differing & {"snapshotEnabled", "modificationTime"}
+        if differing - set().union(*excuses.values()):
+            return ()
+        return tuple(excuse for excuse, fields in excuses.items() if fields)
+
+    def of_delay(self, operation: Operation, path: str, truth: RawReply) -> Excuse | None:
+        """Say what excuses that a write through the proxy is not seen at once, but within the bound."""
+        status = status_of(truth)
+        if status is not None and status["fileId"] in self._cut:
+            return Excuse.RECOVERY
+        excuse = _BY_KIND.get(operation.kind)
+        if excuse is Excuse.REMADE and _is_at_or_below(path, operation.paths[0]):
+            return None
+        return excuse
+
+
+def status_of(reply: RawReply) -> dict[str, object] | None:
+    """Return the fields of a status; None when the reply is another."""
+    return dict(json.loads(reply.body)["FileStatus"]) if reply.status == http.client.OK else None
+
+
+def _recent(places: dict[str, float], seen: RawReply) -> list[str]:
+    return [place for place, since in places.items() if seen.started_at - since <= MAX_ENTRY_AGE_S]
+
+
+def _is_at_or_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place + "/")

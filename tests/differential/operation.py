@@ -1,0 +1,159 @@
+"""One operation of a differential run, as a value that can be printed and made again from its seed."""
+
+import http.client
+import json
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from testbed.asker import Asker, RawReply
+from tests.world import Where, World
+
+METHODS: Final = {
+    "DELETE": "DELETE",
+    "DELETESNAPSHOT": "DELETE",
+    "TRUNCATE": "POST",
+    "CONCAT": "POST",
+    "UNSETSTORAGEPOLICY": "POST",
+    "UNSETECPOLICY": "POST",
+    "OPEN": "GET",
+}
+_TWO_STEP: Final = {"CREATE", "APPEND"}
+_TIMEOUT_S: Final = 30.0
+_CONTINUE: Final = b"HTTP/1.1 100"
+
+REMADE: Final = "MKDIRS below what was just deleted"
+RACED: Final = "CREATE with another writer in between"
+ALIASED: Final = "APPEND to an alias"
+LATE: Final = "CREATE with a late second step"
+HELD: Final = "CREATE held open"
+"""Kinds that are more than one call of WebHDFS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call, a two-step write, or one of the stories below.
+
+    Attributes:
+        paths: what it is about; the first is the one whose change is timed.
+        user: None is the superuser.
+    """
+
+    kind: str
+    where: Where
+    user: str | None
+    paths: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...] = ()
+    data: bytes = field(default=b"", repr=False)
+
+    def carry_out(self, world: World) -> RawReply:
+        """Make the call; the reply's `ended_at` is when the change was acknowledged."""
+        if self.kind in _TWO_STEP:
+            return self._write(world, self.kind)
+        if self.kind == REMADE:
+            world.call(Where.NAMENODE, "DELETE", "DELETE", self.paths[1], recursive="true")
+            return world.call(Where.PROXY, "PUT", "MKDIRS", self.paths[0], permission="777")
+        if self.kind == RACED:
+            return self._race(world)
+        if self.kind == ALIASED:
+            return self._append_by_alias(world)
+        op = self.kind.split(" ")[0]  # what follows says which form of it
+        return world.call(
+            self.where, METHODS.get(op, "PUT"), op, self.paths[0], self.user, **dict(self.parameters)
+        )
+
+    def _write(self, world: World, op: str) -> RawReply:
+        return world.write(
+            self.where, self.paths[0], self.data, self.user, op=op, parameters=dict(self.parameters)
+        )
+
+    def _race(self, world: World) -> RawReply:
+        """Let somebody else write the path behind the proxy's back, between the two steps."""
+
+        def between() -> None:
+            world.write(Where.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"})
+
+        return world.write(
+            Where.PROXY,
+            self.paths[0],
+            self.data,
+            self.user,
+            between=between,
+            parameters=dict(self.parameters),
+        )
+
+    def _append_by_alias(self, world: World) -> RawReply:
+        alias = f"/.reserved/.inodes/{file_id(world, self.paths[0]) or 0}"
+        return world.write(Where.PROXY, alias, self.data, self.user, op="APPEND")
+
+    def begin(self, world: World) -> "Unfinished | RawReply":
+        """Make the first step of a two-step write, and of HELD as much of the second as opens the file.
+
+        Returns the reply instead when it is a refusal, or when the DataNode would not open the file.
+        """
+        path, parameters = self.paths[0], dict(self.parameters)
+        first = world.call(self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters)
+        if first.status != http.client.OK:
+            return first
+        address, _, target = json.loads(first.body)["Location"].removeprefix("http://").partition("/")
+        if self.kind == LATE:
+            return Unfinished(self, Asker(address), "/" + target, first)
+        return self._open(world, address, "/" + target)
+
+    def _open(self, world: World, address: str, target: str) -> "Unfinished | RawReply":
+        """Send the DataNode all but the last byte; it says 100 as soon as the file is open."""
+        host, _, port = address.rpartition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+        began_at = time.monotonic()
+        connection.putrequest("PUT", target)
+        connection.putheader("Content-Length", str(len(self.data)))
+        connection.endheaders()
+        if connection.sock.recv(len(_CONTINUE), socket.MSG_PEEK | socket.MSG_WAITALL) != _CONTINUE:
+            return _end(connection, began_at)
+        connection.send(self.data[:-1])
+        opened = RawReply(http.client.OK, (), b"", began_at, time.monotonic())
+        return Unfinished(self, connection, target, opened)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A two-step write whose second step is still to come (LATE), or under way (HELD)."""
+
+    operation: Operation
+    datanode: Asker | http.client.HTTPConnection
+    target: str
+    begun: RawReply  # its `ended_at` is when what was done so far was acknowledged
+
+    def finish(self) -> RawReply:
+        """Make the second step, or the rest of it."""
+        began_at = time.monotonic()
+        if isinstance(self.datanode, Asker):
+            with self.datanode:
+                return self.datanode.ask("PUT", self.target, body=self.operation.data)
+        with suppress(BrokenPipeError, ConnectionResetError):  # a file that was deleted meanwhile, for one
+            self.datanode.send(self.operation.data[-1:])
+        return _end(self.datanode, began_at)
+
+    def close(self) -> None:
+        """Give it up, if it is not finished."""
+        self.datanode.close()
+
+
+def _end(connection: http.client.HTTPConnection, began_at: float) -> RawReply:
+    """Read the DataNode's reply; one of 502 stands for none, where it closes the connection instead."""
+    try:
+        response = connection.getresponse()
+        status, headers, body = response.status, tuple(response.getheaders()), response.read()
+    except (http.client.RemoteDisconnected, ConnectionResetError):
+        status, headers, body = int(http.client.BAD_GATEWAY), (), b""
+    finally:
+        connection.close()
+    return RawReply(status, headers, body, began_at, time.monotonic())
+
+
+def file_id(world: World, path: str) -> int | None:
+    """Ask the NameNode for the id of what is at a path; None when that is nothing."""
+    status = world.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
+    return int(json.loads(status.body)["FileStatus"]["fileId"]) if status.status == http.client.OK else None
