@@ -1,7 +1,7 @@
 """Both ways in which the model's proxy learns of changes, and what may befall each."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 from typing import Protocol
@@ -65,7 +65,9 @@ class Direct:
     tells_each_event = True
     filters_changed = 0
 
-    def __init__(self, cluster: Cluster, pool: FakePool, settings: PollingSettings) -> None:
+    def __init__(
+        self, cluster: Cluster, pool: FakePool, settings: PollingSettings, globs: Sequence[str]
+    ) -> None:
         self.stream: InotifyEventInputStream = DirectInotifyEventInputStream(
             channel_setup(pool, clock, polling=settings)
         )
@@ -101,8 +103,11 @@ class ThroughZooKeeper:
 
     tells_each_event = False
 
-    def __init__(self, cluster: Cluster, pool: FakePool, settings: PollingSettings) -> None:
+    def __init__(
+        self, cluster: Cluster, pool: FakePool, settings: PollingSettings, globs: Sequence[str]
+    ) -> None:
         self.filters_changed = 0
+        self._globs = globs
         self._zookeeper = FakeZooKeeper(clock)
         self._filters = FakeFilters(_FilterWriter(cluster))  # type: ignore[arg-type]  # nothing else is asked of it
         self._stage = Stage(
@@ -119,7 +124,7 @@ class ThroughZooKeeper:
             channel_setup(pool, clock, polling=settings),
             connect=lambda _settings, _clock: self._session,
         )
-        for number in range(len(GLOBS)):
+        for number in range(len(globs)):
             self._put(number)
         self._process: tuple[FakeProcess, asyncio.Task[None]] | None = None
         self._tasks: asyncio.TaskGroup | None = None
@@ -161,11 +166,11 @@ class ThroughZooKeeper:
         await self.stream.shut_down()
 
     def _put(self, number: int) -> None:
-        self._filters.put(f"f{number}", GLOBS[number])
+        self._filters.put(f"f{number}", self._globs[number])
         self.filters_changed += 1
 
     def _toggle(self, number: int) -> None:
-        number %= len(GLOBS)
+        number %= len(self._globs)
         if f"f{number}" in self._filters.filters:
             self._filters.remove(f"f{number}")
             self.filters_changed += 1
@@ -174,7 +179,7 @@ class ThroughZooKeeper:
 
     def _replace(self, number: int) -> None:
         """Remove a filter and add it again at once."""
-        number %= len(GLOBS)
+        number %= len(self._globs)
         self._filters.remove(f"f{number}")
         self._put(number)
 
@@ -202,7 +207,7 @@ class ThroughZooKeeper:
         self._zookeeper.lose_next_commit(after=True)
 
 
-CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings], ModelChannel]] = {
+CHANNELS: dict[ChannelName, Callable[[Cluster, FakePool, PollingSettings, Sequence[str]], ModelChannel]] = {
     ChannelName.DIRECT: Direct,
     ChannelName.ZOOKEEPER: ThroughZooKeeper,
 }

@@ -33,6 +33,7 @@ class Version:
     told_at: float = inf
     is_excused: bool = False
     removed: tuple[str, ...] = ()  # paths that its transaction removed
+    is_told: bool = True  # by an event
     _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
     def answer(self, user: str, path: str) -> Answer:
@@ -136,7 +137,7 @@ class Cluster:
         for step in steps:
             txid = self.active.write(*step.events)
             replaced.append(self.present)
-            version = Version(step.namespace, txid, removed=_removed(step))
+            version = Version(step.namespace, txid, removed=_removed(step), is_told=bool(step.events))
             made.append(version)
             self.versions.append(version)
         writing = Writing(tuple(made), tuple(replaced), done or Answer(200, b'{"boolean":true}'))
@@ -160,8 +161,9 @@ class Cluster:
 
     def _acknowledge(self, writing: Writing) -> None:
         now = self._clock()
-        for version in writing.replaced:
-            version.ended = min(version.ended, now)
+        for before, after in zip(writing.replaced, writing.made, strict=True):
+            if after.is_told:  # else the cache learns it from the proxy's own reply, if at all
+                before.ended = min(before.ended, now)
         writing.end(lost=False)
 
     def hold_sync(self) -> None:
@@ -210,6 +212,15 @@ class Cluster:
         self.active = new
         new.write()
         self.versions[-1].txid = new.log.end
+
+    def forget_history(self, still_proven: Callable[[str, str], bool]) -> None:
+        """Let there have been nothing but the present; for when nobody waits for an answer.
+
+        Args:
+            still_proven: of a user and a directory, whether what was proven before may still be used.
+        """
+        del self.versions[:-1]
+        self.proven = {each for each in self.proven if still_proven(*each)}
 
     def has_removed_above(self, path: str, since: Version) -> bool:
         """Whether something above the path was removed after that version."""

@@ -6,7 +6,7 @@ ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is tol
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -60,6 +60,7 @@ class System:
         channel: ChannelName,
         *,
         layout: Mapping[str, tuple[bool, str, int]] = LAYOUT,
+        globs: Sequence[str] = GLOBS,
         poll_interval_s: float = 0.2,
         **settings: Any,
     ) -> None:
@@ -69,6 +70,7 @@ class System:
             chance: how long calls take, and how retries are spread.
             channel: how changes are learnt.
             layout: what there is in the beginning.
+            globs: what may be answered from memory.
             poll_interval_s: between two polls of the edits while nothing happens.
             settings: of the cache, where they differ from these.
         """
@@ -77,9 +79,9 @@ class System:
         self.cluster = Cluster(clock, layout)
         self.pool = FakePool(clock, *self.cluster.namenodes)
         self.cache = WatchedCache(
-            CacheSettings(**{"glob": GLOBS, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
+            CacheSettings(**{"glob": globs, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
         )
-        self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s))
+        self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s), globs)
         self.judge = Judge(self.cluster, self.cache, self.pool, clock)
         self.judge.is_each_event_told = self.channel.tells_each_event
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
@@ -175,11 +177,15 @@ class System:
         """Change something through the proxy, in one step."""
         began, filters = self.cluster.present, self.channel.filters_changed
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
-        await self._call(request, path)
-        writing = request.writing
-        if writing is not None:
-            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
-            self._told(writing.made, is_excused=excused)
+        try:
+            await self._call(request, path)
+        finally:
+            writing = request.writing
+            if writing is not None:
+                excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
+                self._told(writing.made, is_excused=excused)
+                for replaced in writing.replaced:
+                    replaced.ended = min(replaced.ended, clock())
         return writing
 
     async def write_in_two_steps(

@@ -31,6 +31,8 @@ class WatchedCache(MetadataCache):
         on_flush: called when it should have forgotten everything.
         on_cover: called with what it is told before it is told.
         on_open: called when a life of the stream begins.
+        on_fetch: called when somebody is told to ask.
+        on_conclude: called with what became of a reply.
         on_shared: called with a reply that is kept, or shared with others as if it were.
         on_overtaken: called when the reply to an earlier question has replaced that to a later one.
     """
@@ -47,6 +49,8 @@ class WatchedCache(MetadataCache):
         self.on_flush: Callable[[], None] = _nothing
         self.on_open: Callable[[], None] = _nothing
         self.on_cover: Callable[[float, int], None] = _nothing
+        self.on_fetch: Callable[[], None] = _nothing
+        self.on_conclude: Callable[[Conclusion], None] = _nothing
         self.on_shared: Callable[[Ticket, Known], None] = _nothing
         self.on_overtaken: Callable[[Ticket], None] = _nothing
 
@@ -58,23 +62,25 @@ class WatchedCache(MetadataCache):
         decision = super().lookup(path, caller, now, refresh=refresh, may_wait=may_wait)
         if isinstance(decision, Fetch):
             self.outstanding.add(decision.ticket)
+            self.on_fetch()
         return decision
 
     def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
         """End a fetch."""
         self.outstanding.discard(ticket)
         self._fail("conclude")
-        before = self._entry(ticket.path)
+        before = self._entry_of(ticket.path)
         conclusion = super().conclude(ticket, outcome)
         self._note_kept(ticket)
-        after = self._entry(ticket.path)
+        after = self._entry_of(ticket.path)
         if before is not None and after is not None and before.number > after.number:
             self.on_overtaken(ticket)
         if conclusion.is_shareable and isinstance(outcome, Known):
             self.on_shared(ticket, outcome)
+        self.on_conclude(conclusion)
         return conclusion
 
-    def _entry(self, path: str) -> Entry | None:
+    def _entry_of(self, path: str) -> Entry | None:
         directory = self.store.tree.find(parent(path) or ROOT)
         return None if directory is None else directory.entries.get(name(path))
 
