@@ -213,7 +213,7 @@ class World:
         async def write_and_read() -> None:
             system = self.system
             await system.write(write.method, write.path, write.query, user, write.operation)
-            for path in {write.path, write.path.rpartition("/")[0] or "/a", *FILES[:4]}:
+            for path in dict.fromkeys((write.path, write.path.rpartition("/")[0] or "/a", *FILES[:4])):
                 await system.read(path, USERS[len(path) % 2])
 
         self.system.come(write_and_read())

@@ -6,6 +6,7 @@ so. Each finding names the guarantee that it breaks.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from cache.decisions import Known
@@ -159,46 +160,54 @@ class Judge:
 
     def sweep(self) -> None:
         """Judge all that is kept now: it must be true of a moment that no known change has ended."""
-        cache = self._cache
         versions = [version for version in self._cluster.versions if not version.is_dead]
-        candidates = self._candidates(versions)
-        for path, directory in cache.kept():
+        dead = [version for version in self._cluster.versions if version.is_dead]
+        lost = dead if self._is_of_an_earlier_active() else []
+        for path, directory in self._cache.kept():
             for entry in directory.entries.values():
-                self._judge_entry(f"{path}/{entry.name}", entry, candidates, versions)
+                self._judge_entry(f"{path}/{entry.name}", entry, versions, lost)
             for grant in directory.grants.values():
-                self._judge_grant(path or "/", grant, candidates, versions)
+                self._judge_grant(path or "/", grant, versions, lost)
 
-    def _candidates(self, versions: list[Version]) -> list[Version]:
-        """Return the versions that hold at a moment not before what was applied and covered."""
+    def _believable(self, versions: list[Version], state: Callable[[Version], object]) -> Iterator[Version]:
+        """Give the versions, the newest first, of whose state the cache may not know yet that it has ended."""
         position, as_of = self._cache.position, self._cache.gate.covered_as_of - _SLACK_S
-        first = len(versions) - 1
-        while first > 0 and versions[first].txid > position and versions[first - 1].ended >= as_of:
-            first -= 1
-        candidates = versions[first:][::-1]
-        if self._is_of_an_earlier_active():
-            candidates += [each for each in self._cluster.versions if each.is_dead]
-        return candidates
-
-    def _judge_entry(
-        self, path: str, entry: Entry, candidates: list[Version], versions: list[Version]
-    ) -> None:
-        is_file = entry.kind is Kind.FILE
-        for version in candidates:
-            if _says(version, path, entry) and not (is_file and version.namespace[path].is_open):
+        now = versions[-1]
+        yield now
+        for before, after in _pairs(versions):
+            is_known = after.txid <= position if after.is_told else after.told_at < inf
+            if (is_known or before.ended < as_of) and state(before) != state(after):
                 return
-        if any(_says(version, path, entry) for version in candidates):
+            yield before
+
+    def _judge_entry(self, path: str, entry: Entry, versions: list[Version], lost: list[Version]) -> None:
+        def state(version: Version) -> object:
+            inode = version.namespace.get(path)
+            return version.answer(SUPERUSER, path), inode is not None and inode.is_open
+
+        believable = [
+            version for version in (*self._believable(versions, state), *lost) if _says(version, path, entry)
+        ]
+        if any(entry.kind is not Kind.FILE or not version.namespace[path].is_open for version in believable):
+            return
+        if believable:
             self.say(Guarantee.OPEN_FILE_UNCACHED, f"{path} is kept though it is open")
             return
         ended_by = _ended_by(versions, lambda version: _says(version, path, entry))
         self._say_stale(f"the entry of {path}", entry, ended_by, is_grant=False)
 
     def _judge_grant(
-        self, directory: str, grant: Grant, candidates: list[Version], versions: list[Version]
+        self, directory: str, grant: Grant, versions: list[Version], lost: list[Version]
     ) -> None:
         user = grant.caller.removeprefix("user=")
-        if not any(version.reaches(user, directory) for version in candidates):
-            ended_by = _ended_by(versions, lambda version: version.reaches(user, directory))
-            self._say_stale(f"the grant of {user} for {directory}", grant, ended_by, is_grant=True)
+
+        def state(version: Version) -> bool:
+            return version.reaches(user, directory)
+
+        if not any(state(version) for version in (*self._believable(versions, state), *lost)):
+            self._say_stale(
+                f"the grant of {user} for {directory}", grant, _ended_by(versions, state), is_grant=True
+            )
         elif (user, directory) not in self._cluster.proven:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
 
@@ -206,8 +215,14 @@ class Judge:
         """A reply counts as true: no change that is known may have ended it."""
         said = Answer(known.reply.status, known.reply.body)
         user = ticket.caller.removeprefix("user=")
+
+        def state(version: Version) -> object:
+            return version.answer(user, ticket.path)
+
         versions = [version for version in self._cluster.versions if not version.is_dead]
-        if not any(version.answer(user, ticket.path) == said for version in self._candidates(versions)):
+        lost = [version for version in self._cluster.versions if version.is_dead]
+        believable = (*self._believable(versions, state), *(lost if self._is_of_an_earlier_active() else ()))
+        if not any(state(version) == said for version in believable):
             self.say(
                 Guarantee.NO_LATE_FILL,
                 f"the reply {said} for {user} about {ticket.path} came too late to count",
