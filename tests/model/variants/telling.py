@@ -38,7 +38,7 @@ def main(name: str, first_seed: int, histories: int, steps: int) -> None:
         try:
             violations = tell(first_seed + told - 1, steps, channel=channel).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
-            violations = []
+            violations = ()
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1
         signal.alarm(0)
         others.update({each.guarantee for each in violations} - {variant.guarantee})

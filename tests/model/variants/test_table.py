@@ -1,0 +1,55 @@
+"""Each broken variant still breaks what it is about, and some of each guarantee are seen to be caught."""
+
+from collections import Counter
+
+import pytest
+
+from tests.model.guarantee import Guarantee
+from tests.model.variants.catching import catch
+from tests.model.variants.patching import compile_broken
+from tests.model.variants.table import VARIANTS
+from tests.model.variants.variant import StaleVariantError, Variant
+
+CAUGHT_SOON = (
+    "open-file-kept",
+    "parent-kept",
+)
+"""For each guarantee the variant that is caught after the fewest histories; all are seen by the long run."""
+
+VARIANT = Variant(name="v", guarantee=Guarantee.VERBATIM, rule="", module="cache/gate.py", old="", new="")
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_a_variant_breaks_one_line(variant: Variant) -> None:
+    """What it breaks stands once in the product's source, is one line, and is Python when broken."""
+    assert variant.lines_changed() == 1
+    compile_broken(variant)
+
+
+def test_each_guarantee_is_broken_by_some_variant() -> None:
+    """A guarantee that nothing breaks may have a check that can't fail."""
+    assert set(Counter(variant.guarantee for variant in VARIANTS.values())) == set(Guarantee)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("no such text", "x"), ("self", "x"), ("import math", "import math")]
+)
+def test_a_stale_variant_is_an_error(old: str, new: str) -> None:
+    """Text that is gone, that stands at several places, or that is not changed breaks nothing that is known."""
+    stale = Variant(
+        name="stale", guarantee=Guarantee.VERBATIM, rule="", module="cache/gate.py", old=old, new=new
+    )
+    with pytest.raises(StaleVariantError, match="stale"):
+        compile_broken(stale)
+
+
+@pytest.mark.parametrize("name", CAUGHT_SOON)
+def test_a_variant_is_caught(name: str) -> None:
+    """The check of its own guarantee notices it, in a process of its own."""
+    verdict = catch(VARIANTS[name], seed=1, histories=200, steps=50)
+    assert verdict.is_caught, verdict
+
+
+def test_those_caught_soon_are_of_all_guarantees() -> None:
+    """No guarantee's check goes without being seen to fail."""
+    assert {VARIANTS[name].guarantee for name in CAUGHT_SOON} == set(Guarantee)
