@@ -7,13 +7,15 @@ HADOOP ?= 3.5.0
 # What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation (or publisher)
 DEMO_WITHOUT ?=
 export HADOOP DEMO_WITHOUT
+# How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
+WORKERS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core pytest differential differential-long-segment job-commit bench docs proto clean
+.PHONY: help test demo lint format types imports core others pytest differential differential-long-segment job-commit bench docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -29,7 +31,7 @@ $(READY): pyproject.toml
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 34
 
-test: lint types imports core pytest ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
+test: lint types imports core others ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
 
 demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
 	$(BIN)/python -m demo
@@ -51,8 +53,11 @@ imports: $(READY) ## Check the order of the rooms
 core: $(READY) ## Check that the deciding modules are covered by their own tests, every branch
 	$(BIN)/python -m tests.house.core_coverage
 
-pytest: $(READY) ## Run the tests alone (PYTEST_ADDOPTS=... for a part of them)
-	$(BIN)/python -m pytest
+others: $(READY) ## Run the tests that `make core` does not run
+	$(BIN)/python -m pytest -n $(WORKERS) --without-core
+
+pytest: $(READY) ## Run the tests alone, all of them (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 differential: $(READY) ## Make 2,000 random operations on each channel and compare every answer with the NameNode's own (about 6 minutes)
 	$(BIN)/python -m tests.differential --operations 2000 --seed 1

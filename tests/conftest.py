@@ -1,7 +1,10 @@
 """Fixtures of all tests. No JVM starts unless a test asks for the cluster."""
 
+import sys
 import uuid
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,18 +12,51 @@ from testbed import Cluster
 from testbed.jars import resolve
 from testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION, make_directory
+from tests.house.core_coverage import own_tests
+from tests.workers import Shares, turn_of
 
 NEED_JARS = {"cluster", "zookeeper_server"}
 """Fixtures that start a JVM."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `make test` says, where `make core` has run those tests already."""
+    parser.addoption(
+        "--without-core", action="store_true", help="leave out the test files that `make core` runs"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what the option says; None is no opinion."""
+    return True if config.getoption("without_core") and collection_path in own_tests() else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
+    """Keep tests together that share what is costly to set up."""
+    config.option.loadscopereorder = False  # by their number, the long and few would come last
+    return Shares(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes long, where several workers share the tests."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: turn_of(item.nodeid))
+
+
+@pytest.hookimpl(tryfirst=True)  # a worker's own loop asks nobody after it
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Bring Hadoop's jars before the first test that needs them: a download is not a hung test."""
     if session.config.option.collectonly:
         return
     if any(not NEED_JARS.isdisjoint(getattr(item, "fixturenames", ())) for item in session.items):
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        resolve(HADOOP, progress=reporter.write_line if reporter is not None else print)
+        plugins = session.config.pluginmanager
+        reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+        assert capture is not None
+        with capture.global_and_fixture_disabled():
+            # A worker has no reporter, and its standard output goes nowhere.
+            resolve(HADOOP, progress=reporter.write_line if reporter else partial(print, file=sys.stderr))
 
 
 @pytest.fixture(scope="session")

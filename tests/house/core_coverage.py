@@ -2,12 +2,16 @@
 
 A decider is pure, so nothing but a missing case keeps its tests from reaching a branch. What another module's test
 happens to reach does not count: it would go with that test.
+
+With no argument it starts itself once for each share of the modules, all at the same time; `0/2` is the first of two.
 """
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import coverage
@@ -61,6 +65,9 @@ DECIDERS = (
 SHOWN = 12
 """Missing lines named per module."""
 
+SHARES = 2
+"""How many processes work."""
+
 
 def core() -> tuple[Path, ...]:
     """Return the modules that must be covered."""
@@ -71,6 +78,12 @@ def core() -> tuple[Path, ...]:
 def own_test(module: Path) -> Path:
     """Return the test file that mirrors the module."""
     return ROOT / "tests" / module.relative_to(ROOT).with_name(f"test_{module.name}")
+
+
+@cache
+def own_tests() -> frozenset[Path]:
+    """Return the test files that run here."""
+    return frozenset(map(own_test, core()))
 
 
 class ByFile:
@@ -101,11 +114,8 @@ def uncovered(tracer: coverage.Coverage, module: Path) -> str:
     return ", ".join(left_out[:SHOWN] + more)
 
 
-def main() -> int:
-    """Return the exit status: 0 if every decider is covered."""
-    os.chdir(ROOT)
-    os.environ.pop("PYTEST_ADDOPTS", None)  # meant for the run of all tests
-    modules = core()
+def examine(modules: tuple[Path, ...]) -> int:
+    """Run the tests of these modules and say what they leave out; returns 0 if it is nothing."""
     absent = [shown(own_test(module)) for module in modules if not own_test(module).exists()]
     tests = [str(own_test(module)) for module in modules if own_test(module).exists()]
     with tempfile.TemporaryDirectory() as scratch:
@@ -127,11 +137,31 @@ def main() -> int:
     for name, text in left_out.items():
         if text:
             print(f"not covered by its own tests: {name}: {text}")  # noqa: T201 - this is a program
-    if not failed and not absent and not any(left_out.values()):
-        print(f"{len(modules)} deciding modules: every branch is covered by their own tests")  # noqa: T201 - as above
-        return 0
-    return 1
+    return 1 if failed or absent or any(left_out.values()) else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Return the exit status: 0 if every decider is covered."""
+    os.chdir(ROOT)
+    os.environ.pop("PYTEST_ADDOPTS", None)  # meant for the run of all tests
+    modules = core()
+    if arguments:
+        number, _, shares = arguments[0].partition("/")
+        return examine(modules[int(number) :: int(shares)])
+    command = (sys.executable, "-m", "tests.house.core_coverage")
+    running = [
+        subprocess.Popen(
+            (*command, f"{number}/{SHARES}"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for number in range(SHARES)
+    ]
+    for share in running:
+        print(share.communicate()[0], end="")  # noqa: T201 - as above
+    if any(share.returncode for share in running):
+        return 1
+    print(f"{len(modules)} deciding modules: every branch is covered by their own tests")  # noqa: T201 - as above
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
