@@ -91,10 +91,13 @@ class ByFile:
 
     def __init__(self, tracer: coverage.Coverage) -> None:
         self._tracer = tracer
+        self._file: Path | None = None
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        """Name the context after the file."""
-        self._tracer.switch_context(shown(item.path))
+        """Name the context after the file; a switch stores what was seen, so not at every test."""
+        if item.path != self._file:
+            self._file = item.path
+            self._tracer.switch_context(shown(item.path))
 
 
 def uncovered(tracer: coverage.Coverage, module: Path) -> str:
