@@ -1,11 +1,13 @@
 """`make differential`: the long run against a cluster of its own, on both channels.
 
-One cluster serves all, and one proxy (with its publisher) all seeds of a channel; each seed has a tree of its own.
+One cluster serves all, and one proxy (with its publisher) all seeds of a channel, some of them at the same time; each
+seed has a tree of its own. While one seed waits for the NameNode or for a change to be seen, the others use the time.
 """
 
 import math
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import click
@@ -20,6 +22,7 @@ from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.differential.segment import Meter, fill_segment
+from tests.world import World
 
 CHANNELS = [channel.value for channel in Channel]
 
@@ -30,7 +33,8 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
 @click.command()
 @click.option("--operations", default=1_000, show_default=True, help="Operations per seed and channel.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
-@click.option("--seeds", default=1, show_default=True, help="How many seeds, one after the other.")
+@click.option("--seeds", default=1, show_default=True, help="How many seeds.")
+@click.option("--at-once", default=2, show_default=True, help="How many seeds at the same time.")
 @click.option(
     "--channel", "channels", multiple=True, type=click.Choice(CHANNELS), default=CHANNELS, help="Repeatable."
 )
@@ -47,7 +51,13 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     help="Hadoop release of the cluster.",
 )
 def main(
-    operations: int, seed: int, seeds: int, channels: tuple[str, ...], segment_txids: int, hadoop: str
+    operations: int,
+    seed: int,
+    seeds: int,
+    at_once: int,
+    channels: tuple[str, ...],
+    segment_txids: int,
+    hadoop: str,
 ) -> None:
     """Make random operations and compare every answer of the proxy with the NameNode's own."""
     console = Console(stderr=True)
@@ -65,6 +75,7 @@ def main(
                 range(seed, seed + seeds),
                 operations,
                 console,
+                at_once=at_once,
                 never_roll=segment_txids > 0,
             )
             click.echo(f"{name}, {seeds} seeds of {operations} operations, Hadoop {hadoop}: total")
@@ -78,7 +89,14 @@ def main(
 
 
 def _run_channel(
-    cluster: Cluster, channel: Channel, seeds: range, operations: int, console: Console, *, never_roll: bool
+    cluster: Cluster,
+    channel: Channel,
+    seeds: range,
+    operations: int,
+    console: Console,
+    *,
+    at_once: int,
+    never_roll: bool,
 ) -> tuple[Figures, str]:
     total = Figures()
     with (
@@ -94,17 +112,21 @@ def _run_channel(
     ):
         meter = Meter.start(cluster, world.publisher or world.proxy)
         task = bar.add_task(channel.value, total=operations * len(seeds))
-        for done, seed in enumerate(seeds):
-            figures = run_for(
-                world,
-                seed=seed,
-                operations=operations,
-                progress=partial(_advance_from, bar, task, done * operations),
-            )
+
+        def run_seed(seed: int) -> Figures:
+            own = World(cluster, world.proxy, world.publisher, world.service)  # connections of its own
+            try:
+                figures = run_for(own, seed=seed, operations=operations, progress=lambda _: bar.advance(task))
+            finally:
+                own.close()
             bar.console.print(f"{channel.value}, seed {seed}: {figures.line()}", highlight=False)
             for wrong in figures.wrong:
                 bar.console.print(f"  WRONG: {wrong}", highlight=False, markup=False)
-            total.add(figures)
+            return figures
+
+        with ThreadPoolExecutor(at_once) as pool:
+            for figures in pool.map(run_seed, seeds):
+                total.add(figures)
         return total, meter.line()
 
 
@@ -121,10 +143,6 @@ def _shortfalls(figures: Figures, *, is_long: bool) -> list[str]:
 
 def _advance(bar: Progress, task: TaskID, operations: int) -> None:
     bar.update(task, completed=operations)
-
-
-def _advance_from(bar: Progress, task: TaskID, before: int, operations: int) -> None:
-    bar.update(task, completed=before + operations)
 
 
 def _show_exceptions() -> None:

@@ -10,7 +10,7 @@ from tests.world import status_target
 
 _TIMEOUT_S = 30.0
 _IDLE_S = 20.0  # less than the time after which either server closes an idle connection
-_AT_ONCE = 24
+_AT_ONCE = 64
 _HEAD_END = b"\r\n\r\n"
 
 

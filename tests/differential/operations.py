@@ -15,6 +15,7 @@ _SNAPSHOTS: Final = ("n1", "n2")
 _FILES: Final = ("f", "g")
 _OPENED_EVERY: Final = 3
 _EXISTS: Final = 0.6  # how often something that exists is drawn, whatever else may be
+_OVERWRITE: Final = (("overwrite", "true"), ("permission", "666"))
 _MODES: Final = ("700", "711", "755", "770", "777", "070", "000")
 _ACLS: Final = (
     "user:bob:r-x",
@@ -103,7 +104,7 @@ class Generator:
         """Mostly the one to whom that part of the tree was given; now and then the superuser."""
         area = path.removeprefix(self._root + "/").split("/")[0]
         owner = {"a": "alice", "b": "bob"}.get(area, "carol")
-        return self._random.choice((owner, owner, owner, owner, *USERS, None, None))
+        return self._random.choice((*(owner,) * 5, *USERS, None))
 
     def file(self) -> str:
         """A file of the namespace, whether it exists or not."""
@@ -147,7 +148,8 @@ class Generator:
 def _create(g: Generator, kind: str) -> Operation:
     overwrite = g.choice("true", "true", "true", "true", "false")
     path = g.file()
-    return g.on(kind, path, (("overwrite", overwrite),), _data(g, path, 3000))
+    parameters = (("overwrite", overwrite), ("permission", g.choice("666", "666", "644", "600")))
+    return g.on(kind, path, parameters, _data(g, path, 3000))
 
 
 def _data(g: Generator, path: str, most: int) -> bytes:
@@ -166,12 +168,12 @@ def _append_by_alias(g: Generator, kind: str) -> Operation:
 
 def _create_raced(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return Operation(kind, Where.PROXY, g.user(path), (path,), (("overwrite", "true"),), _data(g, path, 3000))
+    return Operation(kind, Where.PROXY, g.user(path), (path,), _OVERWRITE, _data(g, path, 3000))
 
 
 def _create_held(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return g.on(kind, path, (("overwrite", "true"),), b"h" * g.number(2, 3000))
+    return g.on(kind, path, _OVERWRITE, b"h" * g.number(2, 3000))
 
 
 def _truncate(g: Generator, kind: str) -> Operation:
@@ -255,7 +257,11 @@ def _times(g: Generator, kind: str) -> Operation:
 
 
 def _set_xattr(g: Generator, kind: str) -> Operation:
-    parameters = (("xattr.name", "user.k"), ("xattr.value", "0x31"), ("flag", g.choice("CREATE", "REPLACE")))
+    parameters = (
+        ("xattr.name", "user.k"),
+        ("xattr.value", "0x31"),
+        ("flag", g.choice("CREATE", "CREATE", "REPLACE")),
+    )
     return g.on(kind, g.directory(), parameters)
 
 
