@@ -6,6 +6,7 @@ read, and that reset would take the reply along if the body were still being wri
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,8 @@ from proxy.connections import Connection
 from proxy.errors import ClientError, NotSentError, ProxyError, UpstreamCutError, UpstreamTimeoutError
 from proxy.headers import encode_fields
 from proxy.messages import Headers, RequestHead
+
+_log = logging.getLogger(__name__)
 
 _BODY_HOLD_S: Final = 0.1  # what a NameNode needs to answer a head, with room
 _BROKEN: Final = (aiohttp.ClientError, HttpProcessingError, EofStream, OSError)  # how aiohttp says "cut off"
@@ -114,6 +117,9 @@ class Exchange:
             self._connection.abort()
         except (OSError, aiohttp.ClientError):
             pass  # it takes no more: its reply, if there is one, can still be read
+        except Exception:  # noqa: BLE001 - a fault of ours must not take the other calls along (one task group)
+            _log.exception("a request's body could not be sent")
+            self._connection.abort()
 
     async def receive_head(self, on_continue: Callable[[], None]) -> None:
         """Wait for the final reply's head.

@@ -1,10 +1,12 @@
 """One call on one connection; whole calls are in test_upstream.py."""
 
 import asyncio
+from typing import cast
 
 import pytest
 
 from nncache.clock import boottime
+from proxy.client_body import ClientBody
 from proxy.connections import Connections
 from proxy.errors import NotSentError, UpstreamCutError
 from proxy.exchange import Exchange, encode_request
@@ -76,6 +78,28 @@ async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
         connection = await connections.acquire(namenode.namenode, fresh=True)
         exchange = Exchange(connection, HEAD, None, timeout_s=5.0)
         exchange.send_head()
+        with pytest.raises(UpstreamCutError):
+            await exchange.receive_head(lambda: None)
+        connections.release(connection, reusable=exchange.is_reusable)
+        assert connections.counts().idle == 0
+
+
+class FaultyBody:
+    """A request's body with a bug of ours in it."""
+
+    async def read_part(self) -> bytes:
+        """Fail as nobody foresaw."""
+        raise LookupError("a bug")
+
+
+async def test_a_fault_of_ours_in_a_body_costs_that_call_alone() -> None:
+    """What sends bodies shares a task group with all calls: it must not raise (FailToNameNode)."""
+    async with RawNameNode(is_silent) as namenode:
+        connections = Connections(limits_of_tests(), boottime)
+        connection = await connections.acquire(namenode.namenode, fresh=True)
+        exchange = Exchange(connection, HEAD, cast("ClientBody", FaultyBody()), timeout_s=5.0)
+        exchange.send_head()
+        await exchange.send_body()
         with pytest.raises(UpstreamCutError):
             await exchange.receive_head(lambda: None)
         connections.release(connection, reusable=exchange.is_reusable)
