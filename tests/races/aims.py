@@ -2,15 +2,45 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
-from tests.races.steering import Arrival, Hold, Stand, Verdict
+from coordination.errors import ConnectionLostError
+from hadoop.errors import JmxUnavailableError, RpcUnavailableError
+from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
 
-_EXPLORED_SHARE = 0.15
+_EXPLORED_SHARE: Final = 0.15
 """Of the races that are held anywhere, so that stands that nobody knows are found."""
 
-_FURTHEST = 12
+_FURTHEST: Final = 12
 """Arrivals counted when a race is held anywhere."""
+
+_ANY: Final[tuple[Callable[[str], Exception], ...]] = (RuntimeError, ConnectionResetError, TimeoutError)
+
+_LEFT_ALONE: Final = frozenset({"ClientConnection.start"})
+"""These wait inside of aiohttp, for futures of its own; only its shutdown cancels there, and then closes itself."""
+
+
+def error_at(stand: Stand, chance: random.Random) -> Exception | None:
+    """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
+    innermost = stand.innermost
+    if innermost.qualname in _LEFT_ALONE:
+        return None
+    text = "thrown by a race"
+    fitting: Exception
+    match innermost.module.split("."):
+        case ["hadoop", "rpc", *_] | ["nncache", *_]:
+            fitting = RpcUnavailableError(text, is_sent=True)
+        case ["invalidation", "channel", *_] | ["invalidation", "zookeeper_stream"]:
+            fitting = ConnectionLostError(text)
+        case ["hadoop", *_]:
+            fitting = JmxUnavailableError(text)
+        case ["proxy", "exchange" | "connections" | "response"]:
+            fitting = ConnectionResetError(text)
+        case _:
+            return chance.choice(_ANY)(text)
+    return fitting if chance.random() < 0.7 else chance.choice(_ANY)(text)
 
 
 @dataclass(slots=True)
@@ -33,32 +63,54 @@ class Book:
             return None
         return min(self.known, key=lambda stand: (self.held[stand] * 4 + self.tried[stand], chance.random()))
 
+    def is_rare(self, stand: Stand) -> bool:
+        """Whether aiming at it is mostly in vain: something has to go wrong before anybody stands there."""
+        return self.tried[stand] > 2 * self.held[stand]
+
 
 class Aim:
-    """One race's wish to be held, at a given stand or at its nth arrival."""
+    """One race's wish to be held, at a given stand or at its nth arrival.
 
-    def __init__(self, book: Book, chance: random.Random) -> None:
+    It may stumble on its way there: something fails before, so that stands behind a failure are reached, too.
+    """
+
+    def __init__(self, book: Book, chance: random.Random, *, is_one_task: bool = False) -> None:
         self.hold = Hold()
+        self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
         self._book = book
-        self._stand = book.choose(chance)
+        self._chance = chance
+        self.stand = book.choose(chance)
         self._countdown = chance.randrange(_FURTHEST)
-        if self._stand is not None:
-            book.tried[self._stand] += 1
+        is_rare = self.stand is not None and book.is_rare(self.stand)
+        self._stumbles_in = chance.randrange(1, 8) if chance.random() < (0.6 if is_rare else 0.05) else -1
+        self.has_stumbled = False
+        if self.stand is not None:
+            book.tried[self.stand] += 1
 
-    def meets(self, arrival: Arrival) -> Hold | None:
+    def meets(self, arrival: Arrival) -> Verdict:
         """Return the hold if this is where the race is to be held; at most once."""
         stand = arrival.stand
         self._book.known[stand] += 1
         if self.hold.is_over or self.hold.reached.done():
             return None
-        if self._stand is None:
-            self._countdown -= 1
-            if self._countdown >= 0:
-                return None
-        elif stand is not self._stand:
-            return None
-        self._book.held[stand] += 1
-        return self.hold
+        self._stumbles_in -= self._is_on_the_way(stand)
+        if stand is self.stand or (self.stand is None and self._countdown <= 0):
+            self._book.held[stand] += 1
+            return self.hold
+        self._countdown -= 1
+        if (
+            self._stumbles_in == 0
+            and not self.has_stumbled
+            and (error := error_at(stand, self._chance)) is not None
+        ):
+            self.has_stumbled = True
+            return Throw(error)
+        return None
+
+    def _is_on_the_way(self, stand: Stand) -> bool:
+        if not self._is_one_task or self.stand is None:
+            return True
+        return stand.places[0].qualname == self.stand.places[0].qualname
 
 
 class Errand:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -13,7 +14,8 @@ from tests.races.client import Client, Reply
 GLOBS: Final = tuple("/races" + "/*" * depth for depth in range(2, 7))
 """Filters that match all paths of all runs, and of no lane the directory above."""
 
-SERIES_BYTES: Final = b"0123456789"
+CONTENT: Final = b"0123456789"
+LONG_BODY_BYTES: Final = 2_000_000
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error: a write that met a fault may get one
@@ -103,9 +105,7 @@ class Hdfs:
         address, _, target = location.removeprefix("http://").partition("/")
         with Client(address) as datanode:
             method = "POST" if op == "APPEND" else "PUT"
-            reply = await datanode.ask(
-                method, "/" + target, body=SERIES_BYTES, headers="Connection: close\r\n"
-            )
+            reply = await datanode.ask(method, "/" + target, body=CONTENT, headers="Connection: close\r\n")
         if reply.status >= 300:
             raise Refused(f"{op}, second step: {reply.status} {reply.body[:200]!r}")
         return reply
@@ -158,6 +158,18 @@ async def _move_parent_away(hdfs: Hdfs, plot: Plot, via: Client) -> None:
         plot.file = f"{plot.aside}/{plot.name}"
 
 
+async def _create_with_body(hdfs: Hdfs, plot: Plot, via: Client, *, is_chunked: bool = False) -> None:
+    """No WebHDFS operation of a NameNode reads a body; it comes along all the same."""
+    try:
+        reply = await via.ask(
+            "PUT", hdfs.target(plot.path, "MKDIRS"), body=bytes(LONG_BODY_BYTES), is_chunked=is_chunked
+        )
+    finally:
+        via.hang_up()  # who answers before the body was read ends the connection, now or in a moment
+    if reply.status != 200:
+        raise Refused(f"MKDIRS {plot.path}: {reply.status} {reply.body[:200]!r}")
+
+
 CHANGES: Final = (
     Change("create", Before.MISSING, _on_path("MKDIRS")),
     Change("create with parent", Before.PARENT_MISSING, _on_path("MKDIRS")),
@@ -180,6 +192,17 @@ CHANGES: Final = (
     Change("touch", Before.DIRECTORY, _on_path("SETTIMES", modificationtime=1_000_000_000_000)),
     Change("append", Before.FILE, _append, is_two_step=True),
 )
+"""Without anything in the way they succeed."""
+
+WITH_BODIES: Final = (
+    *CHANGES,
+    *(
+        Change("create, with a body", Before.MISSING, _create_with_body),
+        Change("create, with a chunked body", Before.MISSING, partial(_create_with_body, is_chunked=True)),
+    )
+    * 4,
+)
+"""With these the NameNode may cut the connection off before its answer was read."""
 
 
 class Ground:

@@ -9,6 +9,8 @@ from typing import Self
 TIMEOUT_S = 20.0
 """What hangs longer hangs."""
 
+_CHUNK_BYTES = 40_000
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -22,6 +24,11 @@ class Reply:
     def is_hit(self) -> bool:
         """Whether it came from memory."""
         return self.cache_status.startswith("nncache; hit")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is an error of the proxy's own."""
+        return self.status >= 400 and b'"message":"nncache' in self.body
 
     @property
     def said(self) -> tuple[int, bytes]:
@@ -56,7 +63,15 @@ class Client:
         self._reader, self._writer = await asyncio.open_connection(sock=sock, limit=1 << 16)
         self.port = self._writer.get_extra_info("sockname")[1]
 
-    async def ask(self, method: str, target: str, *, body: bytes | None = None, headers: str = "") -> Reply:
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        *,
+        body: bytes | None = None,
+        headers: str = "",
+        is_chunked: bool = False,
+    ) -> Reply:
         """Send a request and return the reply.
 
         Raises:
@@ -66,7 +81,12 @@ class Client:
         async with asyncio.timeout(TIMEOUT_S):
             try:
                 await self.connect()
-                self.send(method, target, body=body, headers=headers)
+                if is_chunked and body is not None:
+                    headers += "Transfer-Encoding: chunked\r\n"
+                    self.send(method, target, headers=headers)
+                    self._send_chunked(body)
+                else:
+                    self.send(method, target, body=body, headers=headers)
                 return await self.receive()
             except (OSError, asyncio.IncompleteReadError) as exc:
                 self.hang_up()
@@ -81,6 +101,13 @@ class Client:
         length = f"Content-Length: {len(body)}\r\n" if body is not None else ""
         head = f"{method} {target} HTTP/1.1\r\nHost: {self._address[0]}:{self._address[1]}\r\n{headers}{length}\r\n"
         self._writer.write(head.encode() + (body or b""))
+
+    def _send_chunked(self, body: bytes) -> None:
+        assert self._writer is not None
+        for begin in range(0, len(body), _CHUNK_BYTES):
+            chunk = body[begin : begin + _CHUNK_BYTES]
+            self._writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        self._writer.write(b"0\r\n\r\n")
 
     async def receive(self) -> Reply:
         """Return the next final reply."""
@@ -103,7 +130,7 @@ class Client:
         if "chunked" not in fields.get("transfer-encoding", ""):
             return await self._reader.read()
         parts = []
-        while size := int(await self._reader.readline(), 16):
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
             parts.append(await self._reader.readexactly(size))
             await self._reader.readexactly(2)
         await self._reader.readline()

@@ -5,10 +5,79 @@ By `Place.key`. A row about a place that is not there, or about one that a run v
 
 from typing import Final
 
-_BEGINS_OR_ENDS = "the proxy begins or ends: there is no read, write or change yet, or any more"
+_TASK_GROUP = "entering a TaskGroup waits for nothing (Lib/asyncio/taskgroups.py)"
+_LOCK = "leaving a Lock waits for nothing (Lib/asyncio/locks.py)"
+_HANDSHAKE = (
+    "with SIMPLE authentication a connection is ready as soon as it is made (hadoop/rpc/handshake.py)"
+)
 
-NEVER_WAITS: Final[dict[str, str]] = {}
+NEVER_WAITS: Final[dict[str, str]] = {
+    "hadoop.jmx_client.JmxClient._get: exit self._session.get(url, allow_redirects=False)": (
+        "it waits for a request's body to be written, and a GET has none (aiohttp, client_reqrep.py, wait_for_close)"
+    ),
+    "hadoop.pool.NameNodePool.run: enter aiohttp.ClientSession(connector=connector, "
+    "timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False), "
+    "asyncio.TaskGroup()": _TASK_GROUP + "; so does a ClientSession",
+    "hadoop.rpc.connection.RpcConnection._open_wire: await wire.wait_ready()": _HANDSHAKE,
+    "hadoop.rpc.connection.RpcConnection._usable_wire: exit self._connecting": _LOCK,
+    "hadoop.rpc.wire.Wire.wait_ready: await asyncio.shield(self._ready)": _HANDSHAKE,
+    "invalidation.channel.life.Life._read_filters: exit self._filter_lock": _LOCK,
+    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": "close has nothing to wait for",
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__()": _TASK_GROUP,
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__()": (
+        "a session begins to connect and returns (coordination/session.py)"
+    ),
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
+        "the life before was closed by its own `async with`, so there are no tasks to wait for"
+    ),
+    "nncache.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
+        "giving a connection back is synchronous (hadoop/rpc/callers.py)"
+    ),
+    "proxy.connections.Connections.acquire: await lane.free.acquire()": (
+        "it is asked only while the semaphore is not locked, and then takes its permit at once (Lib/asyncio/locks.py)"
+    ),
+    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
+    "proxy.upstream.Upstream.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
+    "proxy.upstream.Upstream._pass_on: await response.prepare(request)": "RawResponse.prepare awaits nothing",
+    "proxy.upstream.Upstream.fetch: await answer.close()": (
+        "it waits for a body that is being sent, and what is fetched has none"
+    ),
+}
 """The awaited coroutine has no wait of its own on any way through it."""
 
-OFF_THE_PATH: Final[dict[str, str]] = {}
+_ENDS = "the proxy ends: its clients have gone, and nothing is answered from memory any more"
+_IDLE = "connections that nobody has used for a minute are closed"
+
+OFF_THE_PATH: Final[dict[str, str]] = {
+    "hadoop.jmx_client.JmxClient._ask_block_pool: await self._get(namenode, BLOCK_POOL_QUERY)": (
+        "asked once in a NameNode's life, before the gate opens for the first time"
+    ),
+    "hadoop.jmx_client.JmxClient.ask: await self._ask_block_pool(namenode)": (
+        "asked once in a NameNode's life, before the gate opens for the first time"
+    ),
+    "hadoop.pool.NameNodePool.run: exit aiohttp.ClientSession(connector=connector, "
+    "timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False), "
+    "asyncio.TaskGroup()": "the task that watches the NameNodes does its work in others: it waits for their end",
+    "hadoop.pool.NameNodePool.close: await rpc.close()": _ENDS,
+    "hadoop.pool.NameNodePool.close: await self._callers.close()": _ENDS,
+    "hadoop.pool.NameNodePool._close_idle: await asyncio.sleep(IDLE_S / 2)": _IDLE,
+    "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle()": _IDLE,
+    "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close()": _ENDS,
+    "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close()": _IDLE,
+    "hadoop.rpc.namenode.NameNodeRpc.get_service_status: await self._call(_GET_SERVICE_STATUS, "
+    "ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse)": "a proxy asks over JMX; nobody here calls it",
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: "
+    "await zookeeper.__aexit__(None, None, None)": _ENDS,
+    "proxy.asking.Asking.ask: await answer.close()": (
+        "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
+        "same wait is raced in `_ask_one`"
+    ),
+    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
+    "proxy.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
+    "reuse_address=True)": "the proxy begins: it listens after this",
+    "proxy.server.Server.stop: await self._all_left.wait()": _ENDS,
+    "proxy.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
+    "proxy.upstream.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
+}
 """It waits, but not on the way of a read, a forwarded call or a change."""

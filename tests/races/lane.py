@@ -1,32 +1,36 @@
-"""One lane of races on the real stack: each holds a task and has something happen there. (tests/races/lane.py)
+"""One lane of races on the real stack: connections and paths of its own. (tests/races/lane.py)
 
-Several lanes run side by side, each on paths of its own. Three kinds of race:
-
-- `fill`: a read is held, and its path changes meanwhile.
-- `write`: a write through the proxy is held, and its path is read meanwhile.
-- `apply`: whoever learns of changes is held, and a path changes and is read meanwhile.
+Several lanes run side by side, each one race after another; `tests/races/kinds.py` has the kinds of race.
 """
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
 from cache.decisions import Conclusion
 from proxy.flights import Flight
-from tests.races.aims import Aim, Book, Errand
-from tests.races.changes import CHANGES, Change, Ground, Hdfs, Plot, Refused
+from tests.races.aims import Aim, Book, Errand, error_at
+from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
 from tests.races.client import Client, GoneError, Reply
 from tests.races.figures import Figures
 from tests.races.judging import Judge
 from tests.races.proxied import Proxied
 from tests.races.steering import CANCEL, Cancel, Throw
 
-USERS: Final = ("alice", "bob", "carol")
 _KNOWN_S: Final = 2.0  # a change is waited for so long while a task is held
-_REACHED_S: Final = 0.5  # an aim that is not met by then is given up
+
+
+class Kind(StrEnum):
+    """The kinds of race."""
+
+    FILL = "fill"  # a read is held, and its path changes
+    JOIN = "join"  # so is one that waits for another's question
+    WRITE = "write"  # a write through the proxy is held, and its path is read
+    PASS = "pass"  # a long reply is held while it is passed on
+    APPLY = "apply"  # whoever learns of changes is held; a path changes and is read
 
 
 class How(StrEnum):
@@ -46,227 +50,160 @@ class Fate(StrEnum):
     LEFT = "client left"
 
 
-_FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
-_ERRORS: Final[tuple[Callable[[str], Exception], ...]] = (RuntimeError, ConnectionResetError, TimeoutError)
-
-
 @dataclass
 class Shared:
-    """What all lanes of a run share."""
+    """What all lanes of a run share.
+
+    Attributes:
+        weights: how often each kind of race is made.
+        users: who reads.
+        is_shaken: the NameNode is slow or away at times, so calls may fail through nobody's fault.
+        long_path: a directory with a long listing, if there is one.
+    """
 
     proxy: Proxied
     hdfs: Hdfs
     namenode: str  # "host:port" of its WebHDFS, past any proxy and relay
     figures: Figures
+    changes: tuple[Change, ...]
+    weights: Mapping[Kind, int]
+    users: tuple[str, ...]
+    is_shaken: bool = False
+    long_path: str = ""
     errands: dict[int, Errand] = field(default_factory=dict)  # by the port of the client
     background: Errand = field(default_factory=Errand)  # of the tasks that work for no client
-    fills: Book = field(default_factory=Book)
-    writes: Book = field(default_factory=Book)
-    applies: Book = field(default_factory=Book)
+    books: dict[Kind, Book] = field(default_factory=lambda: {kind: Book() for kind in Kind})
     apply_lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one such race at a time
 
 
 class Lane:
-    """Races one after another on connections and paths of its own."""
+    """Connections, a ground, and what every kind of race does with them."""
 
     def __init__(self, shared: Shared, root: str, seed: str) -> None:
-        self._shared = shared
-        self._chance = random.Random(seed)
-        self._seed = seed
-        self._namenode = Client(shared.namenode)
-        self._reader, self._writer, self._checker = (Client(shared.proxy.address) for _ in range(3))
-        self._reading, self._writing = Errand(), Errand()  # on the connections on which something is held
-        self._ground = Ground(shared.hdfs, self._namenode, root)
-        self._number = 0
-        self._is_calm = True  # nothing was done to what was held last
+        self.shared = shared
+        self.chance = random.Random(seed)
+        self.namenode = Client(shared.namenode)
+        self.reader, self.second, self.writer, self.checker = (Client(shared.proxy.address) for _ in range(4))
+        self.slow = Client(shared.proxy.address, receive_buffer_bytes=16_384)
+        self.reading, self.joining, self.writing, self.passing = (Errand() for _ in range(4))
+        self.ground = Ground(shared.hdfs, self.namenode, root)
+        self.seed = seed
+        self.number = 0  # of the present race
+        self.is_calm = True  # nothing was done to what was held last
+        self.held_at = ""  # the place and what was done there, for whoever looks for a fault
 
     def close(self) -> None:
         """Hang up."""
-        for client in (self._namenode, self._reader, self._writer, self._checker):
+        for client in (self.namenode, self.reader, self.second, self.writer, self.checker, self.slow):
             client.hang_up()
 
-    async def race(self) -> bool:
-        """Make one race; False if the task never stood where it was to be held."""
-        self._number += 1
-        self._is_calm = True
-        await self._connect()
-        kind = self._chance.choices(("fill", "write", "apply"), (6, 3, 1))[0]
-        if kind == "apply" and self._shared.apply_lock.locked():
-            kind = "fill"
-        change = self._chance.choice(CHANGES)
-        plot = await self._ground.prepare(change)
-        users = tuple(self._chance.sample(USERS, self._chance.choice((1, 2))))
-        shared = self._shared
-        judge = Judge(shared.proxy, shared.hdfs, self._namenode, self._checker, plot.path, users)
-        try:
-            match kind:
-                case "fill":
-                    is_race = await self._fill(plot, change, judge)
-                case "write":
-                    is_race = await self._write(plot, change, judge)
-                case _:
-                    is_race = await self._apply(plot, change, judge)
-        except TimeoutError as exc:
-            judge.wrong.append(f"hangs: {exc!r}")
-            is_race = True
-        shared.figures.races += is_race
-        where = f"{self._seed}, race {self._number}, {kind}, {change.name}"
-        shared.figures.violations += [f"{where}: {wrong}" for wrong in judge.wrong]
-        if not self._is_calm:  # what was done to it may have ended a connection at the other side
-            self._reader.hang_up()
-            self._writer.hang_up()
-        await self._ground.clear(plot)
-        return is_race
+    async def begin(self, change: Change) -> tuple[Plot, Judge]:
+        """Lay out the next race."""
+        self.number += 1
+        self.is_calm, self.held_at = True, ""
+        for client, errand in (
+            (self.reader, self.reading),
+            (self.second, self.joining),
+            (self.writer, self.writing),
+            (self.slow, self.passing),
+        ):
+            await self._connect(client, errand)
+        plot = await self.ground.prepare(change)
+        users = tuple(self.chance.sample(self.shared.users, self.chance.choice((1, 2))))
+        shared = self.shared
+        judge = Judge(shared.proxy, shared.hdfs, self.namenode, self.checker, plot.path, users)
+        judge.patience_s = 10.0 if shared.is_shaken else 0.0
+        return plot, judge
 
-    # ---- the three kinds -----------------------------------------------------------------------------------------
-
-    async def _fill(self, plot: Plot, change: Change, judge: Judge) -> bool:
-        user = judge.users[0]
-        how, fate = self._chance.choice(tuple(How)), self._chance.choice(_FATES)
-        await self._warm(judge)
-        await judge.look()
-        shared = self._shared
-        aim = self._reading.aim = Aim(shared.fills, self._chance)
-        target = shared.hdfs.status(plot.path, user)
-        fresh = "Cache-Control: no-cache\r\n" if self._chance.random() < 0.2 else ""
-        async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(_answer(self._reader, target, fresh, judge))
-            if not await _is_met(aim, reading):
-                await reading
-                return False
-            flight = shared.proxy.flight_of(plot.path)
-            await self._make(change, plot, how, judge)
-            self._end(aim, fate, self._reader)
-            reply = await reading
-        self._judge_reply(reply, user, fate, judge, change)
-        await self._count_fill(flight, judge)
-        self._note(aim, how.value, fate)
-        if how is How.BEHIND and not await judge.applied(shared.proxy.clock(), "afterwards"):
-            return True
-        await judge.agree("afterwards")
-        return True
-
-    async def _write(self, plot: Plot, change: Change, judge: Judge) -> bool:
-        user = judge.users[0]
-        fate = self._chance.choice(_FATES)
-        await self._warm(judge)
-        await judge.look()
-        shared = self._shared
-        aim = self._writing.aim = Aim(shared.writes, self._chance)
-        async with asyncio.TaskGroup() as tasks:
-            writing = tasks.create_task(self._written(change, plot, self._writer))
-            if not await _is_met(aim, writing):
-                await writing
-                await judge.agree("after a write that was not held")
-                return False
-            await judge.look()
-            reply = await judge.read(user)
-            await judge.look()
-            judge.judge_early(reply, user, "while a write is held", is_two_step=change.is_two_step)
-            self._end(aim, fate, self._writer)
-            is_done = await writing
-        self._note(aim, "read while it is written", fate)
-        if not is_done and fate is Fate.GO_ON:
-            judge.wrong.append("a write that nothing happened to was refused")
-        await judge.agree("after the write", at_once=is_done)
-        return True
-
-    async def _apply(self, plot: Plot, change: Change, judge: Judge) -> bool:
-        shared = self._shared
-        fate = self._chance.choice((Fate.GO_ON,) * 9 + (Fate.FAILED,))
-        await self._warm(judge)
-        await judge.look()
-        async with shared.apply_lock:
-            aim = shared.background.aim = Aim(shared.applies, self._chance)
-            try:
-                async with asyncio.timeout(_REACHED_S):
-                    await aim.hold.reached
-            except TimeoutError:
-                aim.hold.release()
-                return False
-            finally:
-                shared.background.aim = None
-            try:
-                await self._make(change, plot, self._chance.choice((How.THROUGH, How.BEHIND)), judge)
-                for user in judge.users:
-                    reply = await judge.read(user)
-                    judge.judge_early(reply, user, "while changes wait", is_two_step=change.is_two_step)
-            finally:
-                self._end(aim, fate, None)
-        self._note(aim, "changed and read while changes wait", fate)
-        if await judge.applied(shared.proxy.clock(), "afterwards"):
-            await judge.agree("afterwards")
-        return True
-
-    # ---- parts ---------------------------------------------------------------------------------------------------
-
-    async def _warm(self, judge: Judge) -> None:
-        """Have the path in memory in some of the races, for its reader or for somebody else."""
-        if self._chance.random() < 0.4:
-            await judge.read(self._chance.choice(judge.users))
-
-    async def _connect(self) -> None:
-        """See that both connections are there, and known by their ports."""
-        for client, errand in ((self._reader, self._reading), (self._writer, self._writing)):
+    async def end(self, plot: Plot) -> None:
+        """Clear up after a race."""
+        for errand in (self.reading, self.joining, self.writing, self.passing):
             errand.aim = None
-            if not client.port:
-                await client.connect()
-                errands = self._shared.errands
-                for port in [port for port, known in errands.items() if known is errand]:
-                    del errands[port]
-                errands[client.port] = errand
+        if not self.is_calm:  # what was done to it may have ended a connection at the other side
+            for client in (self.reader, self.second, self.writer, self.slow):
+                client.hang_up()
+        await self.ground.clear(plot)
 
-    async def _make(self, change: Change, plot: Plot, how: How, judge: Judge) -> None:
+    async def _connect(self, client: Client, errand: Errand) -> None:
+        """See that a connection is there, and known by its port."""
+        if client.port:
+            return
+        await client.connect()
+        errands = self.shared.errands
+        for port in [port for port, known in errands.items() if known is errand]:
+            del errands[port]
+        errands[client.port] = errand
+
+    async def warm(self, judge: Judge) -> None:
+        """Have the path in memory in some of the races, for its reader or for somebody else."""
+        if self.chance.random() < 0.4:
+            await judge.read(self.chance.choice(judge.users))
+
+    async def make(self, change: Change, plot: Plot, how: How, judge: Judge) -> None:
         """Make the change while a task is held; what is known of it then must show at once."""
-        via = self._writer if how is How.THROUGH else self._namenode
-        await change.act(self._shared.hdfs, plot, via)
-        acked_at = self._shared.proxy.clock()
+        via = self.writer if how is How.THROUGH else self.namenode
+        if not await self.written(change, plot, via):
+            if not self.shared.is_shaken:
+                judge.wrong.append(f"a change {how} was refused, and nothing was done to it")
+            return
+        acked_at = self.shared.proxy.clock()
         await judge.look()
         match how:
             case How.THROUGH:
                 await judge.agree("after a write through the proxy, a task still held", users=judge.users[:1])
             case How.KNOWN:
                 # The one that is held may be in the way of whoever learns of changes: then it is let go first.
-                if await self._shared.proxy.covered(acked_at, _KNOWN_S):
+                if await self.shared.proxy.covered(acked_at, _KNOWN_S):
                     await judge.agree("after a change was applied, a task still held", users=judge.users[:1])
             case How.BEHIND:
                 pass
 
-    async def _written(self, change: Change, plot: Plot, via: Client) -> bool:
-        """Write through the proxy; False if nobody knows what came of it."""
+    async def written(self, change: Change, plot: Plot, via: Client) -> bool:
+        """Make a change; False if nobody knows what came of it."""
         try:
-            await change.act(self._shared.hdfs, plot, via)
+            await change.act(self.shared.hdfs, plot, via)
         except (Refused, GoneError, TimeoutError):
             return False
         return True
 
-    def _end(self, aim: Aim, fate: Fate, client: Client | None) -> None:
-        self._reading.aim = self._writing.aim = None
+    def release(self, aim: Aim, fate: Fate, client: Client | None) -> Fate:
+        """Let a held task meet its fate; return the one that it met."""
+        stand = aim.hold.reached.result().stand
+        error = error_at(stand, self.chance)
+        if error is None and fate in {Fate.CANCELLED, Fate.FAILED}:
+            fate = Fate.GO_ON
         verdict: Throw | Cancel | None = None
         match fate:
             case Fate.CANCELLED:
                 verdict = CANCEL
             case Fate.FAILED:
-                verdict = Throw(self._chance.choice(_ERRORS)("thrown by a race"))
+                assert error is not None
+                verdict = Throw(error)
             case Fate.LEFT if client is not None:
                 client.hang_up()
             case _:
                 pass
-        self._is_calm = fate is Fate.GO_ON
+        self.is_calm = fate is Fate.GO_ON and not aim.has_stumbled
+        self.held_at = f"held at {stand.innermost}: {verdict or fate.value}"
         aim.hold.release(verdict)
+        return fate
 
-    def _judge_reply(self, reply: Reply | None, user: str, fate: Fate, judge: Judge, change: Change) -> None:
+    def judge_reply(self, reply: Reply | None, user: str, judge: Judge, change: Change) -> None:
+        """Judge what a held read was told in the end."""
         if reply is None or reply.status >= 500:
-            if fate is Fate.GO_ON:
+            if self.is_calm and not self.shared.is_shaken:
                 judge.wrong.append(f"a read that nothing happened to got {reply} (FailToNameNode)")
+            return
+        if reply.is_own and not self.is_calm:
             return
         judge.judge_early(reply, user, "the read that was held", is_two_step=change.is_two_step)
 
-    async def _count_fill(self, flight: Flight | None, judge: Judge) -> None:
+    async def count_fill(self, flight: Flight | None, judge: Judge) -> None:
+        """Take note of what became of the reply that a held read waited for."""
         if flight is None:
             return
         landing = await flight.landing(10.0)
-        figures = self._shared.figures
+        figures = self.shared.figures
         figures.fills += 1
         if landing is None:
             judge.wrong.append("a flight never landed")
@@ -275,8 +212,9 @@ class Lane:
         elif landing.conclusion.is_shareable:
             figures.kept += 1
 
-    def _note(self, aim: Aim, what: str, fate: Fate) -> None:
-        figures = self._shared.figures
+    def note(self, aim: Aim, what: str, fate: Fate) -> None:
+        """Count a race."""
+        figures = self.shared.figures
         for place in dict.fromkeys(aim.hold.reached.result().stand.places):
             figures.held[place] += 1
         figures.disturbances[what] += 1
@@ -284,18 +222,7 @@ class Lane:
             figures.disturbances[fate.value] += 1
 
 
-async def _answer(client: Client, target: str, headers: str, judge: Judge) -> Reply | None:
-    """Return the reply; None if there was none."""
-    try:
-        return await client.ask("GET", target, headers=headers)
-    except GoneError:
-        return None
-    except TimeoutError:
-        judge.wrong.append(f"{target} hangs")
-        return None
-
-
-async def _is_met(aim: Aim, work: asyncio.Task[Any]) -> bool:
+async def is_met(aim: Aim, work: asyncio.Task[Any]) -> bool:
     """Wait until the aim is met, or the work has ended without."""
     await asyncio.wait((aim.hold.reached, work), return_when=asyncio.FIRST_COMPLETED)
     if aim.hold.reached.done():

@@ -26,7 +26,7 @@ from proxy.settings import ProxySettings
 from testbed.ports import PortLease
 from tests.races.steering import LABEL, Arrival
 
-BUSY_POLLING = PollingSettings(poll_budget_share=1.0, roll_after_txids=2_000, roll_interval_s=1.0)
+BUSY_POLLING = PollingSettings(poll_budget_share=0.5, roll_after_txids=500, roll_interval_s=1.0)
 """The changes of thousands of races are to be seen at once; the NameNode has nothing else to do."""
 
 START_TIMEOUT_S = 60.0

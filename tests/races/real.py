@@ -2,16 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 import uvloop
 
+from tests.races import kinds
 from tests.races.aims import Errand
-from tests.races.changes import Hdfs
+from tests.races.changes import CHANGES, Change, Hdfs, Refused
 from tests.races.client import Client
 from tests.races.figures import Figures
-from tests.races.lane import Lane, Shared
+from tests.races.lane import Kind, Lane, Shared
 from tests.races.places import APPLY, FILL, FORWARD, Places
 from tests.races.proxied import Site, be_quiet, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
@@ -21,16 +24,47 @@ LANES: Final = 12
 
 PLACES: Final = Places(FILL + FORWARD + APPLY)
 
+USUAL: Final[Mapping[Kind, int]] = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
+
+LONG_NAMES: Final = 1000
+"""Children of the directory whose listing is passed on: about 500 KB."""
+
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
 
 
-def run(
-    part: str, site: Site, namenode: str, *, races: int, seed: int, progress: Callable[[int], None]
-) -> Figures:
+@asynccontextmanager
+async def _undisturbed() -> AsyncIterator[None]:
+    """Run nothing beside the races."""
+    yield
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One proxy, and the races that are made against it.
+
+    Attributes:
+        namenode: "host:port" of its WebHDFS, past any proxy and relay.
+        weights: how often each kind of race is made.
+        beside: runs as long as the races do, and disturbs whatever it likes.
+        is_shaken: the NameNode is slow or away at times.
+    """
+
+    name: str
+    site: Site
+    namenode: str
+    superuser: str
+    users: tuple[str, ...]
+    changes: tuple[Change, ...] = CHANGES
+    weights: Mapping[Kind, int] = field(default_factory=lambda: USUAL)
+    beside: Callable[[], AbstractAsyncContextManager[None]] = _undisturbed
+    is_shaken: bool = False
+
+
+def run(part: Part, *, races: int, seed: int, progress: Callable[[int], None]) -> Figures:
     """Make that many races against one proxy; `progress` is told how many there have been."""
     be_quiet()
-    figures = Figures(part)
+    figures = Figures(part.name)
     steering = Steering(PLACES)
 
     def steered_loop() -> asyncio.AbstractEventLoop:
@@ -40,29 +74,32 @@ def run(
 
     began = time.monotonic()
     with asyncio.Runner(loop_factory=steered_loop) as runner:
-        runner.run(_run(figures, steering, site, namenode, races, seed, progress))
+        runner.run(_run(part, figures, steering, races, seed, progress))
     figures.seconds = time.monotonic() - began
     return figures
 
 
 async def _run(
-    figures: Figures,
-    steering: Steering,
-    site: Site,
-    namenode: str,
-    races: int,
-    seed: int,
-    progress: Callable[[int], None],
+    part: Part, figures: Figures, steering: Steering, races: int, seed: int, progress: Callable[[int], None]
 ) -> None:
-    async with proxied(site) as proxy:
+    hdfs = Hdfs(part.superuser)
+    root = f"/races/{seed}-{time.time_ns()}"
+    async with proxied(part.site) as proxy:
         LABEL.set(_DRIVER)
-        shared = Shared(proxy, Hdfs(site.user), namenode, figures)
+        shared = Shared(
+            proxy, hdfs, part.namenode, figures, part.changes, part.weights, part.users, part.is_shaken
+        )
+        with Client(part.namenode) as client:
+            await hdfs.change(client, "MKDIRS", root)
+        if Kind.PASS in part.weights:
+            shared.long_path = f"{root}/long"
+            await _fill_directory(hdfs, part.namenode, shared.long_path)
+        lanes = [
+            Lane(shared, f"{root}/{number}", f"{part.name}, seed {seed}, lane {number}")
+            for number in range(LANES)
+        ]
         steering.watcher = _watcher(shared)
-        root = f"/races/{seed}-{time.time_ns()}"
-        with Client(namenode) as client:
-            await shared.hdfs.change(client, "MKDIRS", root)
-        lanes = [Lane(shared, f"{root}/{number}", f"seed {seed}, lane {number}") for number in range(LANES)]
-        async with asyncio.TaskGroup() as tasks:
+        async with part.beside(), asyncio.TaskGroup() as tasks:
             for lane in lanes:
                 tasks.create_task(_keep_racing(lane, figures, races, progress))
         steering.watcher = None
@@ -71,6 +108,19 @@ async def _run(
         await asyncio.sleep(0.3)  # hung-up connections are seen to be so
         figures.violations += [f"left over at the end: {what}" for what in proxy.leftovers()]
         figures.stood.update(steering.stood)
+
+
+async def _fill_directory(hdfs: Hdfs, namenode: str, path: str) -> None:
+    """Give a directory so many children that its listing does not fit into the buffers on its way."""
+
+    async def some(numbers: range) -> None:
+        with Client(namenode) as client:
+            for number in numbers:
+                await hdfs.change(client, "MKDIRS", f"{path}/{'n' * 200}{number}")
+
+    async with asyncio.TaskGroup() as tasks:
+        for first in range(4):
+            tasks.create_task(some(range(first, LONG_NAMES, 4)))
 
 
 def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
@@ -89,5 +139,8 @@ def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
 
 async def _keep_racing(lane: Lane, figures: Figures, races: int, progress: Callable[[int], None]) -> None:
     while figures.races < races:
-        await lane.race()
+        try:
+            await kinds.race(lane)
+        except Refused as exc:
+            figures.violations.append(f"{lane.seed}, race {lane.number}: could not be prepared: {exc}")
         progress(min(figures.races, races))

@@ -41,7 +41,7 @@ LABEL: Final[ContextVar[object]] = ContextVar("LABEL", default=None)
 """Whose task it is, such as the number of a race; None: nobody's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stand:
     """Where a task stands. There is one object for each such chain of places, so `is` and hashing are quick."""
 
@@ -129,7 +129,10 @@ class Steering:
         self.watcher: Callable[[Arrival], Verdict] | None = None
         self.is_told_of_waiting = False
         self._places = places
-        self._stands: dict[tuple[tuple[CodeType, int], ...], Stand | None] = {}
+        self._stands: dict[
+            tuple[tuple[int, int], ...], Stand | None
+        ] = {}  # by ids of codes: they hash slowly
+        self._codes: dict[int, CodeType] = {}  # kept, so that no id is given twice
         self._seen: Counter[Stand] = Counter()
 
     @property
@@ -155,17 +158,20 @@ class Steering:
 
     def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""
-        chain = tuple([(frame.f_code, frame.f_lasti) for frame in _frames(coroutine)])
+        chain = tuple([(id(frame.f_code), frame.f_lasti) for frame in _frames(coroutine)])
         try:
             stand = self._stands[chain]
         except KeyError:
-            stand = self._stands[chain] = self._stand(chain)
+            stand = self._stands[chain] = self._stand(coroutine)
         if stand is not None:
             self._seen[stand] += 1
         return stand
 
-    def _stand(self, chain: tuple[tuple[CodeType, int], ...]) -> Stand | None:
-        places = tuple(place for code, lasti in chain if (place := self._places.at(code, lasti)) is not None)
+    def _stand(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
+        frames = tuple(_frames(coroutine))
+        self._codes.update((id(frame.f_code), frame.f_code) for frame in frames)
+        found = (self._places.at(frame.f_code, frame.f_lasti) for frame in frames)
+        places = tuple(place for place in found if place is not None)
         for known in self._stands.values():
             if known is not None and known.places == places:
                 return known

@@ -1,0 +1,236 @@
+"""The kinds of race on the real stack. (tests/races/kinds.py)
+
+Each returns False if the task never stood where it was to be held: that was no race.
+"""
+
+import asyncio
+import contextlib
+from typing import Final, assert_never
+
+from tests.races.aims import Aim
+from tests.races.changes import Change, Plot
+from tests.races.client import Client, GoneError, Reply
+from tests.races.judging import Judge
+from tests.races.lane import Fate, How, Kind, Lane, is_met
+
+_FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
+_REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
+_RARE_REACHED_S: Final = 2.0
+_LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
+
+
+async def race(lane: Lane) -> bool:
+    """Make one race of some kind."""
+    shared, chance = lane.shared, lane.chance
+    kind = chance.choices(list(shared.weights), list(shared.weights.values()))[0]
+    if kind is Kind.APPLY and shared.apply_lock.locked():
+        kind = Kind.FILL
+    change = chance.choice(shared.changes)
+    plot, judge = await lane.begin(change)
+    try:
+        match kind:
+            case Kind.FILL:
+                is_race = await _fill(lane, plot, change, judge)
+            case Kind.JOIN:
+                is_race = await _join(lane, plot, change, judge)
+            case Kind.WRITE:
+                is_race = await _write(lane, plot, change, judge)
+            case Kind.PASS:
+                is_race = await _pass(lane, plot, change, judge)
+            case Kind.APPLY:
+                is_race = await _apply(lane, plot, change, judge)
+            case _:
+                assert_never(kind)
+    except TimeoutError as exc:
+        judge.wrong.append(f"hangs: {exc!r}")
+        is_race = True
+    shared.figures.races += is_race
+    where = f"{lane.seed}, race {lane.number}, {kind}, {change.name}, {lane.held_at}"
+    shared.figures.violations += [f"{where}: {wrong}" for wrong in judge.wrong]
+    await lane.end(plot)
+    return is_race
+
+
+async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
+    user, shared = judge.users[0], lane.shared
+    how = lane.chance.choice(tuple(How))
+    await lane.warm(judge)
+    await judge.look()
+    aim = lane.reading.aim = Aim(shared.books[Kind.FILL], lane.chance)
+    fresh = "Cache-Control: no-cache\r\n" if lane.chance.random() < 0.2 else ""
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(_answer(lane, lane.reader, user, judge, fresh))
+        if not await is_met(aim, reading):
+            await reading
+            lane.is_calm = False
+            return False
+        flight = shared.proxy.flight_of(plot.path)
+        await lane.make(change, plot, how, judge)
+        fate = lane.release(aim, lane.chance.choice(_FATES), lane.reader)
+        reply = await reading
+    lane.judge_reply(reply, user, judge, change)
+    await lane.count_fill(flight, judge)
+    lane.note(aim, how.value, fate)
+    await _see_the_end(judge, how)
+    return True
+
+
+async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
+    """Hold a read that waits for another's question: of the same caller, or of one who may see the directory."""
+    shared, chance = lane.shared, lane.chance
+    user = judge.users[0]
+    other = judge.users[-1]
+    how = chance.choice(tuple(How))
+    if other != user:  # the grant: proven by a neighbour, and known to be so still
+        beside = shared.hdfs.status(f"{plot.parent}/beside", other)
+        await lane.checker.ask("GET", beside)
+        await shared.proxy.covered(shared.proxy.clock(), _REACHED_S)
+    await judge.look()
+    leader = lane.reading.aim = Aim(shared.books[Kind.FILL], chance)
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(_answer(lane, lane.reader, user, judge))
+        if not await is_met(leader, reading):
+            await reading
+            lane.is_calm = False
+            return False
+        aim = lane.joining.aim = Aim(shared.books[Kind.JOIN], chance)
+        joining = tasks.create_task(_answer(lane, lane.second, other, judge))
+        await asyncio.wait((aim.hold.reached, joining), timeout=0.02)  # by then it waits
+        leader_fate = lane.release(leader, chance.choice(_FATES), lane.reader)
+        is_leader_calm = lane.is_calm
+        is_race = await is_met(aim, joining)
+        fate = Fate.GO_ON
+        if is_race:
+            await lane.make(change, plot, how, judge)
+            fate = lane.release(aim, chance.choice(_FATES), lane.second)
+        is_second_calm = lane.is_calm
+        reply, second = await reading, await joining
+    lane.is_calm = is_leader_calm
+    lane.judge_reply(reply, user, judge, change)
+    lane.is_calm = is_second_calm and leader_fate is Fate.GO_ON
+    lane.judge_reply(second, other, judge, change)
+    lane.is_calm = lane.is_calm and is_leader_calm
+    if is_race:
+        lane.note(aim, how.value, fate)
+        await _see_the_end(judge, how)
+    return is_race
+
+
+async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
+    await lane.warm(judge)
+    await judge.look()
+    aim = lane.writing.aim = Aim(lane.shared.books[Kind.WRITE], lane.chance)
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(lane.written(change, plot, lane.writer))
+        if not await is_met(aim, writing):
+            is_done = await writing
+            lane.is_calm = False
+            await judge.agree("after a write that was not held", at_once=is_done)
+            return False
+        await judge.look()
+        reply = await judge.read(judge.users[0])
+        await judge.look()
+        judge.judge_early(reply, judge.users[0], "while a write is held", is_two_step=change.is_two_step)
+        fate = lane.release(aim, lane.chance.choice(_FATES), lane.writer)
+        is_done = await writing
+    lane.note(aim, "read while it is written", fate)
+    if not is_done and lane.is_calm and not lane.shared.is_shaken:
+        judge.wrong.append("a write that nothing happened to was refused")
+    await judge.agree("after the write", at_once=is_done)
+    return True
+
+
+async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
+    """Hold a long reply on its way through to a client that takes its time."""
+    shared = lane.shared
+    target = shared.hdfs.target(shared.long_path, "LISTSTATUS")
+    truth = await lane.namenode.ask("GET", target)
+    await judge.look()
+    aim = lane.passing.aim = Aim(shared.books[Kind.PASS], lane.chance)
+    lane.slow.send("GET", target)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_REACHED_S):
+            await asyncio.shield(aim.hold.reached)
+    how = lane.chance.choice(tuple(How))
+    is_early = aim.hold.reached.done()
+    fate = Fate.GO_ON
+    if is_early:
+        await lane.make(change, plot, how, judge)
+        fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
+    async with asyncio.TaskGroup() as tasks:
+        receiving = tasks.create_task(_received(lane.slow))
+        if not is_early and await is_met(aim, receiving):
+            await lane.make(change, plot, how, judge)
+            fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
+        reply = await receiving
+    is_answer = reply is not None and reply.status < 500 and (lane.is_calm or not reply.is_own)
+    if reply is not None and is_answer and reply.said != truth.said:
+        judge.wrong.append(
+            f"a listing came out otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
+        )
+    if reply is None and lane.is_calm and not shared.is_shaken:
+        judge.wrong.append("a listing that nothing happened to did not come")
+    lane.slow.hang_up()
+    if not aim.hold.reached.done():
+        aim.hold.release()
+        return False
+    lane.note(aim, how.value, fate)
+    await _see_the_end(judge, how)
+    return True
+
+
+async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
+    shared, chance = lane.shared, lane.chance
+    await lane.warm(judge)
+    await judge.look()
+    book = shared.books[Kind.APPLY]
+    async with shared.apply_lock:
+        aim = shared.background.aim = Aim(book, chance, is_one_task=True)
+        is_rare = aim.stand is not None and book.is_rare(aim.stand)
+        try:
+            async with asyncio.timeout(_RARE_REACHED_S if is_rare else _REACHED_S):
+                await asyncio.shield(aim.hold.reached)
+        except TimeoutError:
+            aim.hold.release()
+            lane.is_calm = False
+            return False
+        finally:
+            shared.background.aim = None
+        try:
+            await lane.make(change, plot, chance.choice((How.THROUGH, How.BEHIND)), judge)
+            for user in judge.users:
+                reply = await judge.read(user)
+                judge.judge_early(reply, user, "while changes wait", is_two_step=change.is_two_step)
+            if chance.random() < 0.05:
+                await asyncio.sleep(_LONG_HOLD_S)
+        finally:
+            fate = lane.release(aim, chance.choice((Fate.GO_ON,) * 9 + (Fate.FAILED,)), None)
+    lane.note(aim, "changed and read while changes wait", fate)
+    await _see_the_end(judge, How.BEHIND)
+    return True
+
+
+async def _see_the_end(judge: Judge, how: How) -> None:
+    """See that all who ask are told the truth once the change is known to be applied."""
+    if how is not How.BEHIND or await judge.applied(judge.proxy.clock(), "afterwards"):
+        await judge.agree("afterwards")
+
+
+async def _answer(lane: Lane, client: Client, user: str, judge: Judge, headers: str = "") -> Reply | None:
+    """Return the reply to a read of the race's path; None if there was none."""
+    try:
+        return await client.ask("GET", lane.shared.hdfs.status(judge.path, user), headers=headers)
+    except GoneError:
+        return None
+    except TimeoutError:
+        judge.wrong.append(f"a read by {user} hangs")
+        return None
+
+
+async def _received(client: Client) -> Reply | None:
+    """Return the reply to what was sent before; None if it breaks off."""
+    try:
+        async with asyncio.timeout(20):
+            return await client.receive()
+    except (OSError, asyncio.IncompleteReadError, AssertionError):
+        return None

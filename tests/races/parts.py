@@ -1,0 +1,130 @@
+"""The parts of a run on the real stack: both channels, and a NameNode that is slow or away. (tests/races/parts.py)"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from typing import Final
+
+from testbed import Cluster
+from testbed.relay import Relay
+from tests.races.changes import GLOBS, WITH_BODIES
+from tests.races.lane import Kind
+from tests.races.proxied import Site
+from tests.races.real import LANES, Part
+from tests.service import NAMESERVICE, Service
+
+_USERS: Final = ("alice", "bob", "carol")
+_MANY_USERS: Final = _USERS + tuple(f"u{number}" for number in range(90))
+"""More than a proxy keeps connections as callers."""
+
+_SHAKEN_WEIGHTS: Final = {Kind.FILL: 25, Kind.WRITE: 50, Kind.PASS: 15, Kind.APPLY: 10}
+_SLOW_S: Final = 0.08  # each way: together longer than a request's body waits for an answer to its head
+_AWAY_S: Final = 0.4
+_BETWEEN_S: Final = 1.5
+
+
+@contextmanager
+def direct(cluster: Cluster) -> Iterator[Part]:
+    """A proxy that reads the edits itself."""
+    namenode = cluster.namenodes[0]
+    yield Part(
+        name="direct",
+        site=Site(http=namenode.http, rpc=namenode.rpc, user=cluster.superuser, globs=GLOBS),
+        namenode=namenode.http,
+        superuser=cluster.superuser,
+        users=(*_USERS, cluster.superuser),
+    )
+
+
+@contextmanager
+def zookeeper(cluster: Cluster) -> Iterator[Part]:
+    """A proxy that is no superuser, behind a publisher; its connection to ZooKeeper is cut at times."""
+    namenode = cluster.namenodes[0]
+    with ExitStack() as running:
+        service = Service.of(cluster)
+        for number, glob in enumerate(GLOBS):
+            service.add(f"f{number}", glob)
+        publisher = running.enter_context(
+            service.publisher(poll_budget_share=1, roll_after_txids=500, roll_interval_s=1)
+        )
+        publisher.await_publishing()
+        relay = running.enter_context(Relay(service.zookeeper))
+
+        @asynccontextmanager
+        async def beside() -> AsyncIterator[None]:
+            async with asyncio.TaskGroup() as tasks:
+                shaking = tasks.create_task(_shake_zookeeper(relay, service))
+                yield
+                shaking.cancel()
+
+        yield Part(
+            name="zookeeper",
+            site=Site(
+                http=namenode.http,
+                rpc=namenode.rpc,
+                user="svc",
+                zookeeper=relay.address,
+                zookeeper_root=service.root,
+                nameservice=NAMESERVICE,
+            ),
+            namenode=namenode.http,
+            superuser=cluster.superuser,
+            users=_MANY_USERS,
+            beside=beside,
+        )
+
+
+@contextmanager
+def shaken(cluster: Cluster) -> Iterator[Part]:
+    """A proxy with few connections to a NameNode that is slow, and away at times."""
+    namenode = cluster.namenodes[0]
+    with Relay(namenode.http) as relay, Relay(namenode.rpc) as rpc:
+
+        @asynccontextmanager
+        async def beside() -> AsyncIterator[None]:
+            async with asyncio.TaskGroup() as tasks:
+                shaking = tasks.create_task(_shake_namenode(relay, rpc))
+                yield
+                shaking.cancel()
+            relay.restore()
+
+        yield Part(
+            name="slow NameNode",
+            site=Site(
+                http=relay.address,
+                rpc=rpc.address,
+                user=cluster.superuser,
+                globs=GLOBS,
+                upstream_connections=LANES + 3,  # those that are held leave some
+            ),
+            namenode=namenode.http,
+            superuser=cluster.superuser,
+            users=_USERS,
+            changes=WITH_BODIES,
+            weights=_SHAKEN_WEIGHTS,
+            beside=beside,
+            is_shaken=True,
+        )
+
+
+async def _shake_zookeeper(relay: Relay, service: Service) -> None:
+    """Cut the proxy's connection and have the filters change, again and again."""
+    while True:
+        await asyncio.to_thread(service.add, "passing", "/elsewhere/*")
+        await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(relay.reset_connections)
+        await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(service.remove, "passing")
+        await asyncio.sleep(_BETWEEN_S)
+
+
+async def _shake_namenode(relay: Relay, rpc: Relay) -> None:
+    """Be slow, and away at times."""
+    while True:
+        await asyncio.to_thread(relay.delay, _SLOW_S)
+        await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(rpc.reset_connections)
+        await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(relay.cut)
+        await asyncio.sleep(_AWAY_S)
+        await asyncio.to_thread(relay.restore)
