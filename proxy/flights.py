@@ -126,11 +126,13 @@ class Flights:
     async def _fly(self, flight: Flight, plain: PlainRead, head: RequestHead) -> Outcome:
         """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
         try:
-            reply = await self._fetcher.fetch(head)
+            try:
+                reply = await self._fetcher.fetch(head)
+            except ProxyError as error:
+                flight.answered.set_result(error)
+                return Failed()
             flight.answered.set_result(reply)
             return await self._judge(reply, plain)
-        except ProxyError as error:
-            flight.answered.set_result(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
             self.errors += 1
             _log.exception("a read of %s went wrong here", plain.path)

@@ -242,6 +242,23 @@ async def test_a_bug_fails_its_own_flight_only() -> None:
         assert (s.concluded, s.flights.errors) == (2, 1)
 
 
+async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
+    """Nor when, the client having its answer, something raises what only the way to the NameNode should."""
+    async with scene() as s:
+        broken, sound = s.launch("/w/a"), s.launch("/w/b")
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, 100.0))
+        await turns()
+        s.namenode.closed.answer(NoActiveNameNodeError("bug"))
+        landing = await broken.landing()
+        assert landing is not None
+        assert landing.conclusion is Conclusion.NOT_KEPT
+        s.namenode.fetches.answer(missing("/w/b", 100.0))
+        assert isinstance(await sound.answer(), UpstreamReply)
+        await sound.landing()
+        assert (s.concluded, s.flights.errors) == (2, 1)
+
+
 async def test_a_cache_that_fails_to_take_the_reply_does_not_keep_it_from_the_client(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
