@@ -1,0 +1,250 @@
+"""Forced races in the model: all of a plan, then again with other latencies. (tests/races/model.py)
+
+python -m tests.races.model --seed 1 --world 7    # tell one world again
+"""
+
+import gc
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
+
+import click
+
+from tests.invalidation.virtual_time import VirtualLoop
+from tests.model.channels import ChannelName
+from tests.races.figures import Figures
+from tests.races.model_plan import ERRANDS, ERRORS, MEANWHILES, STARTS, TROUBLED, Meanwhile, Race, Start
+from tests.races.model_round import ModelSteering, arrive
+from tests.races.model_world import World
+from tests.races.places import Place, Places
+
+PART: Final = "model"
+
+PLACES: Final = Places(
+    (
+        "proxy.front_end",
+        "proxy.reads",
+        "proxy.flights",
+        "proxy.writes",
+        "proxy.ground",
+        "invalidation.consumer",
+        "invalidation.direct",
+        "invalidation.polled_edits",
+        "invalidation.confirmed_namenode",
+        "invalidation.zookeeper_stream",
+        "invalidation.channel.life",
+        "invalidation.channel.reader",
+        "invalidation.channel.filter_set",
+        "invalidation.channel.probing",
+    )
+)
+"""Those that the model has; what talks to sockets is raced on the real stack."""
+
+NOT_IN_THE_MODEL: Final[dict[str, str]] = {}
+"""Places of these modules that the model cannot reach, by key, each with its reason."""
+
+_LANES: Final = 24
+_LANES_OF_ZOOKEEPER: Final = 4
+"""Its records say few changes before they are collapsed."""
+
+_ROUNDS: Final = 40
+"""Of a world."""
+
+
+_TROUBLED_SHARE: Final = 0.4
+_THROWN_SHARE: Final = 0.2
+
+_STRIDE: Final = 1_000_003
+"""A prime that divides no number of races here, so that going through them in steps of it meets each once."""
+
+_CLOSED_STARTS: Final = tuple(start for start in STARTS if start.is_gate_closed)
+_OPEN_STARTS: Final = tuple(start for start in STARTS if not start.is_gate_closed)
+_NOTHING: Final = Meanwhile("nothing")
+_CHANGES: Final = tuple(each for each in MEANWHILES if each.at_once is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the rounds of a world are about.
+
+    Attributes:
+        weight: of so many of 40 worlds.
+        is_applying: the way of a change into the cache is held, not what works for a client.
+        meanwhiles: what happens; where it is a trouble, the same in all lanes.
+    """
+
+    weight: int
+    channel: ChannelName = ChannelName.DIRECT
+    starts: tuple[Start, ...] = _OPEN_STARTS
+    meanwhiles: tuple[Meanwhile, ...] = MEANWHILES
+    is_applying: bool = False
+
+    @property
+    def lanes(self) -> int:
+        """How many races there are in a round."""
+        return _LANES if self.channel is ChannelName.DIRECT else _LANES_OF_ZOOKEEPER
+
+
+KINDS: Final = (
+    Kind(27),
+    Kind(2, starts=_CLOSED_STARTS),
+    Kind(5, meanwhiles=TROUBLED),
+    Kind(3, meanwhiles=_CHANGES, is_applying=True),
+    Kind(1, ChannelName.ZOOKEEPER),
+    Kind(1, ChannelName.ZOOKEEPER, meanwhiles=TROUBLED),
+    Kind(1, ChannelName.ZOOKEEPER, meanwhiles=_CHANGES, is_applying=True),
+)
+
+_BY_TURNS: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight for kind in KINDS])
+
+
+def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
+    """Make at least so many races; `progress` is told how many there have been."""
+    began = time.monotonic()
+    figures = Figures(PART)
+    numbers = itertools.count()
+    with ProcessPoolExecutor(jobs, initializer=be_quiet) as processes:
+        waiting: set[Future[Figures]] = set()
+        while figures.races < races or waiting:
+            while figures.races < races and len(waiting) < 2 * jobs:
+                waiting.add(processes.submit(tell, seed, next(numbers)))
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                figures.add(future.result())
+            progress(min(figures.races, races))
+    figures.seconds = time.monotonic() - began
+    return figures
+
+
+def be_quiet() -> None:
+    """Races are full of troubles, of which the product's log would tell at length."""
+    logging.disable(logging.CRITICAL)
+    gc.freeze()
+
+
+def tell(seed: int, number: int) -> Figures:
+    """Tell one world of a seed: its rounds go on in the plan where the world before of its kind stopped."""
+    lap, turn = divmod(number, len(_BY_TURNS))
+    kind = _BY_TURNS[turn]
+    first = (lap * kind.weight + _BY_TURNS[:turn].count(kind)) * _ROUNDS
+    plan = Plan(kind)
+    world: World
+
+    async def told() -> None:
+        nonlocal world
+        world = World(
+            f"{seed}:{number}", kind.channel, lanes=kind.lanes, name=f"--seed {seed} --world {number}"
+        )
+        async with world:
+            for nth in range(first, first + _ROUNDS):
+                race = world.race_applying if kind.is_applying else world.race
+                await race(plan.round(nth, world.chance))
+
+    steering = steered(told)
+    figures = world.figures
+    for stand, times in world.stands.items():
+        for place in stand.places:
+            figures.held[place] += times
+    figures.stood.update(steering.stood)
+    return figures
+
+
+def steered(story: Callable[[], Coroutine[Any, Any, None]]) -> ModelSteering:
+    """Run a story in virtual time, on a loop whose tasks can be held."""
+    steering = ModelSteering(PLACES)
+    steering.watcher = arrive
+    loop = VirtualLoop()
+    loop.set_task_factory(steering.task_factory)
+    try:
+        loop.run_until_complete(story())
+    finally:
+        loop.close()
+    return steering
+
+
+@cache
+def steps() -> dict[tuple[str, str], int]:
+    """Return at how many steps each errand can be held, from each start, by their names."""
+    found: dict[tuple[str, str], int] = {}
+
+    async def count() -> None:
+        async with World("steps", ChannelName.DIRECT, lanes=_LANES, name="steps") as world:
+            for starts in (_OPEN_STARTS, _CLOSED_STARTS):
+                races = [Race(errand, start, _NOTHING, 0) for errand in ERRANDS for start in starts]
+                for first in range(0, len(races), _LANES):
+                    for each in await world.race(races[first : first + _LANES], is_meant=False):
+                        found[each.race.errand.name, each.race.start.name] = each.steps
+
+    steered(count)
+    return found
+
+
+class Plan:
+    """All races of a kind, in an order in which the first ones have something of everything."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._moments = [
+            (errand, start, step)
+            for errand in ERRANDS
+            for start in kind.starts
+            for step in range(1 if kind.is_applying else steps()[errand.name, start.name])
+        ]
+
+    def __len__(self) -> int:
+        """Return how many there are before they are told again."""
+        return len(self._moments) * len(self._kind.meanwhiles)
+
+    def round(self, number: int, chance: random.Random) -> list[Race]:
+        """Return the races of the nth round."""
+        kind, lanes = self._kind, range(self._kind.lanes)
+        whats = kind.meanwhiles
+        if whats is not TROUBLED:
+            chosen = [(number * len(lanes) + lane) * _STRIDE % len(self) for lane in lanes]
+            races = [self._race(each // len(whats), whats[each % len(whats)]) for each in chosen]
+        else:
+            lap, which = divmod(number, len(whats))
+            races = [self._race((lap * len(lanes) + lane) * _STRIDE, whats[which]) for lane in lanes]
+        if kind.is_applying:
+            trouble = chance.choice(TROUBLED) if chance.random() < _TROUBLED_SHARE else _NOTHING
+            error = ERRORS[chance.choice(list(ERRORS))] if chance.random() < _THROWN_SHARE else None
+            races = [
+                replace(race, meanwhile=replace(race.meanwhile, trouble=trouble.trouble, verdict=error))
+                for race in races
+            ]
+        return races
+
+    def _race(self, number: int, meanwhile: Meanwhile) -> Race:
+        errand, start, step = self._moments[number % len(self._moments)]
+        return Race(errand, start, meanwhile, step)
+
+
+def short(figures: Figures) -> list[str]:
+    """Say what of the model's own places was not visited."""
+    return [f"no race was held at {place}" for place in sorted(unvisited(figures))]
+
+
+def unvisited(figures: Figures) -> set[Place]:
+    """Return the places that no race was held at, of those that the model can reach."""
+    return {place for place in PLACES.all if not figures.held[place] and place.key not in NOT_IN_THE_MODEL}
+
+
+@click.command()
+@click.option("--seed", default=1, show_default=True)
+@click.option("--world", "number", required=True, type=int)
+def main(seed: int, number: int) -> None:
+    """Tell one world again."""
+    be_quiet()
+    figures = tell(seed, number)
+    for line in (*figures.lines(), *figures.by_place(PLACES.all)):
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""What may happen to a lane while a task is held there, each by its name. (tests/races/model_changes.py)"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from hadoop.paths import parent
+from tests.model import namespace as ns
+from tests.model.acts import Write
+from tests.model.cluster import Operation
+from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
+from tests.model.system import System
+from tests.races.model_ground import Lane
+
+Make: TypeAlias = Callable[[Lane, str], tuple[Write, ...]]
+"""Writes of a lane, for the path that the race is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSteps:
+    """A write whose second step never passes the proxy."""
+
+    method: str
+    query: str
+    opens: Callable[[Namespace, str, str, int], list[Step]]
+
+    async def make(
+        self, system: System, path: str, *, takes_s: float = 0.002, is_finished: bool = True
+    ) -> None:
+        """Make it; unless `is_finished`, the client never comes to the second step."""
+        await system.write_in_two_steps(
+            self.method,
+            path,
+            self.query,
+            SUPERUSER,
+            opens=partial(self._open, path) if is_finished else _refuse,
+            closes=partial(_close, path),
+            takes_s=takes_s,
+        )
+
+    def _open(self, path: str, now: Namespace, number: int) -> list[Step]:
+        return self.opens(now, SUPERUSER, path, number)
+
+
+CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", ns.create)
+APPEND: Final = TwoSteps("POST", "op=APPEND", ns.append)
+
+
+def _refuse(now: Namespace, number: int) -> list[Step]:
+    raise RefusedError(ns.missing("/"))
+
+
+def _close(path: str, now: Namespace, number: int) -> list[Step]:
+    return ns.close(now, SUPERUSER, path, number)
+
+
+def _is_above(path: str) -> str:
+    above = parent(path)
+    assert above is not None
+    return above
+
+
+# -- one step ----------------------------------------------------------------------------------------------------------
+
+
+def touch(path: str) -> Write:
+    """Set the time of modification."""
+    return Write("PUT", path, "op=SETTIMES", lambda now, txid: ns.set_times(now, SUPERUSER, path, txid))
+
+
+def delete(path: str) -> Write:
+    """Remove it."""
+    query = "op=DELETE&recursive=true"
+    return Write("DELETE", path, query, lambda now, txid: ns.delete(now, SUPERUSER, path, txid))
+
+
+def mkdirs(path: str) -> Write:
+    """Make a directory, and those above it."""
+    return Write("PUT", path, "op=MKDIRS", lambda now, txid: ns.mkdirs(now, SUPERUSER, path, txid))
+
+
+def rename(path: str, to: str) -> Write:
+    """Move it."""
+    query = f"op=RENAME&destination={to}"
+    return Write("PUT", path, query, lambda now, txid: ns.rename(now, SUPERUSER, path, to, txid))
+
+
+def chmod(path: str, mode: int) -> Write:
+    """Change a mode."""
+    query = f"op=SETPERMISSION&permission={mode:o}"
+    return Write("PUT", path, query, lambda now, _: ns.set_permission(now, SUPERUSER, path, mode))
+
+
+def chown(path: str, owner: str) -> Write:
+    """Give it to somebody."""
+    query = f"op=SETOWNER&owner={owner}"
+    return Write("PUT", path, query, lambda now, _: ns.set_owner(now, SUPERUSER, path, owner))
+
+
+def replicate(path: str) -> Write:
+    """Change the replication."""
+    query = "op=SETREPLICATION"
+    return Write("PUT", path, query, lambda now, txid: ns.set_replication(now, SUPERUSER, path, txid))
+
+
+def truncate(path: str) -> Write:
+    """Cut it to nothing."""
+    query = "op=TRUNCATE&newlength=0"
+    return Write("POST", path, query, lambda now, txid: ns.truncate(now, SUPERUSER, path, txid))
+
+
+def police(path: str) -> Write:
+    """Set a storage policy: no event tells."""
+    query = "op=SETSTORAGEPOLICY&storagepolicy=HOT"
+    return Write("PUT", path, query, lambda now, txid: ns.set_storage_policy(now, SUPERUSER, path, txid))
+
+
+def _past(path: str, step: Callable[[Namespace, str, str, int], list[Step]]) -> Write:
+    """Do something that never passes the proxy as one call."""
+    return Write("", path, "", lambda now, txid: step(now, SUPERUSER, path, txid))
+
+
+def create(path: str) -> Write:
+    """Make a file, or replace it, and leave it open; only past the proxy."""
+    return _past(path, ns.create)
+
+
+def append(path: str) -> Write:
+    """Open a file again; only past the proxy."""
+    return _past(path, ns.append)
+
+
+def flush(path: str) -> Write:
+    """Let an open file grow; only past the proxy."""
+    return _past(path, ns.flush)
+
+
+def close(path: str) -> Write:
+    """Complete a file; only past the proxy."""
+    return _past(path, ns.close)
+
+
+CHANGES: Final[Mapping[str, Make]] = {
+    "touch": lambda _, path: (touch(path),),
+    "delete": lambda _, path: (delete(path),),
+    "make directory": lambda _, path: (mkdirs(path),),
+    "chmod": lambda _, path: (chmod(path, 0o700),),
+    "chown": lambda _, path: (chown(path, "bob"),),
+    "replicate": lambda _, path: (replicate(path),),
+    "truncate": lambda _, path: (truncate(path),),
+    "rename away": lambda lane, path: (rename(path, lane.elsewhere),),
+    "rename into": lambda lane, path: (rename(lane.spare, path),),
+    "delete and rename into": lambda lane, path: (delete(path), rename(lane.spare, path)),
+    "delete and make again": lambda _, path: (delete(path), mkdirs(path)),
+    "new sibling": lambda lane, _: (mkdirs(f"{lane.directory}/new"),),
+    "delete sibling": lambda lane, _: (delete(lane.sibling),),
+    "touch sibling": lambda lane, _: (touch(lane.sibling),),
+    "rename sibling": lambda lane, _: (rename(lane.sibling, f"{lane.directory}/h"),),
+    "new child": lambda _, path: (mkdirs(f"{path}/new"),),
+    "touch parent": lambda _, path: (touch(_is_above(path)),),
+    "delete parent": lambda _, path: (delete(_is_above(path)),),
+    "rename parent": lambda lane, path: (rename(_is_above(path), lane.elsewhere),),
+    "other parent": lambda lane, path: (
+        rename(_is_above(path), lane.elsewhere),
+        rename(lane.other, _is_above(path)),
+    ),
+    "chmod parent": lambda _, path: (chmod(_is_above(path), 0o700),),
+    "chmod parent and back": lambda _, path: (chmod(_is_above(path), 0o700), chmod(_is_above(path), 0o755)),
+    "chmod parent, then a secret": lambda _, path: (
+        chmod(_is_above(path), 0o700),
+        delete(path),
+        mkdirs(path),
+        chmod(path, 0o711),
+    ),
+    "chown parent": lambda _, path: (chmod(_is_above(path), 0o700), chown(_is_above(path), "bob")),
+    "delete top": lambda lane, _: (delete(lane.top),),
+    "rename top": lambda lane, _: (rename(lane.top, f"{lane.top}w"),),
+    "chmod top": lambda lane, _: (chmod(lane.top, 0o700),),
+    "policy": lambda lane, _: (police(lane.top),),
+}
+"""Made behind the proxy's back or through it, one after the other."""
+
+PAST: Final[Mapping[str, Make]] = {
+    "create": lambda _, path: (create(path),),
+    "create and close": lambda _, path: (create(path), close(path)),
+    "create, grow and close": lambda _, path: (create(path), flush(path), close(path)),
+    "append": lambda _, path: (append(path),),
+    "append and grow": lambda _, path: (append(path), flush(path)),
+    "append and close": lambda _, path: (append(path), flush(path), close(path)),
+    "close": lambda _, path: (close(path),),
+    "grow": lambda _, path: (flush(path),),
+    "create parents too": lambda lane, _: (create(lane.deep), close(lane.deep)),
+}
+"""Made behind the proxy's back only."""
+
+BEHIND: Final[Mapping[str, Make]] = {
+    name: make for name, make in (*CHANGES.items(), *PAST.items()) if name != "policy"
+}
+"""Of a policy no event tells."""
+
+
+def behind(system: System, writes: tuple[Write, ...]) -> bool:
+    """Make changes behind the proxy's back; whether any of them did something."""
+    return sum(_did_something(system, write.operation) for write in writes) > 0
+
+
+def _did_something(system: System, operation: Operation) -> bool:
+    writing = system.cluster.try_write(operation)
+    return writing is not None and bool(writing.made)
+
+
+async def through(system: System, writes: tuple[Write, ...]) -> None:
+    """Make changes through the proxy."""
+    for write in writes:
+        await system.write(write.method, write.path, write.query, SUPERUSER, write.operation)

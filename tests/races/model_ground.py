@@ -1,0 +1,103 @@
+"""Where races in the model are run: a few paths for each lane, set up anew in one transaction.
+
+A lane is a directory of the model's namespace in which one race at a time is run; many lanes race side by side, so
+that they share the polls and the sweeps. (tests/races/model_ground.py)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hadoop.events import Create, Event, Unlink
+from hadoop.filestatus import FileType
+from hadoop.paths import ROOT
+from tests.model.cluster import Operation
+from tests.model.namespace import SUPERUSER, Inode, Namespace, Step
+
+GLOBS: Final = ("/r*", "/r*/*", "/r*/*/*", "/r*/*/*/*")
+"""What may be answered from memory: everything."""
+
+USERS: Final = ("alice", "bob")
+
+_INODES_OF_A_LANE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The paths of one lane.
+
+    Attributes:
+        top: a directory with all that follows.
+        directory: a directory.
+        file: a closed file in it; `sibling` is another one.
+        missing: a path in it that does not exist.
+        deep: a path whose directory does not exist either.
+        other: another directory; `spare` is a file in it.
+        elsewhere: where something may be moved to.
+    """
+
+    number: int
+    top: str
+    directory: str
+    file: str
+    sibling: str
+    missing: str
+    deep: str
+    other: str
+    spare: str
+    elsewhere: str
+
+    @classmethod
+    def of(cls, number: int) -> "Lane":
+        """Return the lane of that number."""
+        top = f"/r{number:02}"
+        return cls(
+            number=number,
+            top=top,
+            directory=f"{top}/d",
+            file=f"{top}/d/f",
+            sibling=f"{top}/d/g",
+            missing=f"{top}/d/x",
+            deep=f"{top}/m/x",
+            other=f"{top}/e",
+            spare=f"{top}/e/f",
+            elsewhere=f"{top}/w",
+        )
+
+    def path(self, kind: str) -> str:
+        """Return a path by the name of its attribute."""
+        path: str = getattr(self, kind)
+        return path
+
+    def namespace(self, number: int) -> Namespace:
+        """Return what there is in it in the beginning; `number` is the first of its inodes."""
+        directory, file = FileType.DIRECTORY, FileType.FILE
+        return {
+            self.top: Inode(directory, "alice", 0o755, number, number, children=2),
+            self.directory: Inode(directory, "alice", 0o755, number + 1, number, children=2),
+            self.file: Inode(file, "alice", 0o644, number + 2, number, length=1),
+            self.sibling: Inode(file, "alice", 0o644, number + 3, number, length=1),
+            self.other: Inode(directory, "alice", 0o755, number + 4, number, children=1),
+            self.spare: Inode(file, "alice", 0o644, number + 5, number, length=1),
+        }
+
+
+LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {}
+"""What a system begins with: nothing; `anew` makes the lanes."""
+
+
+def anew(lanes: tuple[Lane, ...]) -> Operation:
+    """Return the transaction that removes all that there is and makes the lanes anew, with other inodes."""
+
+    def operation(before: Namespace, number: int) -> list[Step]:
+        root = before[ROOT]
+        now: dict[str, Inode] = {}
+        events: list[Event] = [Unlink(path) for path in before if path.count("/") == 1 and path != ROOT]
+        for lane in lanes:
+            first = 20_000 + (number * len(lanes) + lane.number) * _INODES_OF_A_LANE
+            now |= lane.namespace(first)
+            events.append(Create(kind=FileType.DIRECTORY, path=lane.top))
+        now[ROOT] = Inode(root.kind, SUPERUSER, 0o755, root.number, number, children=len(lanes))
+        return [Step(now, tuple(events))]
+
+    return operation

@@ -1,0 +1,300 @@
+"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile.
+
+(tests/races/model_plan.py)
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from hadoop.errors import RpcUnavailableError
+from proxy.errors import UpstreamCutError
+from tests.model.acts import Write
+from tests.model.system import System
+from tests.races.model_changes import (
+    APPEND,
+    BEHIND,
+    CHANGES,
+    CREATE,
+    Make,
+    TwoSteps,
+    append,
+    behind,
+    chmod,
+    delete,
+    mkdirs,
+    police,
+    rename,
+    through,
+    touch,
+)
+from tests.races.model_ground import USERS, Lane
+from tests.races.model_troubles import TROUBLES, Trouble
+from tests.races.steering import CANCEL, LABEL, Cancel, Throw
+
+Client: TypeAlias = Coroutine[Any, Any, Any]
+
+
+# -- what is held ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What clients of the proxy do, while something happens to them.
+
+    Attributes:
+        on: the kind of path that it is about.
+        clients: who does it.
+        is_read: it is nothing but reads.
+    """
+
+    name: str
+    on: str
+    clients: Callable[[System, str], tuple[Client, ...]]
+    is_read: bool = False
+
+
+async def _see(system: System, path: str) -> None:
+    """Read what one has written, on no race's account."""
+    LABEL.set(None)
+    await system.read(path, USERS[0])
+
+
+async def _write(system: System, write: Write, path: str) -> None:
+    await through(system, (write,))
+    await _see(system, path)
+
+
+async def _write_in_two_steps(kind: TwoSteps, system: System, path: str) -> None:
+    await kind.make(system, path)
+    await _see(system, path)
+
+
+def _reads(system: System, path: str, *, users: tuple[str, ...], refresh: bool = False) -> tuple[Client, ...]:
+    return tuple(system.read(path, user, refresh=refresh) for user in users)
+
+
+def _writes(make: Callable[[str], Write], system: System, path: str) -> tuple[Client, ...]:
+    return (_write(system, make(path), path),)
+
+
+def _two_steps(kind: TwoSteps, system: System, path: str) -> tuple[Client, ...]:
+    return (_write_in_two_steps(kind, system, path),)
+
+
+_READERS: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
+    "read": (("alice",), False),
+    "read as another": (("bob",), False),
+    "refresh": (("alice",), True),
+    "herd": (("alice", "bob", "alice", "bob"), False),
+    "read beside a refresh": (("bob", "alice"), False),
+}
+
+ERRANDS: Final = (
+    *(
+        Errand(f"{name} {kind}", kind, partial(_reads, users=users, refresh=refresh), is_read=True)
+        for name, (users, refresh) in _READERS.items()
+        for kind in ("file", "missing", "directory", "deep")
+    ),
+    Errand("delete", "file", partial(_writes, delete)),
+    Errand("touch", "file", partial(_writes, touch)),
+    Errand("rename", "file", partial(_writes, lambda path: rename(path, f"{path}w"))),
+    Errand("mkdirs", "missing", partial(_writes, mkdirs)),
+    Errand("mkdirs deep", "deep", partial(_writes, mkdirs)),
+    Errand("mkdirs there", "directory", partial(_writes, mkdirs)),
+    Errand("chmod", "directory", partial(_writes, lambda path: chmod(path, 0o700))),
+    Errand("delete directory", "directory", partial(_writes, delete)),
+    Errand("policy", "directory", partial(_writes, police)),
+    Errand("create", "missing", partial(_two_steps, CREATE)),
+    Errand("create deep", "deep", partial(_two_steps, CREATE)),
+    Errand("overwrite", "file", partial(_two_steps, CREATE)),
+    Errand("append", "file", partial(_two_steps, APPEND)),
+    Errand("create a directory", "directory", partial(_two_steps, CREATE)),
+)
+
+
+# -- from where --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What was before.
+
+    Attributes:
+        first: changes behind the proxy's back, applied.
+        covered: reads and writes through the proxy after which all that was done before is known to be applied.
+        fresh: such after which nothing is.
+        beside: such that are under way when the race begins.
+        is_gate_closed: nothing was known for so long that nothing may be served.
+    """
+
+    name: str
+    first: Make | None = None
+    covered: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
+    fresh: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
+    beside: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
+    is_gate_closed: bool = False
+
+
+def _alice(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+    return (system.read(path, "alice"),)
+
+
+def _bob(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+    return (system.read(path, "bob"),)
+
+
+def _refreshing(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+    return (system.read(path, "alice", refresh=True),)
+
+
+def _siblings(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+    return tuple(system.read(f"{path.rpartition('/')[0]}/g", user) for user in USERS)
+
+
+def _redirected(kind: TwoSteps, system: System, _: Lane, path: str) -> tuple[Client, ...]:
+    return (kind.make(system, path, takes_s=0, is_finished=False),)
+
+
+STARTS: Final = (
+    Start("nothing known"),
+    Start("known", covered=_alice),
+    Start("known, not covered", fresh=_alice),
+    Start("another's", covered=_bob),
+    Start("another's, not covered", covered=_siblings, fresh=_bob),
+    Start("grants only", covered=_siblings),
+    Start("another's question under way", covered=_siblings, beside=_bob),
+    Start("own question under way", beside=_alice),
+    Start("a refresh under way", covered=_alice, beside=_refreshing),
+    Start("a created window", covered=_alice, fresh=partial(_redirected, CREATE)),
+    Start("an appended window", covered=_siblings, fresh=partial(_redirected, APPEND)),
+    Start("open for writing", first=lambda _, path: (append(path),), covered=_siblings),
+    Start("not for all", first=lambda lane, _: (chmod(lane.top, 0o700),), covered=_alice),
+    Start("gate closed", covered=_alice, is_gate_closed=True),
+)
+
+
+# -- meanwhile ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What happens while a task is held.
+
+    Attributes:
+        at_once: done at the very place; whether it did something.
+        then: done while the task stays there.
+        is_covered: the task stays until all that was done is applied.
+        verdict: how it goes on.
+        client_leaves: the first of the clients hangs up.
+        trouble: what happens to all lanes at once.
+    """
+
+    name: str
+    at_once: Callable[[System, Lane, str], bool] | None = None
+    then: Callable[[System, Lane, str], Client] | None = None
+    is_covered: bool = False
+    verdict: Callable[[], Throw | Cancel] | None = None
+    client_leaves: bool = False
+    trouble: Trouble | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the task stays there for a while."""
+        return self.is_covered or self.then is not None or self.trouble is not None
+
+
+def _behind(make: Make, system: System, lane: Lane, path: str) -> bool:
+    return behind(system, make(lane, path))
+
+
+async def _through(make: Make, system: System, lane: Lane, path: str) -> None:
+    LABEL.set(None)
+    await through(system, make(lane, path))
+    await _see(system, path)
+
+
+async def _in_two_steps(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
+    LABEL.set(None)
+    await kind.make(system, path)
+    await _see(system, path)
+
+
+async def _redirect(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
+    LABEL.set(None)
+    await kind.make(system, path, takes_s=0, is_finished=False)
+
+
+async def _ask(users: tuple[str, ...], refresh: bool, system: System, _: Lane, path: str) -> None:
+    LABEL.set(None)
+    async with asyncio.TaskGroup() as tasks:
+        for user in users:
+            tasks.create_task(system.read(path, user, refresh=refresh))
+
+
+ERRORS: Final[Mapping[str, Callable[[], Throw]]] = {
+    "cut off": lambda: Throw(UpstreamCutError("thrown in")),
+    "rpc unavailable": lambda: Throw(RpcUnavailableError("thrown in", is_sent=True)),
+    "timeout": lambda: Throw(TimeoutError("thrown in")),
+    "fault of ours": lambda: Throw(RuntimeError("thrown in")),
+}
+"""None of them says that nothing was sent: that would be a lie."""
+
+
+def _cancel() -> Cancel:
+    return CANCEL
+
+
+MEANWHILES: Final = (
+    *(
+        Meanwhile(
+            name if not is_covered else f"{name}, applied", partial(_behind, make), is_covered=is_covered
+        )
+        for name, make in BEHIND.items()
+        for is_covered in (False, True)
+    ),
+    *(Meanwhile(f"{name}, by us", then=partial(_through, make)) for name, make in CHANGES.items()),
+    Meanwhile("create, by us", then=partial(_in_two_steps, CREATE)),
+    Meanwhile("append, by us", then=partial(_in_two_steps, APPEND)),
+    Meanwhile("create begun, by us", then=partial(_redirect, CREATE)),
+    Meanwhile("append begun, by us", then=partial(_redirect, APPEND)),
+    Meanwhile("another asks", then=partial(_ask, ("bob",), False)),
+    Meanwhile("both ask", then=partial(_ask, ("alice", "bob"), False)),
+    Meanwhile("a refresh", then=partial(_ask, ("alice",), True)),
+    Meanwhile("coverage", is_covered=True),
+    Meanwhile("the client leaves", client_leaves=True),
+    Meanwhile("the client leaves, and coverage", client_leaves=True, is_covered=True),
+    Meanwhile("cancelled", verdict=_cancel),
+    Meanwhile("cancelled, and touch", partial(_behind, BEHIND["touch"]), verdict=_cancel),
+    *(Meanwhile(name, verdict=throw) for name, throw in ERRORS.items()),
+    *(
+        Meanwhile(f"{name}, and touch", partial(_behind, BEHIND["touch"]), verdict=throw)
+        for name, throw in ERRORS.items()
+    ),
+)
+
+TROUBLED: Final = tuple(
+    Meanwhile(name if not is_covered else f"{name}, over", trouble=trouble, is_covered=is_covered)
+    for name, trouble in TROUBLES.items()
+    for is_covered in (False, True)
+)
+"""All lanes of a round have the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """One of them.
+
+    Attributes:
+        step: at which of its steps the errand is held; of all its tasks, counted together.
+    """
+
+    errand: Errand
+    start: Start
+    meanwhile: Meanwhile
+    step: int
+
+    def __str__(self) -> str:
+        return f"{self.errand.name} from '{self.start.name}', step {self.step}, '{self.meanwhile.name}'"

@@ -1,0 +1,196 @@
+"""One race of the model: it waits for its moment, makes something happen there, and tells how it went.
+
+(tests/races/model_round.py)
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextvars import Context
+from typing import Any, Final, TypeVar, cast
+
+from cache import Conclusion
+from tests.model.system import System
+from tests.races.model_ground import Lane
+from tests.races.model_plan import Race
+from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Stand, Steering, Throw, Verdict
+
+_T = TypeVar("_T")
+
+_ASKS_THE_NAMENODE: Final = frozenset({"Flights._fly", "Writes.pass_through"})
+"""What is raised where these wait is what the NameNode's side said: the client is told so."""
+
+
+class Running:
+    """A race from its beginning to its end: the label of all tasks that work for it.
+
+    Attributes:
+        stand: where it was held; None: it was not.
+        is_anything: something happened there.
+        is_fill: it was a read that had asked the NameNode and had no conclusion yet.
+        conclusions: what became of the replies since then.
+        may_fail: its clients may be told of an error: one was thrown where only the NameNode's side speaks.
+    """
+
+    def __init__(self, race: Race, lane: Lane, system: System, *, is_meant: bool = True) -> None:
+        self.race = race
+        self.lane = lane
+        self.path = lane.path(race.errand.on)
+        self.stand: Stand | None = None
+        self.hold: Hold | None = None
+        self.is_anything = False
+        self.is_fill = False
+        self.may_fail = False
+        self.conclusions: list[Conclusion] = []
+        self.steps = 0  # seen so far
+        self.tasks: list[asyncio.Task[Any]] = []
+        self.then: asyncio.Task[Any] | None = None
+        self._system = system
+        self._asked = 0
+        self._concluded = 0
+        self._is_meant = is_meant  # to be held; False: its steps are only counted
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether the steering need look where its tasks stand."""
+        return self.stand is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is held, or over."""
+        return self.hold is not None or all(task.done() for task in self.tasks)
+
+    def begin(self) -> None:
+        """Send the clients."""
+        before = LABEL.set(self)
+        self.tasks = [
+            self._system.come(client) for client in self.race.errand.clients(self._system, self.path)
+        ]
+        LABEL.reset(before)
+
+    def asked(self) -> None:
+        """Take note that one of its tasks has been told to ask the NameNode."""
+        self._asked += 1
+
+    def concluded(self, conclusion: Conclusion) -> None:
+        """Take note of what became of such a question."""
+        self._concluded += 1
+        if self.stand is not None:
+            self.conclusions.append(conclusion)
+
+    def arrive(self, arrival: Arrival) -> Verdict:
+        """Decide for the steering."""
+        if self.stand is not None:
+            return None
+        self.steps += 1
+        if not self._is_meant or self.steps <= self.race.step:
+            return None
+        self.stand = arrival.stand
+        return self._meet(arrival)
+
+    def _meet(self, arrival: Arrival) -> Verdict:
+        meanwhile, system = self.race.meanwhile, self._system
+        self.is_fill = self.race.errand.is_read and self._asked > self._concluded
+        self.is_anything = meanwhile.at_once is None or meanwhile.at_once(system, self.lane, self.path)
+        if meanwhile.then is not None:
+            self.then = system.come(meanwhile.then(system, self.lane, self.path))
+        if meanwhile.holds:
+            self.hold = Hold()
+            if meanwhile.client_leaves:
+                asyncio.get_running_loop().call_soon(self.tasks[0].cancel)
+            return self.hold
+        if meanwhile.client_leaves:
+            if arrival.task is self.tasks[0]:
+                return CANCEL
+            self.tasks[0].cancel()
+            return None
+        return self.verdict()
+
+    def verdict(self) -> Throw | Cancel | None:
+        """Return how the held task goes on."""
+        make = self.race.meanwhile.verdict
+        if make is None or self.stand is None:
+            return None
+        verdict = make()
+        is_flight = self.stand.places[0].qualname == "Flights._fly"
+        self.may_fail = (
+            is_flight if isinstance(verdict, Cancel) else self.stand.innermost.qualname in _ASKS_THE_NAMENODE
+        )
+        return verdict
+
+    def release(self) -> None:
+        """Let the held task go on."""
+        if self.hold is not None:
+            self.hold.release(self.verdict())
+
+
+class Applying:
+    """The label of all tasks through which a change comes into the cache.
+
+    Attributes:
+        stand: where one of them was held in this round.
+    """
+
+    def __init__(self) -> None:
+        self.is_looked_at = False
+        self.stand: Stand | None = None
+        self.hold: Hold | None = None
+        self.wanted: Stand | None = None
+        self.countdown = 0
+        self.known: dict[Stand, int] = {}  # how often one was held there
+
+    def aim(self, countdown: int, share: float) -> None:
+        """Hold one of them where that was done least; or, in a share of all cases, at the nth step."""
+        self.stand = self.hold = None
+        self.is_looked_at = True
+        self.countdown = countdown
+        self.wanted = (
+            min(self.known, key=self.known.__getitem__) if self.known and share > _EXPLORED else None
+        )
+
+    def arrive(self, arrival: Arrival) -> Verdict:
+        """Decide for the steering."""
+        stand = arrival.stand
+        self.known.setdefault(stand, 0)
+        if self.stand is not None or not self.is_looked_at:
+            return None
+        if stand is not self.wanted and self.countdown > 0:
+            self.countdown -= 1
+            return None
+        self.stand = stand
+        self.hold = Hold()
+        self.known[stand] += 1
+        return self.hold
+
+
+_EXPLORED: Final = 0.3
+_PATIENCE: Final = 60
+
+
+class ModelSteering(Steering):
+    """Looks at no task but those of races that are waiting for their moment: looking costs."""
+
+    def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
+        """Return where a suspended coroutine stands."""
+        label = LABEL.get()
+        if isinstance(label, Running | Applying) and label.is_looked_at:
+            return super().look(coroutine)
+        return None
+
+    def task_factory(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        coroutine: Coroutine[Any, Any, _T] | Generator[Any, None, _T],
+        *,
+        context: Context | None = None,
+    ) -> asyncio.Task[_T]:
+        """Make a task."""
+        label = LABEL.get()
+        if isinstance(label, Applying) or (isinstance(label, Running) and label.is_looked_at):
+            return super().task_factory(loop, coroutine, context=context)
+        return asyncio.Task(cast("Coroutine[Any, Any, _T]", coroutine), loop=loop, context=context)
+
+
+def arrive(arrival: Arrival) -> Verdict:
+    """Ask whose task it is; the steering's watcher."""
+    label = arrival.label
+    return label.arrive(arrival) if isinstance(label, Running | Applying) else None

@@ -1,0 +1,130 @@
+"""What may happen to all lanes at once, each by its name. (tests/races/model_troubles.py)"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
+
+from tests.model.system import System
+from tests.races.model_changes import behind, delete, mkdirs, touch
+
+Trouble: TypeAlias = Callable[[System, random.Random], Awaitable[None]]
+
+
+def _change(system: System) -> None:
+    """Change something in each lane, behind the proxy's back."""
+    tops = [path for path in system.cluster.present.namespace if path.count("/") == 1 and path != "/"]
+    for number, top in enumerate(tops):
+        makes = (
+            (touch(f"{top}/d/f"),),
+            (delete(f"{top}/d/f"), mkdirs(f"{top}/d/x")),
+            (delete(f"{top}/d"),),
+            (mkdirs(f"{top}/m/x"), delete(f"{top}/d/f")),
+        )
+        behind(system, makes[number % len(makes)])
+
+
+async def _fail_over(system: System, _: random.Random) -> None:
+    system.cluster.fail_over()
+
+
+async def _restart(system: System, _: random.Random) -> None:
+    system.cluster.restart()
+
+
+async def _lose_unsynced(system: System, chance: random.Random) -> None:
+    """Let what was shown for a moment never have been."""
+    system.cluster.hold_sync()
+    _change(system)
+    await asyncio.sleep(chance.choice((0.0, 0.003, 0.05)))
+    (system.cluster.restart if chance.random() < 0.5 else system.cluster.fail_over)()
+
+
+async def _cut(system: System, _: random.Random) -> None:
+    system.cluster.active.cut()
+    _change(system)
+
+
+async def _cut_under_a_poll(system: System, _: random.Random) -> None:
+    _change(system)
+    active = system.cluster.active
+    active.during_call = active.cut
+    system.consumer.request_probe()
+    await asyncio.sleep(0.01)
+
+
+async def _change_under_a_poll(system: System, _: random.Random) -> None:
+    system.cluster.active.during_call = lambda: _change(system)
+    system.consumer.request_probe()
+    await asyncio.sleep(0.01)
+
+
+async def _be_unreachable(system: System, chance: random.Random) -> None:
+    _change(system)
+    system.cluster.active.cut()
+    system.cluster.active.is_reachable = False
+    await asyncio.sleep(chance.choice((0.05, 0.5, 3.5)))
+
+
+async def _lose_edits(system: System, _: random.Random) -> None:
+    """Change something while nobody can read the edits, and purge them."""
+    system.cluster.active.cut()
+    _change(system)
+    system.cluster.write_nothing()
+    system.cluster.active.log.first_kept = system.cluster.active.log.end
+
+
+async def _break_cache(system: System, _: random.Random) -> None:
+    """Let the cache fail as it takes the next change."""
+    system.cache.faults["apply"] = 1
+    _change(system)
+    system.consumer.request_probe()
+    await asyncio.sleep(0.1)
+    system.cache.faults["apply"] = 0
+
+
+async def _fail_conclusion(system: System, _: random.Random) -> None:
+    """Let the cache fail as it takes the next reply."""
+    system.cache.faults["conclude"] = 1
+    await asyncio.sleep(0.01)
+    _change(system)
+    system.cache.faults["conclude"] = 0
+
+
+async def _be_silent(system: System, _: random.Random) -> None:
+    """Let the NameNode's web pages be silent: who is active is not known for a while."""
+    for namenode in system.cluster.namenodes:
+        namenode.answers_jmx = False
+    system.cluster.active.cut()
+    _change(system)
+    await asyncio.sleep(1.5)
+
+
+async def _befall(system: System, chance: random.Random) -> None:
+    """Let something happen to the channel."""
+    _change(system)
+    system.channel.befall(chance.randrange(1 << 12))
+    await asyncio.sleep(chance.choice((0.0, 0.01, 0.3)))
+
+
+async def _be_old(system: System, _: random.Random) -> None:
+    """Let so much time pass that nobody joins what is under way."""
+    _change(system)
+    await asyncio.sleep(3.5)
+
+
+TROUBLES: Final[Mapping[str, Trouble]] = {
+    "fail over": _fail_over,
+    "restart": _restart,
+    "lose what was shown": _lose_unsynced,
+    "cut": _cut,
+    "cut under a poll": _cut_under_a_poll,
+    "change under a poll": _change_under_a_poll,
+    "unreachable": _be_unreachable,
+    "lose edits": _lose_edits,
+    "break the cache": _break_cache,
+    "break a conclusion": _fail_conclusion,
+    "silent pages": _be_silent,
+    "befall the channel": _befall,
+    "a long time": _be_old,
+}
