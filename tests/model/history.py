@@ -11,11 +11,15 @@ from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.acts import ACTS, PAUSES_S, World
 from tests.model.channels import ChannelName
 from tests.model.judge import Violation
+from tests.model.plots import PLOTS
 from tests.model.system import System
 
 STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
 """Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
+
+PLOT_EVERY: Final = 8
+"""Of so many acts one is a plot, where there are plots."""
 
 HEALS_WITHIN_S: Final = 60.0
 
@@ -48,15 +52,24 @@ def channel_of(seed: int) -> ChannelName:
     return ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
 
 
-def draw(seed: int, steps: int) -> list[Step]:
-    """Draw the steps of a history."""
+def draw(seed: int, steps: int, *, is_plotted: bool = False) -> list[Step]:
+    """Draw the steps of a history, one of PLOT_EVERY a plot if there shall be some."""
     chance = random.Random(seed)
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
-    return [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
+    drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
+    if is_plotted:
+        for place in range(chance.randrange(PLOT_EVERY), steps, PLOT_EVERY):
+            drawn[place] = (chance.choice(list(PLOTS)), *drawn[place][1:])
+    return drawn
 
 
 def tell(
-    seed: int, steps: int = STEPS, *, channel: ChannelName | None = None, stop_early: bool = False
+    seed: int,
+    steps: int = STEPS,
+    *,
+    channel: ChannelName | None = None,
+    is_plotted: bool = False,
+    stop_early: bool = False,
 ) -> History:
     """Tell the history of a seed.
 
@@ -64,9 +77,11 @@ def tell(
         seed: of everything in it.
         steps: how many acts.
         channel: None leaves it to the seed.
+        is_plotted: some of them are plots.
         stop_early: end it with the first violation.
     """
-    return tell_steps(draw(seed, steps), seed, channel or channel_of(seed), stop_early=stop_early)
+    drawn = draw(seed, steps, is_plotted=is_plotted)
+    return tell_steps(drawn, seed, channel or channel_of(seed), stop_early=stop_early)
 
 
 def tell_steps(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
@@ -93,7 +108,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
     world = World(system, channel)
     async with system:
         for act, number, pause_s in told:
-            ACTS[act][1](world, number)
+            (PLOTS[act] if act in PLOTS else ACTS[act][1])(world, number)
             await asyncio.sleep(pause_s)
             system.judge.sweep()
             system.cache.check()

@@ -36,7 +36,7 @@ def main(name: str, first_seed: int, histories: int, steps: int) -> None:
     for told in range(1, histories + 1):
         signal.alarm(PATIENCE_S)
         try:
-            violations = tell(first_seed + told - 1, steps, channel=channel).violations
+            violations = tell(first_seed + told - 1, steps, channel=channel, is_plotted=True).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
             violations = ()
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1

@@ -1,0 +1,266 @@
+"""Plots: acts of several steps that random ones rarely make up, each against one rule. (tests/model/plots.py)
+
+A plot runs beside whatever else happens; what clients are told in it is judged like all else.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from hadoop.paths import ROOT, name, parent
+from tests.model import namespace as ns
+from tests.model.acts import PATHS, USERS, Draw, World
+from tests.model.namespace import SUPERUSER
+from tests.model.system import System
+
+SETTLED_S: Final = 1.3
+"""Events that nothing holds up have arrived, and are known to have."""
+
+_GAPS_S: Final = (0.0, 0.002, 0.03, SETTLED_S)
+
+
+def _behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args: object) -> None:
+    """Change something behind the proxy's back, as who may do everything."""
+    system.cluster.try_write(lambda now, txid: act(now, SUPERUSER, path, *(args or (txid,))))
+
+
+def _in_sight(system: System, directory: str, mode: int) -> tuple[str, str]:
+    """Let one user own a directory and everybody come as far as that; return the owner and the other user."""
+    for each in (*ns.above(directory)[1:], directory):
+        _behind(system, ns.mkdirs, each)
+        _behind(system, ns.set_permission, each, 0o755)
+    _behind(system, ns.set_owner, directory, USERS[0])
+    _behind(system, ns.set_permission, directory, mode)
+    return USERS[0], USERS[1]
+
+
+def hide(world: World, number: int) -> None:
+    """Shut a directory, then change what is in it: an old right must not show what is new."""
+    draw, system = Draw(number), world.system
+    path, gap_s, is_fresh = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
+    directory = parent(path) or ROOT
+
+    async def story() -> None:
+        owner, other = _in_sight(system, directory, 0o755)
+        await asyncio.sleep(gap_s)
+        await system.read(f"{directory}/g" if path.endswith("f") else f"{directory}/f", other)
+        if is_fresh:
+            await system.read(path, other)
+        await asyncio.sleep(gap_s)
+        _behind(system, ns.set_permission, directory, 0o700)
+        _behind(system, ns.create, path)
+        _behind(system, ns.close, path)
+        await system.read(path, owner, refresh=True)
+        await system.read(path, other)
+
+    world.features.add("permission change")
+    system.come(story())
+
+
+def reveal(world: World, number: int) -> None:
+    """Change what is in a shut directory, then open it: a new right must not show what is old."""
+    draw, system = Draw(number), world.system
+    path, gap_s, is_told = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
+    directory = parent(path) or ROOT
+
+    async def story() -> None:
+        owner, other = _in_sight(system, directory, 0o700)
+        _behind(system, ns.create, path)
+        _behind(system, ns.close, path)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, owner)
+        await asyncio.sleep(gap_s)
+        _behind(system, ns.set_times, path)
+        _behind(system, ns.set_permission, directory, 0o755)
+        await system.read(path if is_told else f"{directory}/h", other)
+        await system.read(path, other)
+
+    world.features.add("permission change")
+    system.come(story())
+
+
+def answer_late(world: World, number: int) -> None:
+    """Let an answer stay on its way for long, while no edits come: who asks late must not be given it."""
+    draw, system = Draw(number), world.system
+    path, user = draw.path(), draw.user()
+
+    async def story() -> None:
+        active, before_s = system.cluster.active, system.call_takes_s
+        _behind(system, ns.mkdirs, parent(path) or ROOT)
+        active.cut()
+        active.is_reachable, system.call_takes_s = False, 8.0
+        first = system.come(system.read(path, user))
+        await asyncio.sleep(1.0)
+        system.call_takes_s = before_s
+        for act in (ns.create, ns.close, ns.set_times):
+            _behind(system, act, path)
+        await asyncio.sleep(3.5)
+        await system.read(path, user)
+        await asyncio.wait((first,))
+        active.is_reachable = True
+
+    system.come(story())
+
+
+def overwrite(world: World, number: int) -> None:
+    """Write a file in two steps just after it was written behind the proxy's back, and read it meanwhile."""
+    draw, system = Draw(number), world.system
+    path, takes_s, gap_s, kind = (
+        draw.file(),
+        (0.05, 0.5, 4.0, 4.0)[draw.of(4)],
+        _GAPS_S[draw.of(4)],
+        draw.of(4),
+    )
+    above = parent(path) or ROOT
+
+    async def read_all() -> None:
+        for each in (path, above, parent(above) or ROOT):
+            for user in USERS:
+                if each != ROOT:
+                    await system.read(each, user)
+
+    async def read_meanwhile() -> None:
+        for _ in range(5):
+            await asyncio.sleep(takes_s / 6)
+            await read_all()
+
+    async def story() -> None:
+        if kind == 0:
+            _behind(system, ns.delete, above)
+        elif kind == 1:
+            _behind(system, ns.create, path)
+            await asyncio.sleep(SETTLED_S)
+        await asyncio.sleep(gap_s)
+        await read_all()
+        if kind == 2:  # else it is to be made, or open already
+            _behind(system, ns.create, path)
+        if kind in {1, 2}:
+            _behind(system, ns.close, path)
+        reading = system.come(read_meanwhile())
+        await system.write_in_two_steps(
+            "PUT",
+            path,
+            "op=CREATE&overwrite=true",
+            SUPERUSER,
+            opens=lambda now, txid: ns.create(now, SUPERUSER, path, txid),
+            closes=lambda now, txid: ns.close(now, SUPERUSER, path, txid),
+            takes_s=takes_s,
+        )
+        await read_all()
+        await asyncio.wait((reading,))
+
+    world.features.add("open file")
+    system.come(story())
+
+
+def write_side_by_side(world: World, number: int) -> None:
+    """Write two files in two steps at the same time."""
+    overwrite(world, number)
+    overwrite(world, number // 7)
+
+
+def cut_a_write(world: World, number: int) -> None:
+    """Cut the connection under a write: nobody knows what came of it."""
+    draw, system = Draw(number), world.system
+    user, write = draw.write()
+
+    async def story() -> None:
+        before_s, system.call_takes_s = system.call_takes_s, 0.1
+        writing = system.come(system.write(write.method, write.path, write.query, user, write.operation))
+        await asyncio.sleep(0.08)
+        system.call_takes_s = before_s
+        system.cluster.active.cut()
+        await asyncio.wait((writing,))
+        for each in dict.fromkeys((write.path, *PATHS[number % 3 :: 3])):
+            await system.read(each, USERS[number % 2])
+
+    for each in dict.fromkeys((write.path, *PATHS[number % 3 :: 3])):
+        system.come(system.read(each, USERS[number % 2]))
+    system.come(story())
+
+
+def move_inside(world: World, number: int) -> None:
+    """Rename a file to an existing directory, which takes it in."""
+    draw, system = Draw(number), world.system
+    source, directory, user = draw.file(), draw.directory(), draw.user()
+    inside = f"{directory}/{name(source)}"
+
+    async def story() -> None:
+        _behind(system, ns.mkdirs, directory)
+        _behind(system, ns.create, source)
+        _behind(system, ns.close, source)
+        if inside != source:
+            _behind(system, ns.delete, inside)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(inside, user)
+        await system.write(
+            "PUT",
+            source,
+            f"op=RENAME&destination={directory}",
+            SUPERUSER,
+            lambda now, txid: ns.rename(now, SUPERUSER, source, directory, txid),
+        )
+        await system.read(inside, user)
+
+    system.come(story())
+
+
+def shut_out(world: World, number: int) -> None:
+    """Shut a directory through the proxy: whoever asks then is refused."""
+    draw, system = Draw(number), world.system
+    path, gap_s = draw.file(), _GAPS_S[draw.of(4)]
+    directory = parent(path) or ROOT
+
+    async def story() -> None:
+        _, other = _in_sight(system, directory, 0o755)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, other)
+        await asyncio.sleep(gap_s)
+        await system.write(
+            "PUT",
+            directory,
+            "op=SETPERMISSION&permission=700",
+            SUPERUSER,
+            lambda now, _: ns.set_permission(now, SUPERUSER, directory, 0o700),
+        )
+        await system.read(path, other)
+
+    world.features.add("permission change")
+    system.come(story())
+
+
+def lose_what_was_seen(world: World, number: int) -> None:
+    """Show what is not durable, and lose it in a crash."""
+    draw, system = Draw(number), world.system
+    path, is_restart = draw.file(), draw.of(2)
+    cluster = system.cluster
+
+    async def story() -> None:
+        cluster.hold_sync()
+        _behind(system, ns.set_times, path)
+        _behind(system, ns.delete, path)
+        for user in USERS:
+            await system.read(path, user, refresh=True)
+        await asyncio.sleep(0.2)
+        (cluster.restart if is_restart else cluster.fail_over)()
+        _behind(system, ns.create, path)
+        for _ in range(12):
+            await system.read(path, USERS[number % 2])
+            await asyncio.sleep(0.4)
+
+    world.features.add("crash")
+    system.come(story())
+
+
+PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
+    "hide": hide,
+    "reveal": reveal,
+    "answer late": answer_late,
+    "overwrite": overwrite,
+    "write side by side": write_side_by_side,
+    "cut a write": cut_a_write,
+    "move inside": move_inside,
+    "shut out": shut_out,
+    "lose what was seen": lose_what_was_seen,
+}
+"""By name."""
