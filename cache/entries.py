@@ -127,14 +127,14 @@ class Entry:
         self.alive = True
         self.asked = False
 
-    def witness(self, caller: Caller, told_at: float, *, covered_as_of: float) -> None:
+    def witness(self, caller: Caller, told_at: float, *, seen_as_of: float) -> None:
         """Take note that the NameNode gave this very reply to a caller.
 
         Once all witnesses were told before what is covered, their grants are covered as well, and the
         set has served its purpose; so it stays as small as what happens between two probes. While
         nothing is covered its number is bounded: who is no witness waits for coverage.
         """
-        if covered_as_of >= self.witnessed_at or len(self.witnesses) >= MAX_WITNESSES:
+        if seen_as_of >= self.witnessed_at or len(self.witnesses) >= MAX_WITNESSES:
             self.witnesses.clear()
         self.witnesses.add(caller)
         self.witnessed_at = max(self.witnessed_at, told_at)

@@ -68,14 +68,14 @@ class Explanation:
     last_forgotten: LastForgotten | None
 
 
-def view_of(entry: Entry, now: float, *, covered_as_of: float) -> EntryView:
+def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
     """Describe an entry."""
     return EntryView(
         kind=entry.kind.value,
         status=entry.reply.status,
         age_s=now - entry.confirmed_at,
         since_txid=entry.since_txid,
-        is_settled=covered_as_of >= entry.replied_at,
+        is_settled=seen_as_of >= entry.replied_at,
     )
 
 

@@ -48,8 +48,8 @@ class MetadataCache:
             makes its path stale was applied since (NoLateFill).
         C2  An entry is served only while the gate is open (Bounded).
         C3  An entry is served only to a caller with a grant, and only when one moment explains both:
-            the NameNode gave this very reply to that caller, or all changes up to a time later than
-            the entry's reply and the grant's proof have been applied (ProvenGrant).
+            the NameNode gave this very reply to that caller, or all changes that could be seen up to a
+            time later than the entry's reply and the grant's proof have been applied (ProvenGrant).
         C4  No entry or ticket exists under a two-step write (OwnWrites).
     """
 
@@ -102,7 +102,7 @@ class MetadataCache:
         grant = self._rights.grant(directory, entry, caller, now)
         is_open = self.gate.is_open(now)
         if is_open and entry is not None and grant is not None:
-            if may_see(entry, grant, covered_as_of=self.gate.covered_as_of):
+            if may_see(entry, grant, seen_as_of=self.gate.seen_as_of):
                 return Serve(self._hit(entry, grant))
             return Wait(None) if may_wait else self._fetch(path, caller, now, Reason.GRANT_PENDING)
         if may_wait:
@@ -203,7 +203,7 @@ class MetadataCache:
         entry = ticket.directory.entries.get(ticket.name)
         if isinstance(outcome, Known) and entry is not None and entry.says_the_same(outcome.reply):
             entry.number = max(entry.number, ticket.number)
-            entry.witness(ticket.caller, outcome.replied_at, covered_as_of=self.gate.covered_as_of)
+            entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
             return Conclusion.CONFIRMED
         if entry is not None:
             self.store.forget_entry(entry)
@@ -218,7 +218,7 @@ class MetadataCache:
             replied_at=outcome.replied_at,
             since_txid=self.gate.covered_txid,
         )
-        entry.witness(ticket.caller, outcome.replied_at, covered_as_of=self.gate.covered_as_of)
+        entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
         return Conclusion.STORED
 
     # -- the stream of changes -----------------------------------------------------------------------
@@ -256,10 +256,14 @@ class MetadataCache:
         self.store.forget_all()
         self.gate.reset()
 
-    def cover(self, as_of: float, txid: int) -> None:
-        """Take note that all changes acknowledged before `as_of`, up to `txid`, have been applied."""
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
+        """Take note that all changes acknowledged before `as_of`, up to `txid`, have been applied.
+
+        The NameNode shows a change before it is durable and acknowledged, which takes as long as its log does.
+        All changes that a reply given before `seen_as_of` may show have been applied; None: that is `as_of`.
+        """
         if self._term is not None:
-            self.gate.cover(as_of, txid)
+            self.gate.cover(as_of, txid, as_of if seen_as_of is None else seen_as_of)
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Forget what a change makes stale; `txid` is None for a write that came through the proxy.
@@ -291,6 +295,10 @@ class MetadataCache:
         self.apply(Appeared(path), now)
         if topmost_missing is not None:
             self.apply(Appeared(topmost_missing), now)
+
+    def forward_all(self, now: float) -> None:
+        """Forward every path for as long as a window lasts: a two-step write is under way that could not be noted."""
+        self._windows.cover_all(now)
 
     def holds(self, path: str) -> bool:
         """Whether anything is kept, or asked, about a canonical path or below it."""
@@ -340,7 +348,7 @@ class MetadataCache:
             covered_txid=self.gate.covered_txid,
             in_two_step_write=self._windows.covers(path, now),
             questions_under_way=len(directory.tickets.get(name(path), ())) if directory is not None else 0,
-            entry=view_of(entry, now, covered_as_of=self.gate.covered_as_of) if entry is not None else None,
+            entry=view_of(entry, now, seen_as_of=self.gate.seen_as_of) if entry is not None else None,
             grants=len(grants),
             granted=tuple(list(grants)[:GRANTS_SHOWN]),
             last_forgotten=last_forgotten(self.store.last_forgotten, path, now),

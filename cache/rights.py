@@ -63,13 +63,14 @@ class Rights:
                 self._store.forget_grant(grant)
 
 
-def may_see(entry: Entry, grant: Grant, *, covered_as_of: float) -> bool:
+def may_see(entry: Entry, grant: Grant, *, seen_as_of: float) -> bool:
     """Whether one moment explains both the entry and the right to see it.
 
     Either the NameNode gave this very reply to this caller, or all changes up to a moment later than
-    the reply and the proof have been applied and left both standing. Without this an old right would
-    meet newer content: chmod 700, then a secret is made, and the event of the chmod is on its way.
+    the reply and the proof have been applied and left both standing: also those that were to be seen and not
+    yet acknowledged. Without this an old right would meet newer content: chmod 700, then a secret is made,
+    and the event of the chmod is on its way, or its transaction not durable yet.
     """
-    if covered_as_of >= max(entry.replied_at, grant.proven_at):
+    if seen_as_of >= max(entry.replied_at, grant.proven_at):
         return True
     return grant.caller in entry.witnesses

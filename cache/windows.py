@@ -105,6 +105,10 @@ class TwoStepWindows:
             return True
         return self._begin(write, place)
 
+    def cover_all(self, now: float) -> None:
+        """Cover every path for as long as a window lasts: a write is under way that could not be noted (W2)."""
+        self._full_until = max(self._full_until, now + self._window_s)
+
     def follow(self, filters: GlobSet) -> None:
         """Take note that these are the filters now: some may concern writes that others did not."""
         aside, self._aside = self._aside, deque(maxlen=self._max_windows)

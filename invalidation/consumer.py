@@ -43,8 +43,8 @@ class CacheSink(Protocol):
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Forget what the change makes stale."""
 
-    def cover(self, as_of: float, txid: int) -> None:
-        """Everything acknowledged before `as_of` has been applied."""
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
+        """Everything acknowledged before `as_of`, and seen before `seen_as_of` (None: the same), has been applied."""
 
     def close_stream(self, reason: str) -> None:
         """Forget everything, and keep nothing until `open_stream`."""
@@ -139,8 +139,8 @@ class Consumer:
                             self._counts.applied_txid = through_txid
                         case Filters(globs):
                             self._cache.set_filters(globs)
-                        case Covered(as_of, txid):
-                            self._cover(as_of, txid)
+                        case Covered(as_of, txid, seen_as_of):
+                            self._cover(as_of, txid, seen_as_of)
                             in_a_row = 0
                         case _:
                             assert_never(item)
@@ -164,8 +164,8 @@ class Consumer:
             self._cache.apply(change, now, txid)
             self._counts.changes += 1
 
-    def _cover(self, as_of: float, txid: int) -> None:
-        self._cache.cover(as_of, txid)
+    def _cover(self, as_of: float, txid: int, seen_as_of: float | None) -> None:
+        self._cache.cover(as_of, txid, seen_as_of)
         self._counts.covers += 1
         self._counts.applied_txid = txid
         self._counts.covered_as_of = as_of

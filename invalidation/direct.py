@@ -19,6 +19,7 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
         self._source = PolledEdits(setup.namenodes, setup.polling, setup.clock)
         self._items: deque[StreamItem] = deque()  # read, but not yielded yet
         self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
+        self._seen_as_of = float("-inf")  # what it said of that
 
     @property
     def term(self) -> int:
@@ -35,16 +36,21 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
         self._source.stop()
         self._items.clear()
         self._covered = (float("-inf"), -1)
+        self._seen_as_of = float("-inf")
 
     async def __anext__(self) -> StreamItem:
         """Return the next item; see InotifyEventInputStream."""
         while not self._items:
             read = await self._source.read()
             self._items.extend(Transactions(batch) for batch in read.batches)
+            if read.seen_as_of is not None:
+                self._seen_as_of = read.seen_as_of
+            if read.covered_as_of is None:
+                continue
             covered = (read.covered_as_of, read.through_txid)
-            if read.covered_as_of is not None and covered != self._covered:
-                self._covered = (read.covered_as_of, read.through_txid)
-                self._items.append(Covered(read.covered_as_of, read.through_txid))
+            if read.seen_as_of is not None or covered != self._covered:
+                self._covered = covered
+                self._items.append(Covered(*covered, self._seen_as_of))
         return self._items.popleft()
 
     def request_probe(self) -> None:

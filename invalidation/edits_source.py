@@ -19,6 +19,9 @@ class EditsRead:
     through_txid: int  # every transaction up to this one has been read in this life
     covered_as_of: float | None  # all acknowledged before this time has been read; None when not known
     is_durable: bool = True  # no NameNode can lose a transaction up to `through_txid`
+    seen_as_of: float | None = (
+        None  # all that could be seen before this time has been read; None when not known
+    )
 
 
 class EditsSource(Protocol):

@@ -31,7 +31,7 @@ from invalidation.errors import (
     UnreadableEditsError,
 )
 from invalidation.namenodes import NameNodes
-from invalidation.pacing import PROBE_SPACING_S, PollPacer, RollPolicy
+from invalidation.pacing import IDLE_COST_S, PROBE_SPACING_S, PollPacer, RollPolicy
 from invalidation.settings import PollingSettings
 from invalidation.stats import ChannelStats, PollCounters
 
@@ -77,6 +77,9 @@ class PolledEdits:
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
         self._has_peers = len(namenodes.namenodes) > 1
         self._wanted_at: float | None = None  # coverage as of then is waited for; None when nobody does
+        self._written: tuple[float, int] | None = (
+            None  # (time, last transaction written then), until it is read
+        )
         self._probed_at = -math.inf  # when the pool was last asked to probe for that
         self._woken = asyncio.Event()  # ends a wait for the next poll
         self._counts = PollCounters()
@@ -126,6 +129,7 @@ class PolledEdits:
         """End the life; without one do nothing."""
         self._namenode = None
         self._first = None
+        self._written = None
 
     async def read(self) -> EditsRead:
         """Return what the next believed poll brought, which may be nothing but coverage.
@@ -150,6 +154,7 @@ class PolledEdits:
                 await self._roll_if_due(namenode)
                 self._hurry()
                 await self._pause()
+                await self._look_ahead(namenode)
                 read = await self._poll(namenode)
             except (HadoopError, ChannelUnavailableError) as exc:
                 await self._recover(namenode, exc)
@@ -188,9 +193,26 @@ class PolledEdits:
             self._rolls.polled(took_s)
         self._counts.polled(took_s, found=progress.advanced)
         covered_as_of = namenode.covered_as_of(progress.covered_at)
-        if covered_as_of is not None and self._wanted_at is not None and covered_as_of >= self._wanted_at:
+        seen_as_of: float | None = None
+        if self._written is not None and progress.through_txid >= self._written[1]:
+            seen_as_of, self._written = namenode.covered_as_of(self._written[0]), None
+        if seen_as_of is not None and self._wanted_at is not None and seen_as_of >= self._wanted_at:
             self._wanted_at = None
-        return EditsRead(progress.batches, progress.through_txid, covered_as_of, progress.is_durable)
+        return EditsRead(
+            progress.batches, progress.through_txid, covered_as_of, progress.is_durable, seen_as_of
+        )
+
+    async def _look_ahead(self, namenode: ConfirmedNameNode) -> None:
+        """While coverage is waited for: ask how far the log has been written.
+
+        A change can be seen before it is durable, and polls bring what is durable alone (FSNamesystem syncs its log
+        after it has released its lock; NameNodeRpcServer.getEditsFromTxid reads up to syncTxid).
+        """
+        if self._wanted_at is None or self._written is not None:
+            return
+        asked_at = self._clock()
+        self._written = asked_at, await namenode.present_end()
+        self._pacer.charge(IDLE_COST_S, self._clock())
 
     def _hurry(self) -> None:
         """While coverage is waited for: poll soon and, with several NameNodes, have the pool ask who is active."""

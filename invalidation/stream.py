@@ -32,6 +32,9 @@ class Covered:
 
     as_of: float  # seconds of the stream's clock
     txid: int  # the last transaction read
+    seen_as_of: float | None = (
+        None  # everything that anybody could see before has been yielded; None: as of `as_of`
+    )
 
 
 @dataclass(frozen=True, slots=True)

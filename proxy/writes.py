@@ -125,11 +125,16 @@ class Writes:
             self._cache.apply(change, now)
         self.settled += bool(changes)
 
-    def _distrust_cache(self, what: str) -> None:
-        """Start from nothing after a fault of ours; if even that fails, keep nothing from here on."""
+    def _distrust_cache(self, what: str, *, is_under_way: bool = False) -> None:
+        """Start from nothing after a fault of ours; if even that fails, keep nothing from here on.
+
+        While a write is under way that the cache does not know of, nothing may be kept either.
+        """
         self.errors += 1
         _log.exception("the cache %s; it starts from nothing", what)
         try:
+            if is_under_way:
+                self._cache.forward_all(self._clock())
             self._cache.apply(EverythingUnknown(f"the cache {what}"), self._clock())
         except Exception:  # noqa: BLE001 - FailToNameNode
             _log.exception("the cache cannot forget; nothing is kept from here on")
@@ -151,7 +156,7 @@ class Writes:
             try:
                 self._cache.open_window(path, txid, self._clock(), topmost_missing)
             except Exception:  # noqa: BLE001 - FailToNameNode
-                self._distrust_cache("could not open the window of a two-step write")
+                self._distrust_cache("could not open the window of a two-step write", is_under_way=True)
 
 
 class _Effect:

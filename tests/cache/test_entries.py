@@ -33,10 +33,10 @@ def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
 def test_witnesses_gather_until_all_are_covered() -> None:
     """A witness is needed until his own right is covered, and not longer."""
     kept = entry()
-    kept.witness(ALICE, 1.0, covered_as_of=0.0)
-    kept.witness(BOB, 2.0, covered_as_of=1.5)
+    kept.witness(ALICE, 1.0, seen_as_of=0.0)
+    kept.witness(BOB, 2.0, seen_as_of=1.5)
     assert kept.witnesses == {BOB}
-    kept.witness(ALICE, 2.5, covered_as_of=1.9)
+    kept.witness(ALICE, 2.5, seen_as_of=1.9)
     assert kept.witnesses == {ALICE, BOB}
     assert kept.confirmed_at == 2.5
     assert kept.replied_at == 1.0
@@ -46,7 +46,7 @@ def test_the_witnesses_of_one_entry_are_bounded_while_nothing_is_covered() -> No
     """Memory: whoever is let go of waits for coverage like anybody else."""
     kept = entry()
     for number in range(MAX_WITNESSES + 1):
-        kept.witness(Caller(f"user={number}"), 2.0 + number, covered_as_of=0.0)
+        kept.witness(Caller(f"user={number}"), 2.0 + number, seen_as_of=0.0)
         assert Caller(f"user={number}") in kept.witnesses
         assert len(kept.witnesses) <= MAX_WITNESSES
     assert kept.witnessed_at == 2.0 + MAX_WITNESSES

@@ -7,9 +7,9 @@ from tests.cache.test_entries import entry
 
 def test_an_entry_is_settled_once_its_reply_is_covered() -> None:
     """Until then only those see it to whom the NameNode gave it."""
-    view = view_of(entry(), 3.0, covered_as_of=0.5)
+    view = view_of(entry(), 3.0, seen_as_of=0.5)
     assert (view.kind, view.status, view.age_s, view.is_settled) == ("file", 200, 2.0, False)
-    assert view_of(entry(), 3.0, covered_as_of=1.0).is_settled
+    assert view_of(entry(), 3.0, seen_as_of=1.0).is_settled
 
 
 def test_the_latest_change_of_the_path_or_above_it_is_told() -> None:

@@ -11,7 +11,7 @@ def test_is_closed_until_something_was_covered() -> None:
 def test_is_open_up_to_the_bound_and_not_after() -> None:
     """Bounded: an answer may be as old as `max_staleness_s`, counted from the probe's start, not older."""
     gate = FreshnessGate(3.0)
-    gate.cover(10.0, 5)
+    gate.cover(10.0, 5, 10.0)
     assert gate.is_open(13.0)
     assert not gate.is_open(13.001)
 
@@ -19,9 +19,20 @@ def test_is_open_up_to_the_bound_and_not_after() -> None:
 def test_never_goes_back_but_by_reset() -> None:
     """G2: an earlier probe that is answered late takes nothing away."""
     gate = FreshnessGate(3.0)
-    gate.cover(10.0, 5)
-    gate.cover(8.0, 4)
+    gate.cover(10.0, 5, 10.0)
+    gate.cover(8.0, 4, 8.0)
     assert (gate.covered_as_of, gate.covered_txid) == (10.0, 5)
     gate.reset()
     assert not gate.is_open(10.0)
     assert gate.covered_txid == -1
+
+
+def test_what_was_seen_is_known_apart_from_what_was_acknowledged() -> None:
+    """A change is shown before it is durable; a reset forgets both."""
+    gate = FreshnessGate(3.0)
+    gate.cover(10.0, 5, 8.0)
+    gate.cover(11.0, 5, -1.0)
+    assert (gate.covered_as_of, gate.seen_as_of) == (11.0, 8.0)
+    gate.reset()
+    assert not gate.is_open(11.0)
+    assert gate.seen_as_of < 0

@@ -250,7 +250,7 @@ class RecordingSink:
         self.calls.append(("apply", txid))
         self.changes.append(change)
 
-    def cover(self, as_of: float, txid: int) -> None:
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
         """Write it down."""
         self.calls.append(("cover", txid))
 

@@ -47,7 +47,7 @@ class Judge:
         self.applied.add(change.path)
         self.applied_at[change.path] = now
 
-    def cover(self, as_of: float, txid: int) -> None:
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
         """Everything acknowledged since the stream is open, and before `as_of`, must have been applied."""
         if self.open_since is None:
             self.wrongs.append("covered while closed")

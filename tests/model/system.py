@@ -31,6 +31,9 @@ from tests.model.watched_cache import WatchedCache
 PROBE_S: Final = 1.0
 TWO_STEP_WINDOW_S: Final = 30.0
 
+PATIENCE_S: Final = 90.0
+"""After so long without new troubles every client has an answer."""
+
 LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/a": (True, "alice", 0o755),
     "/a/b": (True, "alice", 0o711),
@@ -139,9 +142,15 @@ class System:
             waiting[number % len(waiting)].cancel()
 
     async def clients_left(self) -> None:
-        """Wait until all have left."""
+        """Wait until all have left; who never gets an answer is a finding."""
+        deadline = clock() + PATIENCE_S
         while self._clients:
-            await asyncio.wait(self._clients)
+            _, waiting = await asyncio.wait(self._clients, timeout=max(0.0, deadline - clock()))
+            if waiting and clock() >= deadline:
+                self.judge.failed("", f"{len(waiting)} clients have no answer after {PATIENCE_S:g} s")
+                for task in waiting:
+                    task.cancel()
+                deadline += PATIENCE_S
 
     async def read(self, path: str, user: str, *, refresh: bool = False) -> Told | None:
         """Ask for a status as a client, and have the answer judged. None if there was none."""
@@ -175,17 +184,17 @@ class System:
         self, method: str, path: str, query: str, user: str, operation: Operation
     ) -> Writing | None:
         """Change something through the proxy, in one step."""
-        began, filters = self.cluster.present, self.channel.filters_changed
+        began, filters = self._last_known(), self.channel.filters_changed
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
         try:
             await self._call(request, path)
-        finally:
+        finally:  # the client may have hung up
             writing = request.writing
             if writing is not None:
-                excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
-                self._told(writing.made, is_excused=excused)
-                for replaced in writing.replaced:
-                    replaced.ended = min(replaced.ended, clock())
+                self._end_silent(writing)
+        if writing is not None:
+            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
+            self._told(writing.made, is_excused=excused)
         return writing
 
     async def write_in_two_steps(
@@ -239,6 +248,13 @@ class System:
             return None
         return response
 
+    def _end_silent(self, writing: Writing) -> None:
+        """What no event tells is known to the cache when the call is over, however it was."""
+        for before, after in zip(writing.replaced, writing.made, strict=True):
+            if not after.is_told:
+                before.ended = min(before.ended, clock())
+                after.told_at, after.is_excused = clock(), True
+
     def _told(self, made: tuple[Version, ...], *, is_excused: bool) -> None:
         """The client knows now that it has made these versions."""
         for version in made:
@@ -268,6 +284,12 @@ class System:
                         return True
             before = version
         return False
+
+    def _last_known(self) -> Version:
+        """Return the version after which nothing is known to the cache: what it takes for there may be gone."""
+        position = self.cache.position
+        known = [version for version in self.cluster.versions if version.txid <= position]
+        return known[-1] if known else self.cluster.versions[0]
 
     def _since(self, began: Version) -> list[Version]:
         versions = self.cluster.versions

@@ -57,7 +57,7 @@ class FilterJudge(Judge):
         """Take note that whoever changed this path has been told so."""
         self.missing.append((clock(), path))
 
-    def cover(self, as_of: float, txid: int) -> None:
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
         """Every change of a filter in force, acknowledged since it is and before `as_of`, must have been applied."""
         if self.open_since is None:
             self.wrongs.append("covered while closed")
