@@ -106,6 +106,7 @@ class Cluster:
         self.is_sync_held = False  # changes are made but are not durable yet
         self._writings: list[Writing] = []  # such
         self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
+        self.active_since = clock()  # this life of it
         self.restarts = 0  # of whoever is active: others showed what may be lost
         for path, (is_directory, owner, mode) in layout.items():
             make = ns.mkdirs if is_directory else ns.create
@@ -199,19 +200,19 @@ class Cluster:
     def restart(self) -> None:
         """Let the active one crash and start again."""
         self._lose_unsynced()
+        self.active_since = self._clock()
         self.active.restart()
-        self.versions[-1].txid = self.active.log.end  # it begins with a transaction without events
 
     def fail_over(self) -> None:
         """Let the active one crash or step down, and the other one take its place."""
         self._lose_unsynced()
+        self.active_since = self._clock()
         old, new = self.active, self.standby
         old.state, new.state = HaState.STANDBY, HaState.ACTIVE
         old.cut()
         new.transition_ms += 1
         self.active = new
         new.write()
-        self.versions[-1].txid = new.log.end
 
     def forget_history(self, still_proven: Callable[[str, str], bool]) -> None:
         """Let there have been nothing but the present; for when nobody waits for an answer.

@@ -6,6 +6,7 @@ so. Each finding names the guarantee that it breaks.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -77,6 +78,7 @@ class Judge:
         self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
         cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
         cache.on_shared, cache.on_overtaken = self._shared, self._overtaken
+        cache.on_contradicted = self._contradicted
 
     def say(self, guarantee: Guarantee, what: str) -> None:
         """Write a finding down."""
@@ -117,8 +119,10 @@ class Judge:
             )
         bound = (told.started if is_collapsed else self._clock()) - MAX_STALENESS_S - _SLACK_S
         allowed, floor = self._allowed(told, bound)
+        may_be_closed = False
         for version in allowed:
-            if version.answer(told.user, told.path) == told.answer and _is_closed(version, told):
+            may_be_closed |= _is_closed(version, told)  # or was, after the answer was true
+            if version.answer(told.user, told.path) == told.answer and may_be_closed:
                 return
         self.say(*self._finding(told, allowed, floor))
 
@@ -132,7 +136,10 @@ class Judge:
             allowed.append(version)
             if version.told_at <= told.started and not version.is_excused and index:
                 before = versions[index - 1]
-                if before.answer(SUPERUSER, told.path) != version.answer(SUPERUSER, told.path):
+                if any(
+                    before.answer(user, told.path) != version.answer(user, told.path)
+                    for user in (SUPERUSER, told.user)
+                ):
                     return allowed, version
         return allowed, None
 
@@ -185,12 +192,17 @@ class Judge:
             inode = version.namespace.get(path)
             return version.answer(SUPERUSER, path), inode is not None and inode.is_open
 
-        believable = [
-            version for version in (*self._believable(versions, state), *lost) if _says(version, path, entry)
-        ]
-        if any(entry.kind is not Kind.FILE or not version.namespace[path].is_open for version in believable):
-            return
-        if believable:
+        may_be_closed = entry.kind is not Kind.FILE
+        is_explained = False
+        for version in chain(self._believable(versions, state), lost):
+            inode = version.namespace.get(path)
+            may_be_closed |= (
+                inode is not None and not inode.is_open
+            )  # a status from before its end, for a while
+            is_explained |= _says(version, path, entry)
+            if is_explained and may_be_closed:
+                return
+        if is_explained:
             self.say(Guarantee.OPEN_FILE_UNCACHED, f"{path} is kept though it is open")
             return
         ended_by = _ended_by(versions, lambda version: _says(version, path, entry))
@@ -204,7 +216,7 @@ class Judge:
         def state(version: Version) -> bool:
             return version.reaches(user, directory)
 
-        if not any(state(version) for version in (*self._believable(versions, state), *lost)):
+        if not any(state(version) for version in chain(self._believable(versions, state), lost)):
             self._say_stale(
                 f"the grant of {user} for {directory}", grant, _ended_by(versions, state), is_grant=True
             )
@@ -221,7 +233,7 @@ class Judge:
 
         versions = [version for version in self._cluster.versions if not version.is_dead]
         lost = [version for version in self._cluster.versions if version.is_dead]
-        believable = (*self._believable(versions, state), *(lost if self._is_of_an_earlier_active() else ()))
+        believable = chain(self._believable(versions, state), lost if self._is_of_an_earlier_active() else ())
         if not any(state(version) == said for version in believable):
             self.say(
                 Guarantee.NO_LATE_FILL,
@@ -231,6 +243,10 @@ class Judge:
     def _overtaken(self, ticket: Ticket) -> None:
         """What was known to have changed is forgotten again."""
         self.say(Guarantee.NO_LATE_FILL, f"an earlier reply about {ticket.path} has replaced a later one")
+
+    def _contradicted(self, ticket: Ticket) -> None:
+        """The NameNode has shown a file that must not be kept, and what was kept is kept on."""
+        self.say(Guarantee.OPEN_FILE_UNCACHED, f"{ticket.path} was seen to be open, and is kept")
 
     def _say_stale(self, what: str, kept: Entry | Grant, ended_by: Version | None, *, is_grant: bool) -> None:
         """Say which guarantee something breaks that is kept too long."""
@@ -274,9 +290,13 @@ class Judge:
     def _covered(self, as_of: float, txid: int) -> None:
         """All that was acknowledged before must have been applied: nothing is claimed that is not so."""
         if self._is_of_an_earlier_active():
+            if as_of > self._cluster.active_since + _SLACK_S:
+                self.say(
+                    Guarantee.GAP_FLUSH, f"covered as of {as_of:.4f} by the edits of who was active before"
+                )
             return
         for before, after in _pairs([version for version in self._cluster.versions if not version.is_dead]):
-            if before.ended < as_of - _SLACK_S:
+            if before.ended < as_of - _SLACK_S and after.is_told:
                 if after.txid > txid:
                     self.say(
                         Guarantee.BOUNDED, f"covered as of {as_of:.4f}, up to {txid}, without {after.txid}"

@@ -13,6 +13,7 @@ from cache import (
     Grant,
     Known,
     MetadataCache,
+    OpenFile,
     Outcome,
     Ticket,
 )
@@ -34,6 +35,7 @@ class WatchedCache(MetadataCache):
         on_fetch: called when somebody is told to ask.
         on_conclude: called with what became of a reply.
         on_shared: called with a reply that is kept, or shared with others as if it were.
+        on_contradicted: called when an entry is still there after a reply that must not be kept in its place.
         on_overtaken: called when the reply to an earlier question has replaced that to a later one.
     """
 
@@ -53,6 +55,7 @@ class WatchedCache(MetadataCache):
         self.on_conclude: Callable[[Conclusion], None] = _nothing
         self.on_shared: Callable[[Ticket, Known], None] = _nothing
         self.on_overtaken: Callable[[Ticket], None] = _nothing
+        self.on_contradicted: Callable[[Ticket], None] = _nothing
 
     def lookup(
         self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
@@ -77,6 +80,8 @@ class WatchedCache(MetadataCache):
             self.on_overtaken(ticket)
         if conclusion.is_shareable and isinstance(outcome, Known):
             self.on_shared(ticket, outcome)
+        if isinstance(outcome, OpenFile) and conclusion is Conclusion.NOT_KEPT and after is not None:
+            self.on_contradicted(ticket)
         self.on_conclude(conclusion)
         return conclusion
 
@@ -106,10 +111,10 @@ class WatchedCache(MetadataCache):
             self.told.add(txid)
             self.position = max(self.position, txid)
 
-    def cover(self, as_of: float, txid: int) -> None:
+    def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
         """Take note of coverage."""
         self.on_cover(as_of, txid)
-        super().cover(as_of, txid)
+        super().cover(as_of, txid, seen_as_of)
         self.covers += 1
         self.position = max(self.position, txid)
 
