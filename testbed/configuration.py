@@ -129,6 +129,8 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         # The DataNode's own client waits this long before it asks again whether the last block has arrived:
         # 400 ms by default, which every WebHDFS CREATE with data would pay.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "2",
+        # Each wait is twice the last: by Hadoop's 5 a writer would give up after 62 ms, which a busy machine takes.
+        "dfs.client.block.write.locateFollowingBlock.retries": "12",
         "dfs.heartbeat.interval": "1",
         "dfs.namenode.safemode.extension": "0",
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
