@@ -58,6 +58,7 @@ class FakeNameNode:
         self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
         self.roll_refusal: Exception | None = None
         self.takes_s = 0.0005  # time of a call
+        self.page_takes_s = 0.0  # time of a page of edits on its way back
         self.during_call: Callable[[], None] | None = None  # called once, between call and reply
         self.rolls = 0
         self.asked: list[int] = []  # every position that was polled
@@ -121,8 +122,14 @@ class FakeRpc:
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page from this transaction on."""
         await self._call(self._namenode.refusal)
-        self._namenode.asked.append(from_txid)
-        return self._namenode.page(from_txid)
+        namenode, wire = self._namenode, self._wire
+        namenode.asked.append(from_txid)
+        page = namenode.page(from_txid)
+        if namenode.page_takes_s:
+            await asyncio.sleep(namenode.page_takes_s)
+            if namenode.wire != wire:
+                raise RpcUnavailableError("cut off", is_sent=True)
+        return page
 
     async def get_current_edit_log_txid(self) -> int:
         """Return the last transaction written."""

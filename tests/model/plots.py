@@ -12,6 +12,7 @@ from tests.model import namespace as ns
 from tests.model.acts import PATHS, USERS, Draw, World
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
+from tests.model.upstream import ODD_ANSWERS
 
 SETTLED_S: Final = 1.3
 """Events that nothing holds up have arrived, and are known to have."""
@@ -252,6 +253,48 @@ def lose_what_was_seen(world: World, number: int) -> None:
     system.come(story())
 
 
+def answer_oddly(world: World, number: int) -> None:
+    """Let a NameNode say what is no answer: a starting one, an overloaded one."""
+    draw, system = Draw(number), world.system
+    path, odd = draw.path(), ODD_ANSWERS[draw.of(len(ODD_ANSWERS))]
+
+    async def story() -> None:
+        system.upstream.oddities.append(odd)
+        for user in USERS:
+            await system.read(path, user, refresh=user == USERS[0])
+        await system.read(path, USERS[0])
+
+    system.come(story())
+
+
+def spell(world: World, number: int) -> None:
+    """Ask for a path in several spellings."""
+    draw, system = Draw(number), world.system
+    path, user = draw.path(), draw.user()
+
+    async def story() -> None:
+        for spelled in (path.replace("/", "//"), path, f"{path}/", path.replace("/", "//")):
+            await system.read(path, user, spelled=spelled)
+
+    system.come(story())
+
+
+def send_pages_late(world: World, number: int) -> None:
+    """Let pages of edits be long on their way, and change something meanwhile."""
+    draw, system = Draw(number), world.system
+    active, path = system.cluster.active, draw.file()
+
+    async def story() -> None:
+        active.page_takes_s = 0.4
+        for turn in range(6):
+            await system.read(path, USERS[number % 2])
+            await asyncio.sleep(0.17)
+            _behind(system, (ns.delete, ns.create, ns.set_times)[(number + turn) % 3], path)
+        active.page_takes_s = 0.0
+
+    system.come(story())
+
+
 PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "hide": hide,
     "reveal": reveal,
@@ -262,5 +305,8 @@ PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "move inside": move_inside,
     "shut out": shut_out,
     "lose what was seen": lose_what_was_seen,
+    "answer oddly": answer_oddly,
+    "spell": spell,
+    "send pages late": send_pages_late,
 }
 """By name."""

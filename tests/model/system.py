@@ -8,12 +8,14 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final, Self
 
 from aiohttp import web
 
 from cache import CacheSettings, Hit
 from hadoop.calls import PREFIX
+from hadoop.filestatus import render_missing
 from invalidation.consumer import Consumer
 from proxy.front_end import FrontEnd
 from proxy.messages import Header, Headers
@@ -152,9 +154,15 @@ class System:
                     task.cancel()
                 deadline += PATIENCE_S
 
-    async def read(self, path: str, user: str, *, refresh: bool = False) -> Told | None:
-        """Ask for a status as a client, and have the answer judged. None if there was none."""
-        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}"
+    async def read(
+        self, path: str, user: str, *, refresh: bool = False, spelled: str | None = None
+    ) -> Told | None:
+        """Ask for a status as a client, and have the answer judged. None if there was none.
+
+        The path may be spelled with more slashes than it needs: a 404 must quote it so.
+        """
+        spelled = spelled or path
+        target = f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}"
         started = clock()
         remembered = None if refresh else self.fast_path.hits.get(target)
         if remembered is not None and self.cache.is_good(remembered[0], started):
@@ -164,7 +172,7 @@ class System:
                 path=path,
                 user=user,
                 started=started,
-                answer=Answer(hit.entry.reply.status, body),
+                answer=_unquoted(Answer(hit.entry.reply.status, body), path, spelled),
                 fields=fields,
                 made=b"nncache; hit",
             )
@@ -176,6 +184,7 @@ class System:
             return None
         fields, answer = _parts(response)
         (made,) = (value for name, value in fields if name == b"Cache-Status")
+        answer = _unquoted(answer, path, spelled)
         told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made)
         self.judge.read(told)
         return told
@@ -298,6 +307,14 @@ class System:
     def _above(self, path: str) -> tuple[str, ...]:
         parts = path.split("/")
         return tuple("/".join(parts[:end]) for end in range(2, len(parts)))
+
+
+def _unquoted(answer: Answer, path: str, spelled: str) -> Answer:
+    """Return what a 404 says, which quotes the path as it was spelled, of the path as it is kept."""
+    if answer.status != HTTPStatus.NOT_FOUND or spelled == path:
+        return answer
+    is_own = answer.body == render_missing(spelled)
+    return Answer(answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body)
 
 
 def _parts(response: RawResponse) -> tuple[Headers, Answer]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
@@ -10,6 +11,7 @@ from aiohttp import web
 
 from hadoop.calls import PREFIX
 from hadoop.election_view import NameNode
+from hadoop.paths import canonical
 from hadoop.rpc.user import RpcUser
 from proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
 from proxy.messages import NO_TERM, Headers, RequestHead, SettledReply, UpstreamReply
@@ -17,7 +19,7 @@ from proxy.response import RawResponse
 from proxy.upstream import Decorate, Settle
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
-from tests.model.namespace import SUPERUSER, Answer, RefusedError
+from tests.model.namespace import SUPERUSER, Answer, RefusedError, missing, remote_exception
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -31,6 +33,13 @@ HEADERS: Final[Headers] = (
     (b"Content-Type", b"application/json"),
 )
 """As a NameNode sends them, without those that frame the message."""
+
+ODD_ANSWERS: Final = (
+    remote_exception("org.apache.hadoop.ipc.RetriableException", "still starting"),
+    remote_exception("java.io.FileNotFoundException", "Path is not a file: /a", 404),
+    remote_exception("java.lang.RuntimeException", "out of memory", 500),
+)
+"""What a NameNode says now and then that says nothing of the path."""
 
 REDIRECT: Final = Answer(200, b'{"Location":"http://datanode:9864/webhdfs/v1/"}')
 """The first step's reply, with noredirect=true."""
@@ -81,12 +90,13 @@ class ModelUpstream:
         self._tasks = tasks
         self.fetches = 0
         self.failures = 0  # calls that no NameNode has answered
+        self.oddities: list[Answer] = []  # what the next reads are answered, whatever they ask
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
         """Ask the NameNode that says that it is active, one after the other for a while (`proxy.asking`)."""
         self.fetches += 1
         spelled, _, query = head.target.partition("?")
-        path, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]
+        as_requested, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]
         deadline = self._clock() + FAILOVER_WAIT_S
         while True:
             for namenode in self._order():
@@ -94,7 +104,7 @@ class ModelUpstream:
                 await asyncio.sleep(self._takes_s())
                 if not namenode.is_serving:
                     continue
-                answer = self._answer(namenode, user, path)
+                answer = self._answer(namenode, user, as_requested)
                 await asyncio.sleep(self._takes_s())
                 if namenode.wire != wire:
                     continue  # the connection was cut
@@ -168,12 +178,17 @@ class ModelUpstream:
             replied_at=self._clock(),
         )
 
-    def _answer(self, namenode: ModelNameNode, user: str, path: str) -> Answer:
+    def _answer(self, namenode: ModelNameNode, user: str, as_requested: str) -> Answer:
         assert namenode is self._cluster.active, "there is one active NameNode"
+        if self.oddities:
+            answer = self.oddities.pop()
+            self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            return answer
+        path = canonical(as_requested)
         answer = self._cluster.present.answer(user, path)
         if answer.status != 403:
             self._cluster.proven.add((user, path.rpartition("/")[0] or "/"))
-        return answer
+        return missing(as_requested) if answer.status == HTTPStatus.NOT_FOUND else answer
 
     def _order(self) -> tuple[ModelNameNode, ...]:
         active = self._pool.active
