@@ -159,6 +159,7 @@ CACHE_RULES: Final = (
         module=_CACHE,
         old="if not self._filters.go_on_in(filters):",
         new="if self._filters is filters:",
+        channel="zookeeper",
     ),
     # -- the gate and the fast path ----------------------------------------------------------------------
     Variant(
@@ -207,7 +208,7 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="One moment must explain both an entry and the right to see it.",
         module=_RIGHTS,
-        old="if covered_as_of >= max(entry.replied_at, grant.proven_at):",
+        old="if seen_as_of >= max(entry.replied_at, grant.proven_at):",
         new="if entry.replied_at:",
     ),
     Variant(
@@ -215,16 +216,24 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A right proven later than what is covered shows only what its holder was told himself.",
         module=_RIGHTS,
-        old="if covered_as_of >= max(entry.replied_at, grant.proven_at):",
-        new="if covered_as_of >= entry.replied_at:",
+        old="if seen_as_of >= max(entry.replied_at, grant.proven_at):",
+        new="if seen_as_of >= entry.replied_at:",
     ),
     Variant(
         name="uncovered-content-meets-covered-right",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="An entry later than what is covered is shown only to those who were told it themselves.",
         module=_RIGHTS,
-        old="if covered_as_of >= max(entry.replied_at, grant.proven_at):",
-        new="if covered_as_of >= grant.proven_at:",
+        old="if seen_as_of >= max(entry.replied_at, grant.proven_at):",
+        new="if seen_as_of >= grant.proven_at:",
+    ),
+    Variant(
+        name="covered-means-seen",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="A reply may show what is not acknowledged yet, hence later than what is covered.",
+        module=_CACHE,
+        old="self.gate.cover(as_of, txid, as_of if seen_as_of is None else seen_as_of)",
+        new="self.gate.cover(as_of, txid, as_of)",
     ),
     Variant(
         name="right-of-anybody",
@@ -233,14 +242,6 @@ CACHE_RULES: Final = (
         module=_RIGHTS,
         old="grant = self.held(directory, entry).get(caller)",
         new="grant = next(iter(self.held(directory, entry).values()), None)",
-    ),
-    Variant(
-        name="own-refusal-ignored",
-        guarantee=Guarantee.PROVEN_GRANT,
-        rule="Who was refused by the NameNode has no right any more, whatever event is still to come.",
-        module=_RIGHTS,
-        old="                self._store.forget_grant(grant)",
-        new="                pass",
     ),
     Variant(
         name="another-reply-counts-as-the-same",

@@ -4,9 +4,10 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.model.variants.variant import ROOT, Variant
 
@@ -41,31 +42,55 @@ Progress = Callable[[Variant, int], None]
 def catch(
     variant: Variant, *, seed: int, histories: int, steps: int, progress: Progress = lambda *_: None
 ) -> Verdict:
-    """Tell histories of one variant until it is caught."""
-    command = (sys.executable, "-m", "tests.model.variants.telling", variant.name)
-    last: dict[str, object] = {"told": 0, "what": None, "others": {}}
+    """Tell histories of one variant until it is caught: in one in which the product as it is keeps its guarantee."""
+    told, others = 0, Counter[str]()
+    while True:
+        before = told
+        report = _tell(
+            variant,
+            (seed + before, histories - before, steps),
+            lambda told, before=before: progress(variant, before + told),  # type: ignore[misc]  # mypy sees no default
+        )
+        told += report.told
+        others.update(report.others)
+        if report.what is None or report.error or told >= histories:
+            break
+        if _tell(variant, (seed + told - 1, 1, steps), lambda _: None, "whole").what is None:
+            break
+        others[f"{variant.guarantee} also of the whole product"] += 1
+    return Verdict(variant=variant, told=told, what=report.what, others=others, error=report.error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """What a process of `tests.model.variants.telling` said last."""
+
+    told: int = 0
+    what: str | None = None
+    others: Mapping[str, int] = field(default_factory=dict)
+    error: str = ""
+
+
+def _tell(
+    variant: Variant, numbers: tuple[int, int, int], progress: Callable[[int], None], *more: str
+) -> _Report:
+    command = (sys.executable, "-m", "tests.model.variants.telling", variant.name, *map(str, numbers), *more)
+    last = _Report()
     with (
         tempfile.TemporaryFile("w+") as errors,
-        subprocess.Popen(
-            (*command, str(seed), str(histories), str(steps)),
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
     ):
         assert process.stdout is not None
         try:
             for report in process.stdout:
-                last = json.loads(report)
-                progress(variant, int(str(last["told"])))
+                last = _Report(**json.loads(report))
+                progress(last.told)
             process.wait()
         finally:
             process.kill()  # it has ended, unless we were interrupted
         errors.seek(0)
         said = errors.read().strip()
-    has_failed = process.returncode > 0
-    return Verdict(variant=variant, **last, error=said.splitlines()[-1] if has_failed and said else "")  # type: ignore[arg-type]  # as `telling` writes it
+    return replace(last, error=said.splitlines()[-1]) if process.returncode and said else last
 
 
 def catch_all(

@@ -48,7 +48,7 @@ PROXY_RULES: Final = (
     ),
     Variant(
         name="own-chmod-touches-only-the-path",
-        guarantee=Guarantee.OWN_WRITES,
+        guarantee=Guarantee.PROVEN_GRANT,
         rule="A change of access through the proxy costs everything below the path.",
         module=_CHANGES,
         old="case Effect.CHANGES_ACCESS:\n            return (AccessChanged(path),)",
@@ -61,14 +61,6 @@ PROXY_RULES: Final = (
         module=_CHANGES,
         old="            return (Vanished(path),)\n        case Effect.CHANGES_ACCESS",
         new="            return (Touched(path),)\n        case Effect.CHANGES_ACCESS",
-    ),
-    Variant(
-        name="own-read-leaves-the-access-time",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="A read through the proxy that sets the access time makes the path stale.",
-        module=_CHANGES,
-        old="if path is None or (call.op is not None and call.op.effect is Effect.NOTHING):",
-        new="if path is None or call.op is not None:",
     ),
     # -- open files --------------------------------------------------------------------------------------
     Variant(
@@ -160,14 +152,6 @@ PROXY_RULES: Final = (
         module=_FRONT_END,
         old="return PassOn(Bypass.CACHE_ERROR)",
         new="raise",
-    ),
-    Variant(
-        name="unkept-reply-lost",
-        guarantee=Guarantee.FAIL_TO_NAMENODE,
-        rule="A reply that the cache cannot take is passed on all the same.",
-        module=_FLIGHTS,
-        old="except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same",
-        new="except LookupError:",
     ),
     Variant(
         name="refusal-to-forward",

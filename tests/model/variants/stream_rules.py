@@ -24,7 +24,7 @@ STREAM_RULES: Final = (
     ),
     Variant(
         name="close-event-overlooked",
-        guarantee=Guarantee.NO_LATE_FILL,
+        guarantee=Guarantee.GAP_FLUSH,
         rule="A CLOSE makes the path stale: the status asked before it is that of an open file.",
         module=_EVENTS,
         old="return (Closed(canonical(path)),)",
@@ -60,16 +60,17 @@ STREAM_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="Coverage counts from when it was asked for, not from when it is told.",
         module=_CONSUMER,
-        old="self._cache.cover(as_of, txid)",
-        new="self._cache.cover(self._clock(), txid)",
+        old="self._cache.cover(as_of, txid, seen_as_of)",
+        new="self._cache.cover(self._clock(), txid, seen_as_of)",
+        channel="zookeeper",
     ),
     Variant(
         name="coverage-before-the-changes",
         guarantee=Guarantee.BOUNDED,
         rule="Coverage is told when everything up to it was.",
         module="invalidation/direct.py",
-        old="self._items.append(Covered(read.covered_as_of, read.through_txid))",
-        new="self._items.appendleft(Covered(read.covered_as_of, read.through_txid))",
+        old="self._items.append(Covered(*covered, self._seen_as_of))",
+        new="self._items.appendleft(Covered(*covered, self._seen_as_of))",
     ),
     # -- the pages of edits ------------------------------------------------------------------------------
     Variant(
@@ -135,6 +136,14 @@ STREAM_RULES: Final = (
         module=_INCARNATION,
         old="if not self._has_peers:",
         new="if self.term:",
+    ),
+    Variant(
+        name="seen-before-it-was-read",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="What could be seen is covered once the transactions written by then have been read.",
+        module="invalidation/polled_edits.py",
+        old="if self._written is not None and progress.through_txid >= self._written[1]:",
+        new="if self._written is not None:",
     ),
     # -- who is active -----------------------------------------------------------------------------------
     Variant(

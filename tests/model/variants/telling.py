@@ -1,6 +1,7 @@
 """Tell histories of one broken variant, in a process of its own. (tests/model/variants/telling.py)
 
-Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`.
+Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`,
+with `whole` behind it for the same on the product as it is.
 A line of JSON after each BATCH histories, and one at the end, say how far it has got and what was found.
 """
 
@@ -22,10 +23,11 @@ PATIENCE_S: Final = 30
 """A broken product may never end a history; that is a finding as well."""
 
 
-def main(name: str, first_seed: int, histories: int, steps: int) -> None:
+def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bool) -> None:
     """Tell them until the variant's own guarantee is seen broken."""
     variant = VARIANTS[name]
-    patching.install(variant)
+    if not is_whole:
+        patching.install(variant)
     from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, hence not before it is broken
     from tests.model.history import be_quiet, tell  # noqa: PLC0415 - as above
 
@@ -63,4 +65,4 @@ def _place(exc: Exception) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(sys.argv[1], *map(int, sys.argv[2:5]), is_whole=sys.argv[5:] == ["whole"])

@@ -105,5 +105,6 @@ WINDOW_RULES: Final = (
         module=_WINDOWS,
         old="            self._aside.append(write)\n",
         new="            pass\n",
+        channel="zookeeper",
     ),
 )
