@@ -51,12 +51,10 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     if any(not NEED_JARS.isdisjoint(getattr(item, "fixturenames", ())) for item in session.items):
-        plugins = session.config.pluginmanager
-        reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+        capture = session.config.pluginmanager.get_plugin("capturemanager")
         assert capture is not None
         with capture.global_and_fixture_disabled():
-            # A worker has no reporter, and its standard output goes nowhere.
-            resolve(HADOOP, progress=reporter.write_line if reporter else partial(print, file=sys.stderr))
+            resolve(HADOOP, progress=partial(print, file=sys.stderr))  # a worker's other output goes nowhere
 
 
 @pytest.fixture(scope="session")
