@@ -4,14 +4,15 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
+from multiprocessing import get_context
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tests.model.channels import ChannelName
-from tests.model.figures import Figures
-from tests.model.history import STEPS, be_quiet, tell
+from tests.model.figures import Figures, tell_chunk
+from tests.model.history import STEPS, be_quiet
 
 _CHUNK = 100
 
@@ -35,7 +36,7 @@ def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) 
     told = partial(tell_chunk, steps=steps, channel=ChannelName(channel) if channel else None)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
-        ProcessPoolExecutor(jobs, initializer=be_quiet) as processes,
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=be_quiet) as processes,
         Progress(*columns, console=Console(stderr=True)) as bar,
     ):
         task = bar.add_task("histories", total=histories)
@@ -50,14 +51,6 @@ def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) 
     for what in shortfalls:
         click.echo(f"FALLS SHORT: {what}")
     sys.exit(bool(shortfalls))
-
-
-def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
-    """Tell the histories of these seeds."""
-    figures = Figures()
-    for seed in seeds:
-        figures.take(tell(seed, steps, channel=channel))
-    return figures
 
 
 if __name__ == "__main__":

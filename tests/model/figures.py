@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.model.history import History
+from tests.model.channels import ChannelName
+from tests.model.history import History, tell
 
 MIN_SHARE: Final = 0.10
 """Of the histories that have each of these."""
@@ -77,3 +78,11 @@ class Figures:
             if self.share(feature) < MIN_SHARE
         ]
         return short
+
+
+def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
+    """Tell the histories of these seeds."""
+    figures = Figures()
+    for seed in seeds:
+        figures.take(tell(seed, steps, channel=channel))
+    return figures

@@ -1,0 +1,119 @@
+"""The short form of `make model`: the whole system through random histories, seeded and of hypothesis's making."""
+
+import asyncio
+import random
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from tests.invalidation.virtual_time import VirtualLoop
+from tests.model.acts import ACTS, PAUSES_S, World
+from tests.model.channels import ChannelName
+from tests.model.figures import MIN_SHARE, WANTED, tell_chunk
+from tests.model.history import STEPS, History, draw, tell
+from tests.model.system import System
+
+SEEDED = 120
+
+READS = ("read", "poll", "herd", "refresh")
+CHANGES = ("change", "change and poll", "write", "change access", "write access", "write policy", "restore")
+OPENINGS = ("create", "open", "flush", "close")
+TROUBLES = tuple(name for name in ACTS if name not in {*READS, *CHANGES, *OPENINGS})
+
+numbers = st.integers(0, (1 << 24) - 1)
+pauses = st.sampled_from(PAUSES_S)
+
+
+def test_seeded_histories_break_no_guarantee() -> None:
+    """All eight, after each step; and the histories are full enough to mean something."""
+    figures = tell_chunk(range(1, SEEDED + 1), steps=STEPS, channel=None)
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(histories=SEEDED, steps=STEPS) == []
+    assert all(figures.share(feature) >= MIN_SHARE for feature in WANTED)
+
+
+def test_a_seed_tells_the_same_again() -> None:
+    """What is found can be told again."""
+    assert draw(7, 20) == draw(7, 20)
+    told: list[History] = [tell(10, 30), tell(10, 30)]
+    assert told[0] == told[1]
+
+
+class WholeSystem(RuleBasedStateMachine):
+    """Histories that hypothesis draws and shrinks: judged after each step as the seeded ones are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = VirtualLoop()
+        self.world: World | None = None
+
+    @initialize(channel=st.sampled_from(ChannelName), per_path=st.booleans(), small=st.booleans())
+    def begin(self, channel: ChannelName, *, per_path: bool, small: bool) -> None:
+        """Start everything."""
+
+        async def make() -> World:
+            system = System(
+                random.Random(1),
+                channel,
+                grants="per_path" if per_path else "per_directory",
+                max_cache_entries=6 if small else 1000,
+            )
+            await system.__aenter__()
+            return World(system, channel)
+
+        self.world = self.loop.run_until_complete(make())
+
+    @rule(act=st.sampled_from(READS), number=numbers, pause_s=pauses)
+    def read(self, act: str, number: int, pause_s: float) -> None:
+        """Somebody asks."""
+        self._do(act, number, pause_s)
+
+    @rule(act=st.sampled_from(CHANGES), number=numbers, pause_s=pauses)
+    def change(self, act: str, number: int, pause_s: float) -> None:
+        """Something is changed, through the proxy or behind its back."""
+        self._do(act, number, pause_s)
+
+    @rule(act=st.sampled_from(OPENINGS), number=numbers, pause_s=pauses)
+    def write_a_file(self, act: str, number: int, pause_s: float) -> None:
+        """A file is opened, grows, or is closed."""
+        self._do(act, number, pause_s)
+
+    @rule(act=st.sampled_from(TROUBLES), number=numbers, pause_s=pauses)
+    def trouble(self, act: str, number: int, pause_s: float) -> None:
+        """Something breaks, or is mended."""
+        self._do(act, number, pause_s)
+
+    def teardown(self) -> None:
+        """Mend everything, and see that every client has its answer."""
+        if self.world is None:
+            self.loop.close()
+            return
+        world = self.world
+
+        async def end() -> None:
+            world.end_troubles(0)
+            await world.system.__aexit__(None, None, None)
+
+        try:
+            self.loop.run_until_complete(end())
+        finally:
+            self.loop.close()
+        assert not world.system.judge.violations, world.system.judge.violations[0]
+
+    def _do(self, act: str, number: int, pause_s: float) -> None:
+        world = self.world
+        assert world is not None
+
+        async def step() -> None:
+            ACTS[act][1](world, number)
+            await asyncio.sleep(pause_s)
+            world.system.judge.sweep()
+            world.system.cache.check()
+
+        self.loop.run_until_complete(step())
+        assert not world.system.judge.violations, world.system.judge.violations[0]
+
+
+TestWholeSystem = WholeSystem.TestCase
+TestWholeSystem.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
