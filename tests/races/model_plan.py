@@ -128,6 +128,7 @@ class Start:
         fresh: such after which nothing is.
         beside: such that are under way when the race begins.
         is_gate_closed: nothing was known for so long that nothing may be served.
+        is_silent: what the proxy asks on its own account has no answer for a while.
     """
 
     name: str
@@ -136,6 +137,12 @@ class Start:
     fresh: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
     beside: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
     is_gate_closed: bool = False
+    is_silent: bool = False
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether all lanes of a round begin so."""
+        return self.is_gate_closed or self.is_silent
 
 
 def _alice(system: System, _: Lane, path: str) -> tuple[Client, ...]:
@@ -173,6 +180,7 @@ STARTS: Final = (
     Start("open for writing", first=lambda _, path: (append(path),), covered=_siblings),
     Start("not for all", first=lambda lane, _: (chmod(lane.top, 0o700),), covered=_alice),
     Start("gate closed", covered=_alice, is_gate_closed=True),
+    Start("questions unanswered", covered=_alice, is_silent=True),
 )
 
 

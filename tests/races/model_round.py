@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import random
 from collections.abc import Coroutine, Generator
 from contextvars import Context
 from typing import Any, Final, TypeVar, cast
@@ -134,36 +135,39 @@ class Applying:
         self.is_looked_at = False
         self.stand: Stand | None = None
         self.hold: Hold | None = None
-        self.wanted: Stand | None = None
         self.countdown = 0
-        self.known: dict[Stand, int] = {}  # how often one was held there
+        self.is_aiming = False
+        self.is_curious = False
+        self.known: set[Stand] = set()  # where one was held
 
-    def aim(self, countdown: int, share: float) -> None:
-        """Hold one of them where that was done least; or, in a share of all cases, at the nth step."""
+    def aim(self, chance: random.Random, *, is_troubled: bool) -> None:
+        """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
         self.stand = self.hold = None
-        self.is_looked_at = True
-        self.countdown = countdown
-        self.wanted = (
-            min(self.known, key=self.known.__getitem__) if self.known and share > _EXPLORED else None
-        )
+        self.is_curious = chance.random() < _CURIOUS
+        self.countdown = _PATIENCE if is_troubled and self.is_curious else chance.randrange(12)
+        self.is_aiming = True
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
         stand = arrival.stand
-        self.known.setdefault(stand, 0)
-        if self.stand is not None or not self.is_looked_at:
+        if not self.is_aiming or stand.places[0].module in _OF_THE_PUBLISHER:
             return None
-        if stand is not self.wanted and self.countdown > 0:
+        if self.countdown > 0 and (stand in self.known or not self.is_curious):
             self.countdown -= 1
             return None
+        self.known.add(stand)
         self.stand = stand
         self.hold = Hold()
-        self.known[stand] += 1
+        self.is_aiming = False
         return self.hold
 
 
-_EXPLORED: Final = 0.3
-_PATIENCE: Final = 60
+_OF_THE_PUBLISHER: Final = frozenset({"invalidation.polled_edits", "invalidation.confirmed_namenode"})
+"""Outermost, these are its own; the proxy's begin with a consumer or a life of the channel."""
+
+_PATIENCE: Final = 100
+_CURIOUS: Final = 0.8
+"""Share of rounds in which a stand where nobody was held yet is taken at once."""
 
 
 class ModelSteering(Steering):

@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
+from hadoop.ha_state import HaState
 from tests.model.system import System
 from tests.races.model_changes import behind, delete, mkdirs, touch
 
@@ -107,6 +108,15 @@ async def _befall(system: System, chance: random.Random) -> None:
     await asyncio.sleep(chance.choice((0.0, 0.01, 0.3)))
 
 
+async def _have_no_active(system: System, chance: random.Random) -> None:
+    """Let a life of the stream end, and nobody be active when the next one is to begin."""
+    await _break_cache(system, chance)
+    system.cluster.active.state = HaState.STANDBY
+    system.pool.probe()
+    system.cluster.active.cut()
+    await asyncio.sleep(chance.choice((0.5, 7.0)))
+
+
 async def _be_old(system: System, _: random.Random) -> None:
     """Let so much time pass that nobody joins what is under way."""
     _change(system)
@@ -126,5 +136,6 @@ TROUBLES: Final[Mapping[str, Trouble]] = {
     "break a conclusion": _fail_conclusion,
     "silent pages": _be_silent,
     "befall the channel": _befall,
+    "nobody active": _have_no_active,
     "a long time": _be_old,
 }

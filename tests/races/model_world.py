@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self
 
 from cache import Conclusion
+from hadoop.ha_state import HaState
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -29,6 +30,7 @@ _CHECKED_EVERY: Final = 4
 
 _WINDOW_S: Final = 6.0
 _CLOSED_AFTER_S: Final = 3.2
+_SILENT_S: Final = 1.0
 _STAYS_S: Final = 0.3
 """How long a held task stays for what may itself wait for it."""
 
@@ -48,7 +50,7 @@ class World:
             channel,
             layout=LAYOUT,
             globs=GLOBS,
-            poll_interval_s=self.chance.choice((0.3, 1.0)),
+            poll_interval_s=self.chance.choice((1.0, 2.0)),
             grants=self.chance.choice(("per_directory", "per_path")),
             two_step_window_s=_WINDOW_S,
         )
@@ -107,11 +109,13 @@ class World:
         """Run one round in which the way of a change into the cache is held."""
         chance, applying = self.chance, self.applying
         running = await self._set_up(races, is_meant=False)
-        applying.aim(chance.randrange(12), chance.random())
+        applying.is_looked_at = True
+        troubles = [each.race.meanwhile.trouble for each in running]
+        trouble = next((each for each in troubles if each is not None), None)
+        applying.aim(chance, is_troubled=trouble is not None)
         is_late = chance.random() < 0.5
         if not is_late:
             self._happen(running)
-        trouble = next((each.race.meanwhile.trouble for each in running if each.race.meanwhile.trouble), None)
         if trouble is not None:
             await trouble(self.system, chance)
         self.system.consumer.request_probe()
@@ -126,7 +130,7 @@ class World:
         self._judge.sweep()
         await self._wait(chance.choice((0.0, _STAYS_S)), (task for each in running for task in each.tasks))
         stand, hold = applying.stand, applying.hold
-        applying.is_looked_at = False
+        applying.is_aiming = False
         if hold is not None and stand is not None:
             hold.release(self._applier_goes_on(stand, running))
         await asyncio.sleep(0)
@@ -144,8 +148,6 @@ class World:
         verdict = running[0].race.meanwhile.verdict
         if verdict is None or len(stand.places) < 2:
             return None
-        if stand.places[0].module not in ("invalidation.consumer", "invalidation.channel.life"):
-            return None  # it is the publisher's
         thrown = verdict()
         return thrown if hasattr(thrown, "error") else None
 
@@ -204,6 +206,9 @@ class World:
         if running and running[0].race.start.is_gate_closed:
             self._cluster.active.is_reachable = False
             await asyncio.sleep(_CLOSED_AFTER_S)
+        if running and running[0].race.start.is_silent:
+            system.queries.is_silent = True
+            asyncio.get_running_loop().call_later(_SILENT_S, self._speak)
         system.call_takes_s = self.chance.choice((0.001, 0.001, 0.001, 0.01, 0.08))
         for each in running:
             if each.race.start.beside:
@@ -211,6 +216,9 @@ class World:
                     system.come(client)
         await asyncio.sleep(0)
         return running
+
+    def _speak(self) -> None:
+        self.system.queries.is_silent = False
 
     def _windows(self) -> int:
         """Return how many two-step writes are under way, for all that the cache knows."""
@@ -237,7 +245,7 @@ class World:
     async def _covered(self) -> None:
         """Wait until all that was acknowledged before now is known to be applied."""
         since, consumer, gate = clock(), self.system.consumer, self._cache.gate
-        while gate.covered_as_of < since:
+        while gate.covered_as_of <= since:  # what is acknowledged at this very moment counts
             consumer.request_probe()
             await consumer.wait_covered(1.0)
             if clock() > since + HANGS_S:
@@ -249,7 +257,8 @@ class World:
         for namenode in self._cluster.namenodes:
             namenode.is_reachable = namenode.answers_jmx = namenode.answers_journal = True
             namenode.during_call = None
-        self.system.queries.is_silent = False
+            namenode.state = HaState.ACTIVE if namenode is self._cluster.active else HaState.STANDBY
+        self._speak()
         self.system.channel.heal()
 
     async def _rest(self, running: Sequence[Running]) -> None:
@@ -267,12 +276,15 @@ class World:
         self._judge.sweep()
         await self._covered()
         self._judge.sweep()
-        await self._done(system.read(each.path, user) for each in running for user in USERS)
+        held = [each for each in running if each.stand is not None or self.applying.stand is not None]
+        await self._done(system.read(each.path, user) for each in held for user in USERS)
         await system.clients_left()
+        deadline = clock() + HANGS_S
+        while system.front_end.stats().flights and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
+            await asyncio.sleep(1.0)  # nobody waits for them any more
         self._judge.sweep()
-        stats = system.front_end.stats()
-        if stats.flights:
-            self._say(f"{stats.flights} flights are left")
+        if flights := system.front_end.stats().flights:
+            self._say(f"{flights} flights are left")
         tickets = self._cache.stats(clock()).tickets
         if tickets != self._lost_tickets and self._cache.failed == self._failed:
             self._say(f"{tickets} tickets are left")
