@@ -177,3 +177,16 @@ def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
     """`explain` asks for paths of which nothing is known."""
     store = Store(max_bytes=1, max_items=1)
     assert Rights(CacheSettings(), store).held(None, None) == {}
+
+
+def test_proven_grant_what_is_seen_before_it_is_durable_is_not_settled() -> None:
+    """ProvenGrant: all that was acknowledged has been applied, but a reply may show what was not (decision 9)."""
+    cache = make_cache()
+    fill(cache, "/a/f", BOB, 1.0)
+    settle(cache, 1.5)
+    fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
+    cache.cover(3.0, 100, 1.9)
+    assert cache.lookup("/a/secret", BOB, 3.0) == Wait(None)
+    assert is_hit(cache, "/a/secret", ALICE, 3.0), "alice was told by the NameNode"
+    cache.cover(3.1, 100, 2.0)
+    assert is_hit(cache, "/a/secret", BOB, 3.1)

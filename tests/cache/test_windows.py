@@ -256,6 +256,14 @@ def test_a_write_that_finds_no_room_covers_everything() -> None:
     assert windows.open == 1
 
 
+def test_a_write_that_could_not_be_noted_covers_everything_for_as_long_as_a_window_lasts() -> None:
+    """OwnWrites (W2): after a fault of the cache nothing is known of a write that is under way."""
+    windows = make()
+    windows.cover_all(10.0)
+    assert windows.is_full(609.9)
+    assert not windows.is_full(610.0)
+
+
 @given(
     st.lists(
         st.tuples(

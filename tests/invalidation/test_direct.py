@@ -54,6 +54,31 @@ def test_transactions_come_first_and_then_their_coverage() -> None:
     play(story)
 
 
+def test_what_is_seen_before_it_is_durable_is_waited_for() -> None:
+    """ProvenGrant: polls bring what is durable, and say when that is all that anybody can have seen (decision 9)."""
+
+    async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
+        async with channel as stream:
+            await anext(stream)
+            namenode.unlink("/a")
+            namenode.unsynced = 1
+            asked_at = clock()
+            stream.request_probe()
+            for _ in range(5):
+                covered = await anext(stream)
+                assert isinstance(covered, Covered)
+                assert covered.seen_as_of is not None
+                assert covered.seen_as_of < asked_at
+            namenode.unsynced = 0
+            assert isinstance(await anext(stream), Transactions)
+            covered = await anext(stream)
+            assert isinstance(covered, Covered)
+            assert covered.seen_as_of is not None
+            assert asked_at <= covered.seen_as_of <= covered.as_of
+
+    play(story)
+
+
 def test_what_a_life_left_unread_is_not_in_the_next() -> None:
     """A new life begins at the present end; the old one's items are gone."""
 

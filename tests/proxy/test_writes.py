@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from cache import Fetch, Kind, Known, Reply
+from cache import Fetch, Forward, Kind, Known, Reply
 from hadoop.calls import read_call
 from hadoop.changes import CallOutcome
 from hadoop.errors import RpcUnavailableError
@@ -390,3 +390,5 @@ async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pyt
         await writing
         assert streamer.heads
         assert not s.is_hit("/w/f")
+        if method == "open_window":  # the write is under way, and the cache knows nothing of it
+            assert isinstance(s.cache.lookup("/w/f", caller(), s.clock()), Forward)
