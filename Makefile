@@ -60,8 +60,8 @@ pytest: $(READY) ## Run the tests alone, all of them (PYTEST_ADDOPTS=... for a p
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 differential: $(READY) ## Make 20,000 random operations on each channel and compare every answer with the NameNode's own (under 30 minutes)
-	$(BIN)/python -m tests.differential --operations 1000 --seeds 20
-	$(MAKE) --no-print-directory differential-long-segment
+	$(BIN)/python -m tests.differential --operations 1000 --seeds 20; short=$$?; \
+		$(MAKE) --no-print-directory differential-long-segment && exit $$short
 
 differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled (about 8 minutes)
 	$(BIN)/python -m tests.differential --operations 75 --seeds 2 --segment-txids 100000

@@ -48,7 +48,8 @@ class Excuse(Enum):
     SNAPSHOTTABLE = NamedException(
         "Bounded",
         "HDFS announces no snapshot, and not that a directory may have them, by any event",
-        f"snapshotEnabled and modificationTime alone differ, of that directory, for {MAX_ENTRY_AGE_S:g} s at most",
+        "snapshotEnabled and modificationTime alone differ, of that directory, as it was before it might have any, "
+        f"for {MAX_ENTRY_AGE_S:g} s at most",
     )
     RECOVERY = NamedException(
         "OwnWrites",
@@ -122,7 +123,7 @@ class Excuses:
         excuses: dict[Excuse, set[str]] = {}
         if any(_is_at_or_below(path, place) for place in _recent(self._policies, seen)):
             excuses[Excuse.POLICY] = differing & {"storagePolicy"}
-        if path in _recent(self._snapshots, seen):
+        if path in _recent(self._snapshots, seen) and "snapshotEnabled" not in ours:
             excuses[Excuse.SNAPSHOTTABLE] = differing & {"snapshotEnabled", "modificationTime"}
         if differing - set().union(*excuses.values()):
             return ()

@@ -337,6 +337,6 @@ _KINDS: Final[dict[str, tuple[int, Callable[[Generator, str], Operation]]]] = {
     kinds.RACED: (2, _create_raced),
     kinds.ALIASED: (2, _append_by_alias),
     kinds.LATE: (1, _create_raced),
-    kinds.HELD: (2, _create_held),
+    kinds.HELD: (4, _create_held),
 }
 """How often each kind is drawn, and what it is about."""

@@ -47,6 +47,7 @@ class Differential:
         self._seed = seed
         self._step = 0
         self._excuses = Excuses()
+        self._were_open: set[str] = set()  # paths of files that were seen open
         self._odd: deque[str] = deque(maxlen=_ODD_PATHS)
         self._unfinished: list[tuple[int, Unfinished]] = []  # with the step in which each was begun
         self._open = ExitStack()
@@ -142,7 +143,8 @@ class Differential:
         own = list(dict.fromkeys(operation.paths))
         parents = [path.rsplit("/", 1)[0] for path in own]
         children = [below for path in own for below in self._generator.below(path)]
-        others = [*self._generator.some_paths(_OTHERS), self._generator.a_snapshot(), *self._odd]
+        held = [unfinished.operation.paths[0] for _, unfinished in self._unfinished]
+        others = [*held, *self._generator.some_paths(_OTHERS), self._generator.a_snapshot(), *self._odd]
         return [
             path
             for path in dict.fromkeys((*own, *parents, *children, *others))
@@ -197,19 +199,24 @@ class Differential:
         files = {
             pair.path
             for pair, reply, told in zip(pairs, seen, truth, strict=True)
-            if b'"type":"FILE"' in told.body and (not reply.is_hit or pair.path in operation.paths)
+            if b'"type":"FILE"' in told.body
+            and (not reply.is_hit or pair.path in operation.paths or pair.path in self._were_open)
         }
         open_files = self._open_files.among(files) if files else set()
+        self._were_open |= open_files
         self._count(pairs, seen, truth, open_files)
         suspects = {
             pair: (reply, told)
             for pair, reply, told in zip(pairs, seen, truth, strict=True)
-            if differences(reply, told) or (reply.is_hit and pair.path in open_files)
+            if differences(reply, told)
+            or (reply.is_hit and (pair.path in open_files or _is_unkept(pair, reply)))
         }
         excused: set[Excuse] = set()
         for asked in range(1_000_000):
             for pair, (reply, told) in list(suspects.items()):
                 wrong = differences(reply, told)
+                if not wrong and reply.is_hit and _is_unkept(pair, reply):
+                    wrong = ["answered from memory what is never kept"]
                 if not wrong and reply.is_hit and self._open_files.among(open_files & {pair.path}):
                     wrong = ["an open file answered from memory"]
                 if not wrong:
@@ -268,6 +275,11 @@ class Differential:
                 about = _about(pair.path, told, open_files)
                 self.figures.answers[about] += 1
                 self.figures.hits[about] += reply.is_hit
+
+
+def _is_unkept(pair: Pair, reply: RawReply) -> bool:
+    """Tell whether this is about something that is never kept, since no event names it."""
+    return _SNAPSHOT in pair.path or b'"snapshotEnabled":true' in reply.body
 
 
 def _about(path: str, told: RawReply, open_files: set[str]) -> Answer:
