@@ -46,6 +46,7 @@ def main() -> int:
             progress=progress,
         ):
             verdicts.append(verdict)
+            bar.console.print(_line(verdict), highlight=False)
             bar.remove_task(tasks[verdict.variant.name])
             bar.advance(whole)
     order = list(VARIANTS)
@@ -59,6 +60,11 @@ def main() -> int:
     if missed:
         console.print(f"not caught: {', '.join(missed)}")
     return len(missed)
+
+
+def _line(verdict: Verdict) -> str:
+    became = f"caught after {verdict.told} histories" if verdict.is_caught else "NOT CAUGHT"
+    return f"{verdict.variant.name}: {became} {verdict.error}".rstrip()
 
 
 def _table(verdicts: list[Verdict], *, details: bool) -> Table:
