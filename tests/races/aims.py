@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from coordination.errors import ConnectionLostError
-from hadoop.errors import JmxUnavailableError, RpcUnavailableError
+from hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
+from hadoop.remote_exception import RemoteException
 from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
 
 _EXPLORED_SHARE: Final = 0.15
@@ -43,6 +44,14 @@ def error_at(stand: Stand, chance: random.Random) -> Exception | None:
     return fitting if chance.random() < 0.7 else chance.choice(_ANY)(text)
 
 
+def refusal() -> RemoteCallError:
+    """Return what a NameNode says to whoever may not know."""
+    remote = RemoteException(
+        "AccessControlException", "org.apache.hadoop.security.AccessControlException", "thrown by a race"
+    )
+    return RemoteCallError(remote, address="namenode", method="isFileClosed", user="somebody")
+
+
 @dataclass(slots=True)
 class Book:
     """What is known of the stands of one kind of errand.
@@ -74,9 +83,12 @@ class Aim:
     It may stumble on its way there: something fails before, so that stands behind a failure are reached, too.
     """
 
-    def __init__(self, book: Book, chance: random.Random, *, is_one_task: bool = False) -> None:
+    def __init__(
+        self, book: Book, chance: random.Random, *, is_one_task: bool = False, is_refused: bool = False
+    ) -> None:
         self.hold = Hold()
         self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
+        self._is_refused = is_refused  # isFileClosed is, the first time
         self._book = book
         self._chance = chance
         self.stand = book.choose(chance)
@@ -93,19 +105,27 @@ class Aim:
         self._book.known[stand] += 1
         if self.hold.is_over or self.hold.reached.done():
             return None
-        self._stumbles_in -= self._is_on_the_way(stand)
-        if stand is self.stand or (self.stand is None and self._countdown <= 0):
+        is_wanted = self._countdown <= 0 if self.stand is None else stand is self.stand
+        if (
+            is_wanted or not self._book.held[stand]
+        ):  # nobody was held there yet: who knows when the next will come
             self._book.held[stand] += 1
             return self.hold
         self._countdown -= 1
-        if (
-            self._stumbles_in == 0
-            and not self.has_stumbled
-            and (error := error_at(stand, self._chance)) is not None
-        ):
-            self.has_stumbled = True
-            return Throw(error)
-        return None
+        return self._stumble(stand)
+
+    def _stumble(self, stand: Stand) -> Throw | None:
+        self._stumbles_in -= self._is_on_the_way(stand)
+        error: Exception | None = None
+        if self._is_refused and any(place.qualname == "PoolQueries.is_file_closed" for place in stand.places):
+            self._is_refused = False
+            error = refusal()
+        elif self._stumbles_in == 0 and not self.has_stumbled:
+            error = error_at(stand, self._chance)
+        if error is None:
+            return None
+        self.has_stumbled = True
+        return Throw(error)
 
     def _is_on_the_way(self, stand: Stand) -> bool:
         if not self._is_one_task or self.stand is None:
@@ -117,8 +137,12 @@ class Errand:
     """The label of all tasks that work for one client connection, or of those that work for nobody."""
 
     def __init__(self) -> None:
-        self.aim: Aim | None = None
+        self.aims: list[Aim] = []
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
-        return None if self.aim is None else self.aim.meets(arrival)
+        for aim in self.aims:
+            verdict = aim.meets(arrival)
+            if verdict is not None:
+                return verdict
+        return None

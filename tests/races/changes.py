@@ -15,7 +15,7 @@ GLOBS: Final = tuple("/races" + "/*" * depth for depth in range(2, 7))
 """Filters that match all paths of all runs, and of no lane the directory above."""
 
 CONTENT: Final = b"0123456789"
-LONG_BODY_BYTES: Final = 2_000_000
+LONG_BODY_BYTES: Final = 8_000_000
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error: a write that met a fault may get one

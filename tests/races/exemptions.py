@@ -49,12 +49,6 @@ _ENDS = "the proxy ends: its clients have gone, and nothing is answered from mem
 _IDLE = "connections that nobody has used for a minute are closed"
 
 OFF_THE_PATH: Final[dict[str, str]] = {
-    "hadoop.jmx_client.JmxClient._ask_block_pool: await self._get(namenode, BLOCK_POOL_QUERY)": (
-        "asked once in a NameNode's life, before the gate opens for the first time"
-    ),
-    "hadoop.jmx_client.JmxClient.ask: await self._ask_block_pool(namenode)": (
-        "asked once in a NameNode's life, before the gate opens for the first time"
-    ),
     "hadoop.pool.NameNodePool.run: exit aiohttp.ClientSession(connector=connector, "
     "timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False), "
     "asyncio.TaskGroup()": "the task that watches the NameNodes does its work in others: it waits for their end",

@@ -34,6 +34,7 @@ class Judge:
     path: str
     users: tuple[str, ...]
     patience_s: float = 0.0  # for so long the proxy may find no NameNode
+    is_unsure: bool = False  # nobody knows whether, or when, the change is made
     wrong: list[str] = field(default_factory=list)
     seen: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)  # by user, in order
 
@@ -52,7 +53,7 @@ class Judge:
 
     def judge_early(self, reply: Reply, user: str, when: str, *, is_two_step: bool) -> None:
         """Say whether a read that a change met got an answer of before or after (Verbatim)."""
-        if reply.status >= 500 and self.patience_s:
+        if self.is_unsure or (reply.status >= 500 and self.patience_s):
             return
         said = self.seen[user]
         is_passing = is_two_step and reply.status == 200 and b'"type":"FILE"' in reply.body  # being written

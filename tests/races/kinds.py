@@ -8,14 +8,17 @@ import contextlib
 from typing import Final, assert_never
 
 from tests.races.aims import Aim
-from tests.races.changes import Change, Plot
+from tests.races.changes import Before, Change, Plot
 from tests.races.client import Client, GoneError, Reply
 from tests.races.judging import Judge
 from tests.races.lane import Fate, How, Kind, Lane, is_met
 
 _FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
 _REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
-_RARE_REACHED_S: Final = 2.0
+_RARE_REACHED_S: Final = 3.0
+_REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
+_CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
+_CROWD: Final = 14
 _LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
 
 
@@ -23,7 +26,7 @@ async def race(lane: Lane) -> bool:
     """Make one race of some kind."""
     shared, chance = lane.shared, lane.chance
     kind = chance.choices(list(shared.weights), list(shared.weights.values()))[0]
-    if kind is Kind.APPLY and shared.apply_lock.locked():
+    if kind is Kind.APPLY and shared.applying.locked():
         kind = Kind.FILL
     change = chance.choice(shared.changes)
     plot, judge = await lane.begin(change)
@@ -56,22 +59,28 @@ async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     how = lane.chance.choice(tuple(How))
     await lane.warm(judge)
     await judge.look()
-    aim = lane.reading.aim = Aim(shared.books[Kind.FILL], lane.chance)
+    is_refused = change.before is Before.FILE and lane.chance.random() < _REFUSED_SHARE
+    aim = Aim(shared.books[Kind.FILL], lane.chance, is_refused=is_refused)
+    lane.reading.aims = [aim]
     fresh = "Cache-Control: no-cache\r\n" if lane.chance.random() < 0.2 else ""
     async with asyncio.TaskGroup() as tasks:
+        if shared.is_shaken and lane.chance.random() < _CROWDED_SHARE:
+            for _ in range(_CROWD):
+                tasks.create_task(_stand_in_the_way(lane, user, plot))
+            await asyncio.sleep(0.02)
         reading = tasks.create_task(_answer(lane, lane.reader, user, judge, fresh))
         if not await is_met(aim, reading):
             await reading
             lane.is_calm = False
             return False
         flight = shared.proxy.flight_of(plot.path)
-        await lane.make(change, plot, how, judge)
+        is_made = await lane.make(change, plot, how, judge)
         fate = lane.release(aim, lane.chance.choice(_FATES), lane.reader)
         reply = await reading
     lane.judge_reply(reply, user, judge, change)
     await lane.count_fill(flight, judge)
     lane.note(aim, how.value, fate)
-    await _see_the_end(judge, how)
+    await _see_the_end(judge, how, at_once=is_made)
     return True
 
 
@@ -86,24 +95,26 @@ async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
         await lane.checker.ask("GET", beside)
         await shared.proxy.covered(shared.proxy.clock(), _REACHED_S)
     await judge.look()
-    leader = lane.reading.aim = Aim(shared.books[Kind.FILL], chance)
+    leader = Aim(shared.books[Kind.FILL], chance)
+    lane.reading.aims = [leader]
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(_answer(lane, lane.reader, user, judge))
         if not await is_met(leader, reading):
             await reading
             lane.is_calm = False
             return False
-        aim = lane.joining.aim = Aim(shared.books[Kind.JOIN], chance)
+        aim = Aim(shared.books[Kind.JOIN], chance)
+        lane.joining.aims = [aim]
         joining = tasks.create_task(_answer(lane, lane.second, other, judge))
         await asyncio.wait((aim.hold.reached, joining), timeout=0.02)  # by then it waits
         leader_fate = lane.release(leader, chance.choice(_FATES), lane.reader)
         is_leader_calm = lane.is_calm
         is_race = await is_met(aim, joining)
-        fate = Fate.GO_ON
+        fate, is_made = Fate.GO_ON, False
         if is_race:
-            await lane.make(change, plot, how, judge)
+            is_made = await lane.make(change, plot, how, judge)
             fate = lane.release(aim, chance.choice(_FATES), lane.second)
-        is_second_calm = lane.is_calm
+        is_second_calm = lane.is_calm and not aim.has_stumbled
         reply, second = await reading, await joining
     lane.is_calm = is_leader_calm
     lane.judge_reply(reply, user, judge, change)
@@ -112,14 +123,15 @@ async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     lane.is_calm = lane.is_calm and is_leader_calm
     if is_race:
         lane.note(aim, how.value, fate)
-        await _see_the_end(judge, how)
+        await _see_the_end(judge, how, at_once=is_made)
     return is_race
 
 
 async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     await lane.warm(judge)
     await judge.look()
-    aim = lane.writing.aim = Aim(lane.shared.books[Kind.WRITE], lane.chance)
+    aim = Aim(lane.shared.books[Kind.WRITE], lane.chance)
+    lane.writing.aims = [aim]
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(lane.written(change, plot, lane.writer))
         if not await is_met(aim, writing):
@@ -144,27 +156,28 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     """Hold a long reply on its way through to a client that takes its time."""
     shared = lane.shared
     target = shared.hdfs.target(shared.long_path, "LISTSTATUS")
-    truth = await lane.namenode.ask("GET", target)
     await judge.look()
-    aim = lane.passing.aim = Aim(shared.books[Kind.PASS], lane.chance)
+    aim = Aim(shared.books[Kind.PASS], lane.chance)
+    lane.passing.aims = [aim]
     lane.slow.send("GET", target)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_REACHED_S):
             await asyncio.shield(aim.hold.reached)
     how = lane.chance.choice(tuple(How))
     is_early = aim.hold.reached.done()
-    fate = Fate.GO_ON
+    fate, is_made = Fate.GO_ON, False
     if is_early:
-        await lane.make(change, plot, how, judge)
+        is_made = await lane.make(change, plot, how, judge)
         fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
     async with asyncio.TaskGroup() as tasks:
-        receiving = tasks.create_task(_received(lane.slow))
+        receiving = tasks.create_task(_received(lane.slow, after_s=0.3))
         if not is_early and await is_met(aim, receiving):
-            await lane.make(change, plot, how, judge)
+            is_made = await lane.make(change, plot, how, judge)
             fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
         reply = await receiving
+    lane.is_calm = lane.is_calm and not aim.has_stumbled
     is_answer = reply is not None and reply.status < 500 and (lane.is_calm or not reply.is_own)
-    if reply is not None and is_answer and reply.said != truth.said:
+    if reply is not None and is_answer and reply.said != shared.long_said:
         judge.wrong.append(
             f"a listing came out otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
         )
@@ -175,7 +188,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
         aim.hold.release()
         return False
     lane.note(aim, how.value, fate)
-    await _see_the_end(judge, how)
+    await _see_the_end(judge, how, at_once=is_made)
     return True
 
 
@@ -184,8 +197,9 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     await lane.warm(judge)
     await judge.look()
     book = shared.books[Kind.APPLY]
-    async with shared.apply_lock:
-        aim = shared.background.aim = Aim(book, chance, is_one_task=True)
+    async with shared.applying:
+        aim = Aim(book, chance, is_one_task=True)
+        shared.background.aims.append(aim)
         is_rare = aim.stand is not None and book.is_rare(aim.stand)
         try:
             async with asyncio.timeout(_RARE_REACHED_S if is_rare else _REACHED_S):
@@ -195,9 +209,9 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
             lane.is_calm = False
             return False
         finally:
-            shared.background.aim = None
+            shared.background.aims.remove(aim)
         try:
-            await lane.make(change, plot, chance.choice((How.THROUGH, How.BEHIND)), judge)
+            is_made = await lane.make(change, plot, chance.choice((How.THROUGH, How.BEHIND)), judge)
             for user in judge.users:
                 reply = await judge.read(user)
                 judge.judge_early(reply, user, "while changes wait", is_two_step=change.is_two_step)
@@ -206,14 +220,14 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
         finally:
             fate = lane.release(aim, chance.choice((Fate.GO_ON,) * 9 + (Fate.FAILED,)), None)
     lane.note(aim, "changed and read while changes wait", fate)
-    await _see_the_end(judge, How.BEHIND)
+    await _see_the_end(judge, How.BEHIND, at_once=is_made)
     return True
 
 
-async def _see_the_end(judge: Judge, how: How) -> None:
-    """See that all who ask are told the truth once the change is known to be applied."""
+async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
+    """See that all who ask are told the truth once the change is known to be applied, if it is known to be made."""
     if how is not How.BEHIND or await judge.applied(judge.proxy.clock(), "afterwards"):
-        await judge.agree("afterwards")
+        await judge.agree("afterwards", at_once=at_once)
 
 
 async def _answer(lane: Lane, client: Client, user: str, judge: Judge, headers: str = "") -> Reply | None:
@@ -227,8 +241,17 @@ async def _answer(lane: Lane, client: Client, user: str, judge: Judge, headers: 
         return None
 
 
-async def _received(client: Client) -> Reply | None:
-    """Return the reply to what was sent before; None if it breaks off."""
+async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
+    """Take one of the few connections to a slow NameNode for a while."""
+    with Client(lane.shared.proxy.address) as client, contextlib.suppress(GoneError, TimeoutError):
+        await client.ask(
+            "GET", lane.shared.hdfs.status(plot.top, user), headers="Cache-Control: no-cache\r\n"
+        )
+
+
+async def _received(client: Client, *, after_s: float) -> Reply | None:
+    """Return the reply to what was sent before, having taken one's time; None if it breaks off."""
+    await asyncio.sleep(after_s)
     try:
         async with asyncio.timeout(20):
             return await client.receive()

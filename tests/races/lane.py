@@ -20,6 +20,7 @@ from tests.races.judging import Judge
 from tests.races.proxied import Proxied
 from tests.races.steering import CANCEL, Cancel, Throw
 
+_APPLYING: Final = 4  # races at a time in which whoever learns of changes is held, or is to be
 _KNOWN_S: Final = 2.0  # a change is waited for so long while a task is held
 
 
@@ -59,6 +60,7 @@ class Shared:
         users: who reads.
         is_shaken: the NameNode is slow or away at times, so calls may fail through nobody's fault.
         long_path: a directory with a long listing, if there is one.
+        long_said: that listing.
     """
 
     proxy: Proxied
@@ -70,10 +72,11 @@ class Shared:
     users: tuple[str, ...]
     is_shaken: bool = False
     long_path: str = ""
+    long_said: tuple[int, bytes] = (0, b"")
     errands: dict[int, Errand] = field(default_factory=dict)  # by the port of the client
     background: Errand = field(default_factory=Errand)  # of the tasks that work for no client
     books: dict[Kind, Book] = field(default_factory=lambda: {kind: Book() for kind in Kind})
-    apply_lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one such race at a time
+    applying: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_APPLYING))
 
 
 class Lane:
@@ -109,7 +112,7 @@ class Lane:
         ):
             await self._connect(client, errand)
         plot = await self.ground.prepare(change)
-        users = tuple(self.chance.sample(self.shared.users, self.chance.choice((1, 2))))
+        users = tuple(self.chance.sample(self.shared.users, self.chance.choice((1, 1, 2))))
         shared = self.shared
         judge = Judge(shared.proxy, shared.hdfs, self.namenode, self.checker, plot.path, users)
         judge.patience_s = 10.0 if shared.is_shaken else 0.0
@@ -118,7 +121,7 @@ class Lane:
     async def end(self, plot: Plot) -> None:
         """Clear up after a race."""
         for errand in (self.reading, self.joining, self.writing, self.passing):
-            errand.aim = None
+            errand.aims = []
         if not self.is_calm:  # what was done to it may have ended a connection at the other side
             for client in (self.reader, self.second, self.writer, self.slow):
                 client.hang_up()
@@ -139,13 +142,17 @@ class Lane:
         if self.chance.random() < 0.4:
             await judge.read(self.chance.choice(judge.users))
 
-    async def make(self, change: Change, plot: Plot, how: How, judge: Judge) -> None:
-        """Make the change while a task is held; what is known of it then must show at once."""
+    async def make(self, change: Change, plot: Plot, how: How, judge: Judge) -> bool:
+        """Make the change while a task is held; what is known of it then must show at once.
+
+        False if nobody knows whether it was made.
+        """
         via = self.writer if how is How.THROUGH else self.namenode
         if not await self.written(change, plot, via):
+            judge.is_unsure = True
             if not self.shared.is_shaken:
                 judge.wrong.append(f"a change {how} was refused, and nothing was done to it")
-            return
+            return False
         acked_at = self.shared.proxy.clock()
         await judge.look()
         match how:
@@ -157,6 +164,7 @@ class Lane:
                     await judge.agree("after a change was applied, a task still held", users=judge.users[:1])
             case How.BEHIND:
                 pass
+        return True
 
     async def written(self, change: Change, plot: Plot, via: Client) -> bool:
         """Make a change; False if nobody knows what came of it."""

@@ -1,17 +1,20 @@
 """The parts of a run on the real stack: both channels, and a NameNode that is slow or away. (tests/races/parts.py)"""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from typing import Final, TypeAlias
 
 from testbed import Cluster
 from testbed.relay import Relay
 from tests.races.changes import GLOBS, WITH_BODIES
 from tests.races.lane import Kind
 from tests.races.proxied import Site
-from tests.races.real import LANES, Part
+from tests.races.real import Part
 from tests.service import NAMESERVICE, Service
+
+Make: TypeAlias = Callable[[Cluster], AbstractContextManager[Part]]
+"""How a part is set up on a cluster."""
 
 _USERS: Final = ("alice", "bob", "carol")
 _MANY_USERS: Final = _USERS + tuple(f"u{number}" for number in range(90))
@@ -19,8 +22,9 @@ _MANY_USERS: Final = _USERS + tuple(f"u{number}" for number in range(90))
 
 _SHAKEN_WEIGHTS: Final = {Kind.FILL: 25, Kind.WRITE: 50, Kind.PASS: 15, Kind.APPLY: 10}
 _SLOW_S: Final = 0.08  # each way: together longer than a request's body waits for an answer to its head
-_AWAY_S: Final = 0.4
-_BETWEEN_S: Final = 1.5
+_AWAY_S: Final = 0.6
+_BETWEEN_S: Final = 1.0
+_FEW: Final = 8  # lanes
 
 
 @contextmanager
@@ -95,7 +99,8 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
                 rpc=rpc.address,
                 user=cluster.superuser,
                 globs=GLOBS,
-                upstream_connections=LANES + 3,  # those that are held leave some
+                upstream_connections=_FEW + 4,  # those that are held leave some
+                upstream_timeout_s=5.0,
             ),
             namenode=namenode.http,
             superuser=cluster.superuser,
@@ -104,6 +109,7 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
             weights=_SHAKEN_WEIGHTS,
             beside=beside,
             is_shaken=True,
+            lanes=_FEW,
         )
 
 
@@ -125,6 +131,8 @@ async def _shake_namenode(relay: Relay, rpc: Relay) -> None:
         await asyncio.sleep(_BETWEEN_S)
         await asyncio.to_thread(rpc.reset_connections)
         await asyncio.sleep(_BETWEEN_S)
+        await asyncio.to_thread(relay.hold)
+        await asyncio.sleep(_AWAY_S)
         await asyncio.to_thread(relay.cut)
         await asyncio.sleep(_AWAY_S)
         await asyncio.to_thread(relay.restore)

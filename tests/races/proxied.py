@@ -50,6 +50,7 @@ class Site:
     zookeeper_root: str = "/races"
     nameservice: str = "ns1"
     upstream_connections: int = 256
+    upstream_timeout_s: float = 60.0
 
 
 class Proxied:
@@ -115,7 +116,10 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
         ),
         polling=BUSY_POLLING,
         limits=LimitSettings(
-            upstream_connections=site.upstream_connections, body_timeout_s=5.0, failover_wait_s=5.0
+            upstream_connections=site.upstream_connections,
+            upstream_timeout_s=site.upstream_timeout_s,
+            body_timeout_s=5.0,
+            failover_wait_s=5.0,
         ),
     )
     system = ProxySystem(settings, boottime)

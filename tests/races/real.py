@@ -26,8 +26,8 @@ PLACES: Final = Places(FILL + FORWARD + APPLY)
 
 USUAL: Final[Mapping[Kind, int]] = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
 
-LONG_NAMES: Final = 1000
-"""Children of the directory whose listing is passed on: about 500 KB."""
+LONG_NAMES: Final = 3000
+"""Children of the directory whose listing is passed on: 1.5 MB, more than the system buffers of a connection take."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
@@ -48,6 +48,7 @@ class Part:
         weights: how often each kind of race is made.
         beside: runs as long as the races do, and disturbs whatever it likes.
         is_shaken: the NameNode is slow or away at times.
+        lanes: races side by side.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Part:
     weights: Mapping[Kind, int] = field(default_factory=lambda: USUAL)
     beside: Callable[[], AbstractAsyncContextManager[None]] = _undisturbed
     is_shaken: bool = False
+    lanes: int = LANES
 
 
 def run(part: Part, *, races: int, seed: int, progress: Callable[[int], None]) -> Figures:
@@ -94,9 +96,11 @@ async def _run(
         if Kind.PASS in part.weights:
             shared.long_path = f"{root}/long"
             await _fill_directory(hdfs, part.namenode, shared.long_path)
+            with Client(part.namenode) as client:
+                shared.long_said = (await client.ask("GET", hdfs.target(shared.long_path, "LISTSTATUS"))).said
         lanes = [
             Lane(shared, f"{root}/{number}", f"{part.name}, seed {seed}, lane {number}")
-            for number in range(LANES)
+            for number in range(part.lanes)
         ]
         steering.watcher = _watcher(shared)
         async with part.beside(), asyncio.TaskGroup() as tasks:
@@ -116,11 +120,11 @@ async def _fill_directory(hdfs: Hdfs, namenode: str, path: str) -> None:
     async def some(numbers: range) -> None:
         with Client(namenode) as client:
             for number in numbers:
-                await hdfs.change(client, "MKDIRS", f"{path}/{'n' * 200}{number}")
+                await hdfs.change(client, "MKDIRS", f"{path}/{'n' * 240}{number}")
 
     async with asyncio.TaskGroup() as tasks:
-        for first in range(4):
-            tasks.create_task(some(range(first, LONG_NAMES, 4)))
+        for first in range(LANES):
+            tasks.create_task(some(range(first, LONG_NAMES, LANES)))
 
 
 def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
