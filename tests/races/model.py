@@ -76,7 +76,10 @@ _ROUNDS: Final = 40
 _TROUBLED_SHARE: Final = 0.6
 _THROWN_SHARE: Final = 0.2
 
-_OFTEN: Final = [each for each in TROUBLED if each.name == "befall the channel"] * 8
+_OFTEN: Final = (
+    *(each for each in TROUBLED for _ in range(4) if each.name == "nobody active"),
+    *(each for each in TROUBLED for _ in range(8) if each.name == "befall the channel"),
+)
 _STRIDE: Final = 1_000_003
 """A prime that divides no number of races here, so that going through them in steps of it meets each once."""
 
@@ -147,7 +150,7 @@ def be_quiet() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-def tell(seed: int, number: int) -> Figures:
+def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
     """Tell one world of a seed: its rounds go on in the plan where the world before of its kind stopped."""
     lap, turn = divmod(number, len(_BY_TURNS))
     kind = _BY_TURNS[turn]
@@ -161,7 +164,7 @@ def tell(seed: int, number: int) -> Figures:
             f"{seed}:{number}", kind.channel, lanes=kind.lanes, name=f"--seed {seed} --world {number}"
         )
         async with world:
-            for nth in range(first, first + _ROUNDS):
+            for nth in range(first, first + rounds):
                 race = world.race_applying if kind.is_applying else world.race
                 await race(plan.round(nth, world.chance))
 

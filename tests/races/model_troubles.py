@@ -13,7 +13,7 @@ Trouble: TypeAlias = Callable[[System, random.Random], Awaitable[None]]
 
 
 def _change(system: System) -> None:
-    """Change something in each lane, behind the proxy's back."""
+    """Change something in each lane, behind the proxy's back; so much that the consumer draws breath."""
     tops = [path for path in system.cluster.present.namespace if path.count("/") == 1 and path != "/"]
     for number, top in enumerate(tops):
         makes = (
@@ -22,7 +22,7 @@ def _change(system: System) -> None:
             (delete(f"{top}/d"),),
             (mkdirs(f"{top}/m/x"), delete(f"{top}/d/f")),
         )
-        behind(system, makes[number % len(makes)])
+        behind(system, (touch(f"{top}/d/g"), touch(f"{top}/e/f"), *makes[number % len(makes)]))
 
 
 async def _fail_over(system: System, _: random.Random) -> None:
@@ -50,6 +50,16 @@ async def _cut_under_a_poll(system: System, _: random.Random) -> None:
     _change(system)
     active = system.cluster.active
     active.during_call = active.cut
+    system.consumer.request_probe()
+    await asyncio.sleep(0.01)
+
+
+async def _lose_under_a_poll(system: System, chance: random.Random) -> None:
+    """Let the reply of a poll come from a NameNode that has lost what it had shown, or from another one."""
+    cluster = system.cluster
+    cluster.hold_sync()
+    _change(system)
+    cluster.active.during_call = cluster.restart if chance.random() < 0.5 else cluster.fail_over
     system.consumer.request_probe()
     await asyncio.sleep(0.01)
 
@@ -110,7 +120,13 @@ async def _befall(system: System, chance: random.Random) -> None:
 
 async def _have_no_active(system: System, chance: random.Random) -> None:
     """Let a life of the stream end, and nobody be active when the next one is to begin."""
-    await _break_cache(system, chance)
+    system.cache.faults["apply"] = 1
+    _change(system)
+    system.consumer.request_probe()
+    for _ in range(1000):
+        if not system.cache.faults["apply"]:
+            break
+        await asyncio.sleep(0.001)
     system.cluster.active.state = HaState.STANDBY
     system.pool.probe()
     system.cluster.active.cut()
@@ -130,6 +146,7 @@ TROUBLES: Final[Mapping[str, Trouble]] = {
     "cut": _cut,
     "cut under a poll": _cut_under_a_poll,
     "change under a poll": _change_under_a_poll,
+    "lose under a poll": _lose_under_a_poll,
     "unreachable": _be_unreachable,
     "lose edits": _lose_edits,
     "break the cache": _break_cache,

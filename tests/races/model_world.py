@@ -291,7 +291,10 @@ class World:
         self._lost_tickets, self._failed = tickets, self._cache.failed
         self._rounds += 1
         if self._rounds % _CHECKED_EVERY == 0:
-            self._cache.check()
+            try:
+                self._cache.check()
+            except AssertionError as broken:
+                self._say(f"the cache's own invariants do not hold: {broken!r}")
 
     def _say(self, what: str) -> None:
         self._judge.say(Guarantee.FAIL_TO_NAMENODE, what)

@@ -1,19 +1,32 @@
 """A few thousand of the model's forced races: of each kind, at each place, without a violation."""
 
+import logging
+from collections.abc import Iterator
+
+import pytest
+
 from tests.races import model
 from tests.races.figures import MIN_DECISIVE_SHARE, Figures
 
-_WORLDS = (0, 1, 2, 5, 9, 19, 20, 22, 25)
-"""One of each kind of world, and so many that each place is visited."""
+_WORLDS = {0: 20, 1: 6, 2: 16, 5: 20, 9: 6, 19: 25, 20: 90, 25: 8}
+"""Some of each kind, and so many rounds of each that every place is visited."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Races are full of troubles, of which the product's log would tell at length."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:
     """NoLateFill, OwnWrites and the others, whatever happens wherever a task waits."""
     figures = Figures("model, short")
-    for number in _WORLDS:
-        figures.add(model.tell(1, number))
+    for number, rounds in _WORLDS.items():
+        figures.add(model.tell(1, number, rounds=rounds))
     assert not figures.violations
-    assert figures.races > 3_000
+    assert figures.races > 2_000
     assert figures.decisive_share > MIN_DECISIVE_SHARE
     assert figures.kept > figures.fills / 10
     assert figures.spoiled > figures.fills / 10
@@ -22,7 +35,7 @@ def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:
 
 def test_the_same_world_is_told_again() -> None:
     """So that a line of the long run can be looked into."""
-    once, again = model.tell(7, 3), model.tell(7, 3)
+    once, again = model.tell(7, 3, rounds=4), model.tell(7, 3, rounds=4)
     assert (once.races, once.held, once.kept, once.spoiled) == (
         again.races,
         again.held,
