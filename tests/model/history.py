@@ -86,7 +86,8 @@ def tell(
 
 
 def tell_steps(told: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
-    """Tell these steps; the seed says how long calls take."""
+    """Tell these steps; the seed says how long calls take, and how retries are spread."""
+    random.seed(seed)  # parts of the product draw from the module's own chance
     loop = VirtualLoop()
     try:
         return loop.run_until_complete(_story(told, seed, channel, stop_early=stop_early))

@@ -99,7 +99,7 @@ class System:
         )
         self.front_end.hit_memory = self.fast_path
         self._background: list[asyncio.Task[Any]] = []
-        self._clients: set[asyncio.Task[Any]] = set()
+        self._clients: dict[asyncio.Task[Any], None] = {}  # in the order in which they came
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -133,8 +133,8 @@ class System:
     def come(self, client: Any) -> asyncio.Task[Any]:
         """Let a client do something."""
         task = self._tasks.create_task(client)
-        self._clients.add(task)
-        task.add_done_callback(self._clients.discard)
+        self._clients[task] = None
+        task.add_done_callback(self._clients.pop)
         return task
 
     def hang_up(self, number: int) -> None:
