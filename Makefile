@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core others pytest differential differential-long-segment job-commit bench docs proto clean
+.PHONY: help test demo lint format types imports core others pytest model races differential differential-long-segment job-commit bench docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -59,12 +59,19 @@ others: $(READY) ## Run the tests that `make core` does not run
 pytest: $(READY) ## Run the tests alone, all of them (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-differential: $(READY) ## Make 20,000 random operations on each channel and compare every answer with the NameNode's own (under 30 minutes)
-	$(BIN)/python -m tests.differential --operations 1000 --seeds 20; short=$$?; \
-		$(MAKE) --no-print-directory differential-long-segment && exit $$short
+model: $(READY) ## Tell 100,000 random histories of the whole system to a judge of the guarantees, then catch all broken variants of the product
+	$(BIN)/python -m tests.model; short=$$?; $(BIN)/python -m tests.model.variants && exit $$short
 
-differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled (about 8 minutes)
-	$(BIN)/python -m tests.differential --operations 75 --seeds 2 --segment-txids 100000
+races: $(READY) ## Force 1,000,000 races in the model and 5,000 on the real stack
+	$(BIN)/python -m tests.races
+
+LONG_SEGMENT := $(BIN)/python -m tests.differential --operations 75 --seeds 2 --segment-txids 100000
+
+differential: $(READY) ## Make 20,000 random operations on each channel and compare every answer with the NameNode's own; then on a long segment
+	$(BIN)/python -m tests.differential --operations 1000 --seeds 20; short=$$?; $(LONG_SEGMENT) && exit $$short
+
+differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled
+	$(LONG_SEGMENT)
 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit
