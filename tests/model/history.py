@@ -113,6 +113,8 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
             (PLOTS[act] if act in PLOTS else ACTS[act][1])(world, number)
             await asyncio.sleep(pause_s)
             system.judge.sweep()
+            if not world.stats().is_open:
+                system.judge.closed()
             if step % CHECKED_EVERY == 0:
                 system.cache.check()
             if stop_early and system.judge.violations:

@@ -238,11 +238,13 @@ class Judge:
         versions = [version for version in self._cluster.versions if not version.is_dead]
         lost = [version for version in self._cluster.versions if version.is_dead]
         believable = chain(self._believable(versions, state), lost if self._is_of_an_earlier_active() else ())
-        if not any(state(version) == said for version in believable):
-            self.say(
-                Guarantee.NO_LATE_FILL,
-                f"the reply {said} for {user} about {ticket.path} came too late to count",
-            )
+        if any(state(version) == said for version in believable):
+            return
+        what = f"the reply {said} for {user} about {ticket.path}"
+        if any(state(version) == said for version in self._cluster.versions):
+            self.say(Guarantee.NO_LATE_FILL, f"{what} came too late to count")
+        else:
+            self.say(Guarantee.VERBATIM, f"{what} counts, which says nothing of what there is")
 
     def _overtaken(self, ticket: Ticket) -> None:
         """What was known to have changed is forgotten again."""
@@ -268,7 +270,13 @@ class Judge:
             self.say(guarantee, f"{what} is kept, though {ended_by.txid} has ended it")
 
     def _was_told(self, txid: int) -> bool:
-        return not self.is_each_event_told or txid in self._cache.told
+        may_be_merged = not self.is_each_event_told and txid >= self._cluster.active.log.first_kept
+        return may_be_merged or txid in self._cache.told
+
+    def closed(self) -> None:
+        """Nobody follows the edits now: nothing may be kept."""
+        if any(_is_something(directory) for _, directory in self._cache.kept()):
+            self.say(Guarantee.GAP_FLUSH, "something is kept, though nobody follows the edits")
 
     # -- what the cache is told ----------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hadoop.paths import ROOT, name, parent
+from hadoop.paths import ROOT, parent
 from tests.model import namespace as ns
-from tests.model.acts import PATHS, USERS, Draw, World
+from tests.model.acts import FILES, PATHS, USERS, Draw, World
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
 from tests.model.upstream import ODD_ANSWERS
@@ -163,45 +163,90 @@ def write_side_by_side(world: World, number: int) -> None:
 def cut_a_write(world: World, number: int) -> None:
     """Cut the connection under a write: nobody knows what came of it."""
     draw, system = Draw(number), world.system
-    user, write = draw.write()
+    _, write = draw.write()
+    user, paths = USERS[number % 2], tuple(dict.fromkeys((write.path, parent(write.path) or "/a")))
 
     async def story() -> None:
+        for each in paths:
+            await system.read(each, user)
+        await asyncio.sleep(SETTLED_S)
+        for each in paths:
+            await system.read(each, user)
         before_s, system.call_takes_s = system.call_takes_s, 0.1
-        writing = system.come(system.write(write.method, write.path, write.query, user, write.operation))
+        writing = system.come(system.write(write.method, write.path, write.query, SUPERUSER, write.operation))
         await asyncio.sleep(0.08)
         system.call_takes_s = before_s
         system.cluster.active.cut()
         await asyncio.wait((writing,))
-        for each in dict.fromkeys((write.path, *PATHS[number % 3 :: 3])):
-            await system.read(each, USERS[number % 2])
+        for each in paths:
+            await system.read(each, user)
 
-    for each in dict.fromkeys((write.path, *PATHS[number % 3 :: 3])):
-        system.come(system.read(each, USERS[number % 2]))
     system.come(story())
 
 
-def move_inside(world: World, number: int) -> None:
-    """Rename a file to an existing directory, which takes it in."""
+def move_in(world: World, number: int) -> None:
+    """Rename a file from where nothing is kept to where it is known that there is none."""
     draw, system = Draw(number), world.system
-    source, directory, user = draw.file(), draw.directory(), draw.user()
-    inside = f"{directory}/{name(source)}"
+    path, user = draw.file(), draw.user()
 
     async def story() -> None:
-        _behind(system, ns.mkdirs, directory)
-        _behind(system, ns.create, source)
-        _behind(system, ns.close, source)
-        if inside != source:
-            _behind(system, ns.delete, inside)
+        _behind(system, ns.mkdirs, "/x")
+        _behind(system, ns.create, "/x/f")
+        _behind(system, ns.close, "/x/f")
+        _behind(system, ns.mkdirs, parent(path) or ROOT)
+        _behind(system, ns.delete, path)
         await asyncio.sleep(SETTLED_S)
-        await system.read(inside, user)
-        await system.write(
-            "PUT",
-            source,
-            f"op=RENAME&destination={directory}",
-            SUPERUSER,
-            lambda now, txid: ns.rename(now, SUPERUSER, source, directory, txid),
-        )
-        await system.read(inside, user)
+        await system.read(path, user)
+        _behind(system, ns.rename, "/x/f", path, system.cluster.active.log.end + 1)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, user)
+
+    system.come(story())
+
+
+def change_filters(world: World, number: int) -> None:
+    """Take a filter away while its paths are kept, change what it matched, and put it back."""
+    draw, system = Draw(number), world.system
+    turn = 12 * draw.of(60) + 9  # the channel's trouble of taking a filter away, or of adding it
+    is_watch_lost, gap_s = draw.of(2), _GAPS_S[draw.of(4)]
+
+    async def read_all() -> None:
+        for path in PATHS:
+            await system.read(path, USERS[0])
+
+    async def story() -> None:
+        await read_all()
+        if is_watch_lost:
+            system.channel.befall(7)
+        system.channel.befall(turn)
+        await asyncio.sleep(0.4)
+        for path in FILES:
+            _behind(system, ns.set_times, path)
+            _behind(system, ns.create, path)
+        await asyncio.sleep(gap_s)
+        await read_all()
+        system.channel.befall(turn)
+        await asyncio.sleep(0.4)
+        await read_all()
+
+    system.come(story())
+
+
+def miss_records(world: World, number: int) -> None:
+    """Cut the proxy off from its channel for so long that the records of meanwhile are gone."""
+    draw, system = Draw(number), world.system
+    path, user = draw.path(), draw.user()
+
+    async def story() -> None:
+        await system.read(path, user)
+        system.channel.befall(3)
+        _behind(system, ns.delete, path)
+        for turn in range(12):
+            await asyncio.sleep(0.2)
+            _behind(system, ns.create if turn % 2 else ns.delete, FILES[turn % 3])
+        system.channel.befall(5)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, user)
 
     system.come(story())
 
@@ -233,7 +278,7 @@ def shut_out(world: World, number: int) -> None:
 def lose_what_was_seen(world: World, number: int) -> None:
     """Show what is not durable, and lose it in a crash."""
     draw, system = Draw(number), world.system
-    path, is_restart = draw.file(), draw.of(2)
+    path, kind = draw.file(), draw.of(3)
     cluster = system.cluster
 
     async def story() -> None:
@@ -243,7 +288,9 @@ def lose_what_was_seen(world: World, number: int) -> None:
         for user in USERS:
             await system.read(path, user, refresh=True)
         await asyncio.sleep(0.2)
-        (cluster.restart if is_restart else cluster.fail_over)()
+        (cluster.restart if kind == 0 else cluster.fail_over)()
+        if kind == 1:
+            cluster.fail_over()  # back again, before anybody has looked
         _behind(system, ns.create, path)
         for _ in range(12):
             await system.read(path, USERS[number % 2])
@@ -302,7 +349,9 @@ PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "overwrite": overwrite,
     "write side by side": write_side_by_side,
     "cut a write": cut_a_write,
-    "move inside": move_inside,
+    "move in": move_in,
+    "change filters": change_filters,
+    "miss records": miss_records,
     "shut out": shut_out,
     "lose what was seen": lose_what_was_seen,
     "answer oddly": answer_oddly,

@@ -25,6 +25,7 @@ from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
+from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
 from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
@@ -187,6 +188,10 @@ class System:
         answer = _unquoted(answer, path, spelled)
         told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made)
         self.judge.read(told)
+        if refresh and told.is_from_memory:
+            self.judge.say(
+                Guarantee.BOUNDED, f"{path} is answered from memory to whoever wants the NameNode's word"
+            )
         return told
 
     async def write(

@@ -102,14 +102,6 @@ CACHE_RULES: Final = (
         old="if entry.number > ticket.number:",
         new="if entry.number < 0:",
     ),
-    Variant(
-        name="dead-active-believed",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="A reply of another term than that of the edits followed is not kept.",
-        module=_CACHE,
-        old="if is_spoiled or term != self._term:",
-        new="if is_spoiled:",
-    ),
     # -- flushes -----------------------------------------------------------------------------------------
     Variant(
         name="flush-leaves-grants-and-tickets",

@@ -39,14 +39,6 @@ PROXY_RULES: Final = (
         new="return ()",
     ),
     Variant(
-        name="rename-into-a-directory-overlooked",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="An existing directory takes the source of a RENAME in, under its own name.",
-        module=_CHANGES,
-        old="yield Appeared(inside)",
-        new="yield from ()",
-    ),
-    Variant(
         name="own-chmod-touches-only-the-path",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A change of access through the proxy costs everything below the path.",
@@ -160,14 +152,6 @@ PROXY_RULES: Final = (
         module=_FRONT_END,
         old="                return await self._pass_on(request, head, read_call(head.method, head.target), why)",
         new='                return self._failed(ProxyError("not now"), forwarded(why))',
-    ),
-    Variant(
-        name="waiting-for-coverage-without-end",
-        guarantee=Guarantee.FAIL_TO_NAMENODE,
-        rule="A read waits for proof of freshness only a little, then it asks.",
-        module="proxy/reads.py",
-        old="return await self._signal.wait_covered(timeout_s)",
-        new="return await self._signal.wait_covered(timeout_s + 3600) or True",
     ),
     Variant(
         name="unanswered-question-breaks-the-write",

@@ -66,7 +66,7 @@ STREAM_RULES: Final = (
     ),
     Variant(
         name="coverage-before-the-changes",
-        guarantee=Guarantee.BOUNDED,
+        guarantee=Guarantee.GAP_FLUSH,
         rule="Coverage is told when everything up to it was.",
         module="invalidation/direct.py",
         old="self._items.append(Covered(*covered, self._seen_as_of))",
@@ -104,14 +104,6 @@ STREAM_RULES: Final = (
         module=_CURSOR,
         old="if first > asked:",
         new="if first < 0:",
-    ),
-    Variant(
-        name="log-that-went-back-unnoticed",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="A log whose durable end goes back is another log.",
-        module=_CURSOR,
-        old="if 0 < page.sync_txid < self._synced:",
-        new="if page.sync_txid < 0:",
     ),
     Variant(
         name="page-of-another-connection",

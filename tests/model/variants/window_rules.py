@@ -26,14 +26,6 @@ WINDOW_RULES: Final = (
         new="if len(windows) == 1:",
     ),
     Variant(
-        name="window-ended-beside-another",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="A CLOSE ends no window while another one of that path is open.",
-        module=_WINDOWS,
-        old="if len(windows) == 1 and windows[0].is_armed:",
-        new="if windows and windows[0].is_armed:",
-    ),
-    Variant(
         name="window-without-the-parent",
         guarantee=Guarantee.OWN_WRITES,
         rule="A window covers the parent's own status.",
@@ -97,14 +89,5 @@ WINDOW_RULES: Final = (
         module="hadoop/operations.py",
         old='Operation("APPEND", "POST", Effect.TOUCHES, two_step=True)',
         new='Operation("APPEND", "POST", Effect.TOUCHES)',
-    ),
-    Variant(
-        name="write-before-its-filter-forgotten",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="A two-step write under way is followed by filters that come later.",
-        module=_WINDOWS,
-        old="            self._aside.append(write)\n",
-        new="            pass\n",
-        channel="zookeeper",
     ),
 )

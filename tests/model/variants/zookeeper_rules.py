@@ -15,22 +15,6 @@ _NARROWING = "invalidation/channel/narrowing.py"
 _RULES: Final = (
     # -- probes ------------------------------------------------------------------------------------------
     Variant(
-        name="probe-of-another-term",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="A probe of another term ends the stream's life.",
-        module=_FRESHNESS,
-        old="if probe.term != self._term:",
-        new="if probe.term < 0:",
-    ),
-    Variant(
-        name="probe-that-went-back",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="A log that has not come as far as was read is another log.",
-        module=_FRESHNESS,
-        old="if probe.txid < known:",
-        new="if probe.txid < 0:",
-    ),
-    Variant(
         name="probe-not-waited-for",
         guarantee=Guarantee.BOUNDED,
         rule="A probe covers its moment once everything up to its transaction has been read.",
@@ -47,14 +31,6 @@ _RULES: Final = (
         new="            self._satisfied = __import__('dataclasses').replace(self._pending[reached - 1],"
         " as_of=self._reached[-1][0])",
     ),
-    Variant(
-        name="another-term-read-on",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="Nothing is told of a stream once another NameNode is active.",
-        module="invalidation/channel/probing.py",
-        old="if active is not None and active.term != self._active.term:",
-        new="if active is None and self._active.term < 0:",
-    ),
     # -- records -----------------------------------------------------------------------------------------
     Variant(
         name="gap-in-the-chain",
@@ -63,14 +39,6 @@ _RULES: Final = (
         module=_CHAIN,
         old="if link.previous > self._txid:",
         new="if link.previous < 0:",
-    ),
-    Variant(
-        name="another-chain-followed",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="A stream that was begun anew does not go on where the old one was.",
-        module=_CHAIN,
-        old="if link.chain != self._chain:",
-        new="if link.chain is None:",
     ),
     Variant(
         name="dropped-transactions-overlooked",
@@ -137,30 +105,14 @@ _RULES: Final = (
         old="return second if first is None else max(first, second, key=_extent)",
         new="return second if first is None else min(first, second, key=_extent)",
     ),
-    Variant(
-        name="digest-moves-closings",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="Openings and closings are told in their order, each with its own transaction id.",
-        module=_DIGEST,
-        old="for txid, _, change in sorted(stamped, key=_stamp))",
-        new="for txid, _, change in sorted(stamped, key=lambda each: isinstance(each[2], Closed)))",
-    ),
     # -- the publisher -----------------------------------------------------------------------------------
     Variant(
         name="publisher-resumes-at-the-end",
-        guarantee=Guarantee.GAP_FLUSH,
+        guarantee=Guarantee.BOUNDED,
         rule="A publisher goes on where the published records end.",
         module="invalidation/publisher/beginning.py",
         old="await self._source.start(assembly.txid)",
         new="await self._source.start(None)",
-    ),
-    Variant(
-        name="publisher-goes-on-in-another-log",
-        guarantee=Guarantee.GAP_FLUSH,
-        rule="After a log that went back all streams begin anew.",
-        module="invalidation/publisher/beginning.py",
-        old="return await self._begin_anew(state)\n                    case GapKind.PURGED",
-        new="raise ChannelUnavailableError(str(exc)) from exc\n                    case GapKind.PURGED",
     ),
     Variant(
         name="publisher-skips-what-is-purged",
@@ -169,22 +121,6 @@ _RULES: Final = (
         module="invalidation/publisher/assembly.py",
         old="content=Dropped(self._txid + 1, last_txid, reason),",
         new="content=Stale(()),",
-    ),
-    Variant(
-        name="two-publishers-at-once",
-        guarantee=Guarantee.BOUNDED,
-        rule="Each write of a publisher fails once somebody else has written.",
-        module="invalidation/publisher/tree.py",
-        old="            SetData(stream.path, encode_number(txid), stream.version),",
-        new="            SetData(stream.path, encode_number(txid), -1),",
-    ),
-    Variant(
-        name="matched-with-the-filters-of-before",
-        guarantee=Guarantee.BOUNDED,
-        rule="While the set of filters changes nothing is matched with the old one.",
-        module="invalidation/publisher/life.py",
-        old="        self._is_changing = True\n",
-        new="        self._is_changing = False\n",
     ),
 )
 
