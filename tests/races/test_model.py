@@ -8,8 +8,11 @@ import pytest
 from tests.races import model
 from tests.races.figures import MIN_DECISIVE_SHARE, Figures
 
-_WORLDS = {0: 20, 1: 6, 2: 16, 5: 20, 9: 6, 19: 25, 20: 90, 25: 8}
-"""Some of each kind, and so many rounds of each that every place is visited."""
+_WORLDS = {0: 20, 1: 6, 2: 16, 5: 20, 9: 6, 19: 20, 20: 60, 25: 8}
+"""Some of each kind: which worlds, and how many rounds of each."""
+
+_MORE = (22, 29, 60, 62, 69, 27, 59)
+"""Told until each place has been visited: where a change is held in these is mostly chance."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +28,9 @@ def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:
     figures = Figures("model, short")
     for number, rounds in _WORLDS.items():
         figures.add(model.tell(1, number, rounds=rounds))
+    for number in _MORE:
+        if model.unvisited(figures):
+            figures.add(model.tell(1, number))
     assert not figures.violations
     assert figures.races > 2_000
     assert figures.decisive_share > MIN_DECISIVE_SHARE
