@@ -10,6 +10,9 @@ from tests.model.history import History, tell
 MIN_SHARE: Final = 0.10
 """Of the histories that have each of these."""
 
+PLOTTED_EVERY: Final = 4
+"""Of so many histories one has plots in it."""
+
 WANTED: Final = ("hit", "gap", "crash", "open file", "permission change")
 
 
@@ -81,8 +84,8 @@ class Figures:
 
 
 def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
-    """Tell the histories of these seeds, every other one with plots in it."""
+    """Tell the histories of these seeds, some with plots in them."""
     figures = Figures()
     for seed in seeds:
-        figures.take(tell(seed, steps, channel=channel, is_plotted=bool(seed % 2)))
+        figures.take(tell(seed, steps, channel=channel, is_plotted=seed % PLOTTED_EVERY == 1))
     return figures

@@ -100,7 +100,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
     system = System(
         chance,
         channel,
-        poll_interval_s=chance.choice((0.1, 0.3, 1.0)),
+        poll_interval_s=chance.choice((0.2, 0.5, 1.0)),
         grants=chance.choice(("per_directory", "per_directory", "per_path")),
         max_cache_entries=chance.choice((6, 1000, 1000)),
         max_entry_age_s=chance.choice((20.0, 3600.0)),

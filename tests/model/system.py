@@ -207,7 +207,7 @@ class System:
             if writing is not None:
                 self._end_silent(writing)
         if writing is not None:
-            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing)
+            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing.made)
             self._told(writing.made, is_excused=excused)
         return writing
 
@@ -224,6 +224,7 @@ class System:
     ) -> None:
         """Create or append through the proxy; the second step goes past it, and tells the client of its end."""
         began, filters = self.cluster.present, self.channel.filters_changed
+        known = self._last_known()
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
         response = await self._call(request, path)
         if response is None or response.status != 200:
@@ -244,7 +245,11 @@ class System:
         await ended(closed)
         if not closed.is_lost:
             made = (*opened.made, *closed.made)
-            excused = filters != self.channel.filters_changed or self._is_written_by_others(path, began, made)
+            excused = (
+                filters != self.channel.filters_changed
+                or self._is_written_by_others(path, began, made)
+                or self._is_disturbed(path, known, made)
+            )
             self._told(made, is_excused=excused)
 
     async def _call(self, request: ClientRequest, path: str) -> RawResponse | None:
@@ -274,12 +279,12 @@ class System:
         for version in made:
             version.told_at, version.is_excused = clock(), is_excused
 
-    def _is_disturbed(self, path: str, began: Version, writing: Writing) -> bool:
+    def _is_disturbed(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
         """Whether an ancestor was removed elsewhere meanwhile (a named exception of OwnWrites)."""
         return any(
             removed in self._above(path)
             for version in self._since(began)
-            if version not in writing.made
+            if version not in made
             for removed in version.removed
         )
 
