@@ -370,3 +370,13 @@ def test_a_refusal_under_a_spoiled_ticket_changes_nothing() -> None:
     ticket = fetch(cache, "/a/f", BOB, 1.0)
     cache.apply(Touched("/a/f"), 1.0, 101)
     assert cache.conclude(ticket, Denied()) is Conclusion.NOT_KEPT
+
+
+def test_own_writes_a_write_that_could_not_be_noted_keeps_everything_out() -> None:
+    """OwnWrites: after a fault of the cache nothing is served or kept for as long as a window lasts."""
+    cache = make_cache(two_step_window_s=20.0)
+    fill(cache, "/a/f", ALICE, 1.0)
+    cache.forward_all(1.0)
+    assert cache.lookup("/a/f", ALICE, 2.0) == Forward(Reason.WINDOW_TABLE_FULL)
+    cache.cover(21.0, 100)
+    assert is_hit(cache, "/a/f", ALICE, 21.0)
