@@ -9,7 +9,8 @@ from typing import Final
 
 from hadoop.paths import ROOT, parent
 from tests.model import namespace as ns
-from tests.model.acts import FILES, PATHS, USERS, Draw, World
+from tests.model.acts import World
+from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
 from tests.model.upstream import ODD_ANSWERS

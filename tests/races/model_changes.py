@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 from hadoop.paths import parent
 from tests.model import namespace as ns
-from tests.model.acts import Write
 from tests.model.cluster import Operation
+from tests.model.draws import Write
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
 from tests.model.system import System
 from tests.races.model_ground import Lane

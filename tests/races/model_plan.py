@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from hadoop.errors import RpcUnavailableError
 from proxy.errors import UpstreamCutError
-from tests.model.acts import Write
+from tests.model.draws import Write
 from tests.model.system import System
 from tests.races.model_changes import (
     APPEND,

@@ -1,0 +1,131 @@
+"""What a number stands for in a history: a path, a user, a change. (tests/model/draws.py)"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tests.model import namespace as ns
+from tests.model.cluster import Operation
+from tests.model.namespace import SUPERUSER
+
+PATHS: Final = (
+    "/a",
+    "/a/f",
+    "/a/b",
+    "/a/b/f",
+    "/a/b/g",
+    "/a/b/d",
+    "/a/b/d/f",
+    "/a/b/d/g",
+    "/c",
+    "/c/f",
+    "/c/g",
+)
+FILES: Final = ("/a/f", "/a/b/f", "/a/b/g", "/a/b/d/f", "/c/f", "/c/g")
+DIRECTORIES: Final = ("/a", "/a/b", "/a/b/d", "/c")
+USERS: Final = ("alice", "bob")
+_MODES: Final = (0o755, 0o700, 0o711, 0o777, 0o755, 0o777, 0o750, 0o311)
+_DURATIONS_S: Final = (0.002, 0.05, 0.5, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A change: how WebHDFS spells it, and what it does."""
+
+    method: str
+    path: str
+    query: str
+    operation: Operation
+
+
+@dataclass
+class Draw:
+    """Choices that a number stands for."""
+
+    number: int
+
+    def of(self, count: int) -> int:
+        """Choose one of so many."""
+        self.number, choice = divmod(self.number, count)
+        return choice
+
+    def path(self) -> str:
+        """Choose a path."""
+        return PATHS[self.of(len(PATHS))]
+
+    def file(self) -> str:
+        """Choose a path that is mostly a file's."""
+        return FILES[self.of(len(FILES))]
+
+    def directory(self) -> str:
+        """Choose a path that is mostly a directory's."""
+        return DIRECTORIES[self.of(len(DIRECTORIES))]
+
+    def user(self) -> str:
+        """Choose who reads."""
+        return USERS[self.of(2)]
+
+    def writer(self) -> str:
+        """Choose who writes: mostly somebody who may."""
+        return (SUPERUSER, SUPERUSER, "alice", "bob")[self.of(4)]
+
+    def duration_s(self) -> float:
+        """Choose how long something lasts."""
+        return _DURATIONS_S[self.of(len(_DURATIONS_S))]
+
+    def write(self) -> tuple[str, Write]:
+        """Choose a change of one step, and who makes it."""
+        user, kind = self.writer(), self.of(12)
+        path, number = self.path(), self.number
+        match kind:
+            case 0 | 1:
+                return user, Write(
+                    "PUT", path, "op=MKDIRS", lambda now, txid: ns.mkdirs(now, user, path, txid)
+                )
+            case 2 | 3 | 4:
+                query = "op=DELETE&recursive=true"
+                return user, Write("DELETE", path, query, lambda now, txid: ns.delete(now, user, path, txid))
+            case 5 | 6:
+                to = PATHS[number % len(PATHS)]
+                return user, Write(
+                    "PUT",
+                    path,
+                    f"op=RENAME&destination={to}",
+                    lambda now, txid: ns.rename(now, user, path, to, txid),
+                )
+            case 7:
+                return user, Write(
+                    "PUT", path, "op=SETTIMES", lambda now, txid: ns.set_times(now, user, path, txid)
+                )
+            case 8:
+                query = "op=SETREPLICATION"
+                return user, Write(
+                    "PUT", path, query, lambda now, txid: ns.set_replication(now, user, path, txid)
+                )
+            case 9:
+                return user, Write(
+                    "POST",
+                    path,
+                    "op=TRUNCATE&newlength=0",
+                    lambda now, txid: ns.truncate(now, user, path, txid),
+                )
+            case _:
+                return self.access()
+
+    def access(self) -> tuple[str, Write]:
+        """Choose a change of who may do what, and who makes it."""
+        path, kind = self.directory(), self.of(4)
+        if kind == 0:
+            owner = self.user()
+            return SUPERUSER, Write(
+                "PUT",
+                path,
+                f"op=SETOWNER&owner={owner}",
+                lambda now, _: ns.set_owner(now, SUPERUSER, path, owner),
+            )
+        mode = _MODES[self.of(len(_MODES))]
+        return SUPERUSER, Write(
+            "PUT",
+            path,
+            f"op=SETPERMISSION&permission={mode:o}",
+            lambda now, _: ns.set_permission(now, SUPERUSER, path, mode),
+        )
