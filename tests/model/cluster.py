@@ -91,16 +91,24 @@ class ModelNameNode(FakeNameNode):
 class Cluster:
     """The NameNodes, and the history of what they have shown."""
 
-    def __init__(self, clock: Callable[[], float], layout: Mapping[str, tuple[bool, str, int]]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        layout: Mapping[str, tuple[bool, str, int]],
+        *,
+        has_standby: bool = True,
+    ) -> None:
         """Begin with what there is.
 
         Args:
             clock: seconds.
             layout: by path, whether it is a directory, whose it is, and its mode; in an order in which it can be made.
+            has_standby: there is another NameNode that can take over.
         """
         self._clock = clock
         first = ModelNameNode("nn1")
-        self.namenodes = (first, ModelNameNode("nn2", first.log, active=False))
+        others = (ModelNameNode("nn2", first.log, active=False),) if has_standby else ()
+        self.namenodes: tuple[ModelNameNode, ...] = (first, *others)
         self.active: ModelNameNode = first  # the one that takes writes
         self.versions: list[Version] = [Version(EMPTY, 0)]
         self.is_sync_held = False  # changes are made but are not durable yet
@@ -205,6 +213,9 @@ class Cluster:
 
     def fail_over(self) -> None:
         """Let the active one crash or step down, and the other one take its place."""
+        if len(self.namenodes) == 1:
+            self.restart()
+            return
         self._lose_unsynced()
         self.active_since = self._clock()
         old, new = self.active, self.standby

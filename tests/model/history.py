@@ -21,6 +21,9 @@ ZOOKEEPER_EVERY: Final = 10
 PLOT_EVERY: Final = 8
 """Of so many acts one is a plot, where there are plots."""
 
+ALONE_EVERY: Final = 7
+"""In one of so many histories there is one NameNode alone."""
+
 CHECKED_EVERY: Final = 5
 """After so many steps the cache's own invariants are asserted; all else is judged after each."""
 
@@ -106,6 +109,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
         max_entry_age_s=chance.choice((20.0, 3600.0)),
         grant_ttl_s=chance.choice((10.0, 300.0)),
         max_two_step_windows=chance.choice((1, 100)),
+        has_standby=seed % ALONE_EVERY != 0,
     )
     world = World(system, channel)
     async with system:

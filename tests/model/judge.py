@@ -228,7 +228,7 @@ class Judge:
     def _shared(self, ticket: Ticket, known: Known) -> None:
         """A reply counts as true: no change that is known may have ended it."""
         said = Answer(known.reply.status, known.reply.body)
-        if known.kind is Kind.MISSING:  # whose text quotes the path as it was spelled
+        if b"File does not exist: " in said.body:  # it quotes the path as it was spelled
             said = missing(ticket.path)
         user = ticket.caller.removeprefix("user=")
 

@@ -92,7 +92,7 @@ def answer_late(world: World, number: int) -> None:
         active.cut()
         active.is_reachable, system.call_takes_s = False, 8.0
         first = system.come(system.read(path, user))
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(2.0)
         system.call_takes_s = before_s
         for act in (ns.create, ns.close, ns.set_times):
             _behind(system, act, path)
@@ -165,7 +165,7 @@ def cut_a_write(world: World, number: int) -> None:
     """Cut the connection under a write: nobody knows what came of it."""
     draw, system = Draw(number), world.system
     _, write = draw.write()
-    user, paths = USERS[number % 2], tuple(dict.fromkeys((write.path, parent(write.path) or "/a")))
+    user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
 
     async def story() -> None:
         for each in paths:

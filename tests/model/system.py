@@ -68,6 +68,7 @@ class System:
         layout: Mapping[str, tuple[bool, str, int]] = LAYOUT,
         globs: Sequence[str] = GLOBS,
         poll_interval_s: float = 0.2,
+        has_standby: bool = True,
         **settings: Any,
     ) -> None:
         """Put it together.
@@ -78,11 +79,12 @@ class System:
             layout: what there is in the beginning.
             globs: what may be answered from memory.
             poll_interval_s: between two polls of the edits while nothing happens.
+            has_standby: there is another NameNode that can take over.
             settings: of the cache, where they differ from these.
         """
         self.chance = chance
         self.call_takes_s = 0.001  # each half of a call to the NameNode, at most
-        self.cluster = Cluster(clock, layout)
+        self.cluster = Cluster(clock, layout, has_standby=has_standby)
         self.pool = FakePool(clock, *self.cluster.namenodes)
         self.cache = WatchedCache(
             CacheSettings(**{"glob": globs, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})

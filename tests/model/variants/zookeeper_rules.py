@@ -34,7 +34,7 @@ _RULES: Final = (
     # -- records -----------------------------------------------------------------------------------------
     Variant(
         name="gap-in-the-chain",
-        guarantee=Guarantee.GAP_FLUSH,
+        guarantee=Guarantee.BOUNDED,
         rule="A record that names another one before it than the last that was read says that some are missing.",
         module=_CHAIN,
         old="if link.previous > self._txid:",
