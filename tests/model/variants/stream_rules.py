@@ -122,14 +122,6 @@ STREAM_RULES: Final = (
         new="return False",
     ),
     Variant(
-        name="coverage-without-a-look-at-the-peers",
-        guarantee=Guarantee.BOUNDED,
-        rule="With several NameNodes nothing is covered later than one alone was seen to be active.",
-        module=_INCARNATION,
-        old="if not self._has_peers:",
-        new="if self.term:",
-    ),
-    Variant(
         name="seen-before-it-was-read",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="What could be seen is covered once the transactions written by then have been read.",
