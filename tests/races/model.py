@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cache
+from multiprocessing import get_context
 from typing import Any, Final
 
 import click
@@ -24,7 +25,7 @@ from tests.races.model_round import ModelSteering, arrive
 from tests.races.model_world import World
 from tests.races.places import Place, Places
 
-PART: Final = "model"
+PART: Final = "model, whole system"
 
 _REACHED: Final = (
     "proxy.front_end",
@@ -130,7 +131,7 @@ def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Fi
     began = time.monotonic()
     figures = Figures(PART)
     numbers = itertools.count()
-    with ProcessPoolExecutor(jobs, initializer=be_quiet) as processes:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=be_quiet) as processes:
         waiting: set[Future[Figures]] = set()
         while figures.races < races or waiting:
             while figures.races < races and len(waiting) < 2 * jobs:

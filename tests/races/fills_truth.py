@@ -1,0 +1,140 @@
+"""What is true of the paths of the fills: counts that move as the table of footprints says."""
+
+from collections import defaultdict
+
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+
+
+class Truth:
+    """Of the path of the race at hand and of its directory; what else there was is over.
+
+    A version counts the changes of a path's status, a right the changes of who may traverse its directory. `moments`
+    are all pairs of the two that there have been.
+    """
+
+    def __init__(self) -> None:
+        self._versions: dict[str, int] = {}
+        self._rights: dict[str, int] = {}
+        self._moments: dict[str, set[tuple[int, int]]] = {}
+        self._proven: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._open: set[str] = set()
+        self._is_there = self._is_directory = True
+        self._path = ""
+
+    def begin(self, path: str, *, is_there: bool, is_directory: bool, is_open: bool) -> None:
+        """Begin with a path that nobody knows, and its directory."""
+        directory = parent_of(path)
+        self._path, self._is_there, self._is_directory = path, is_there, is_directory
+        self._versions = {path: 0, directory: 0}
+        self._rights = {directory: 0, parent_of(directory): 0}
+        self._moments = {path: {(0, 0)}, directory: {(0, 0)}}
+        self._proven.clear()
+        self._open = {path} if is_open else set()
+
+    def version(self, path: str) -> int:
+        """Return the version of a path; of one that is not looked at, any."""
+        return self._versions.get(path, 0)
+
+    def inode(self, path: str) -> bytes | None:
+        """Return the body of its status, or None if it does not exist."""
+        is_directory = self._is_directory or path != self._path
+        if not self._is_there and path == self._path:
+            return None
+        kind = "DIRECTORY" if is_directory else "FILE"
+        return (
+            '{"FileStatus":{"accessTime":0,"blockSize":0,"childrenNum":0,"fileId":1,"group":"g","length":0,'
+            f'"modificationTime":{self.version(path)},"owner":"o","pathSuffix":"","permission":"755",'
+            f'"replication":1,"storagePolicy":0,"type":"{kind}"}}}}'
+        ).encode()
+
+    def is_open(self, path: str) -> bool:
+        """Whether a file is being written."""
+        return path in self._open and path == self._path and self._is_there and not self._is_directory
+
+    def prove(self, user: str, path: str) -> None:
+        """The NameNode has answered a user."""
+        directory = parent_of(path)
+        while directory:
+            self._proven[user, directory].add(self._rights.get(directory, 0))
+            directory = parent_of(directory)
+
+    def is_too_old(self, version: int, path: str, unknown: list[Change]) -> bool:
+        """Whether more has changed than what is not known yet."""
+        if path not in self._versions:
+            return False
+        hidden = sum(path in statuses(each, self._versions) for each in unknown)
+        return version < self._versions[path] - hidden
+
+    def may_be_told(self, version: int, path: str, user: str) -> bool:
+        """Whether at one moment the path had that version and the user's proven right was in force."""
+        directory = parent_of(path)
+        if path not in self._moments or directory not in self._rights:
+            return True
+        return any((version, right) in self._moments[path] for right in self._proven[user, directory])
+
+    def change(self, change: Change) -> None:
+        """Let it happen."""
+        for path in statuses(change, self._versions):
+            self._versions[path] += 1
+        for directory in rights(change, self._rights):
+            self._rights[directory] += 1
+        for path, moments in self._moments.items():
+            moments.add((self._versions[path], self._rights.get(parent_of(path), 0)))
+        match change:
+            case Opened(path):
+                self._open.add(path)
+            case Closed(path):
+                self._open.discard(path)
+            case _:
+                return
+
+
+def statuses(change: Change, paths: dict[str, int]) -> list[str]:
+    """Return which of these paths a change is about, by walking over them."""
+    match change:
+        case Moved(source, destination):
+            both = {*statuses(Vanished(source), paths), *statuses(Appeared(destination), paths)}
+            return sorted(both)
+        case Appeared(path) | Vanished(path):
+            return [each for each in paths if _is_at_or_below(each, path) or each == parent_of(path)]
+        case AccessChanged(path) | SubtreeUnknown(path):
+            return [each for each in paths if _is_at_or_below(each, path)]
+        case Touched(path) | Opened(path) | Closed(path):
+            return [each for each in paths if each == path]
+        case EverythingUnknown():
+            return list(paths)
+
+
+def rights(change: Change, directories: dict[str, int]) -> list[str]:
+    """Return which of these directories' rights a change is about."""
+    match change:
+        case Moved(source, destination):
+            return sorted(
+                {*rights(Vanished(source), directories), *rights(Appeared(destination), directories)}
+            )
+        case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
+            return [each for each in directories if _is_at_or_below(each, path)]
+        case EverythingUnknown():
+            return list(directories)
+        case _:
+            return []
+
+
+def _is_at_or_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(top + "/")
+
+
+def parent_of(path: str) -> str:
+    """Return the directory of a path."""
+    return path.rpartition("/")[0]
