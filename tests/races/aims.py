@@ -19,14 +19,22 @@ _FURTHEST: Final = 12
 
 _ANY: Final[tuple[Callable[[str], Exception], ...]] = (RuntimeError, ConnectionResetError, TimeoutError)
 
-_LEFT_ALONE: Final = frozenset({"ClientConnection.start"})
-"""These wait inside of aiohttp, for futures of its own; only its shutdown cancels there, and then closes itself."""
+_NO_ERRORS: Final = frozenset({"lane.free.acquire()", "self._connecting", "self._filter_lock"})
+"""asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
+
+
+def may_be_cancelled(stand: Stand) -> bool:
+    """Whether anybody cancels a task that waits there.
+
+    A connection's own task waits inside of aiohttp; only its shutdown cancels there, and then closes everything.
+    """
+    return stand.innermost.qualname != "ClientConnection.start"
 
 
 def error_at(stand: Stand, chance: random.Random) -> Exception | None:
     """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
     innermost = stand.innermost
-    if innermost.qualname in _LEFT_ALONE:
+    if not may_be_cancelled(stand) or innermost.text in _NO_ERRORS:
         return None
     text = "thrown by a race"
     fitting: Exception

@@ -19,6 +19,9 @@ _RARE_REACHED_S: Final = 3.0
 _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
 _CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
 _CROWD: Final = 14
+_PIPELINED: Final = 3  # long listings asked for in one go: more than the buffers on their way take
+_READS_AFTER_S: Final = 0.4
+_PASSED_S: Final = 20.0
 _LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
 
 
@@ -48,7 +51,7 @@ async def race(lane: Lane) -> bool:
         judge.wrong.append(f"hangs: {exc!r}")
         is_race = True
     shared.figures.races += is_race
-    where = f"{lane.seed}, race {lane.number}, {kind}, {change.name}, {lane.held_at}"
+    where = f"{lane.seed}, race {lane.number}, {kind}, {change.name} {lane.happened}, {lane.held_at}"
     shared.figures.violations += [f"{where}: {wrong}" for wrong in judge.wrong]
     await lane.end(plot)
     return is_race
@@ -155,41 +158,32 @@ async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
 async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     """Hold a long reply on its way through to a client that takes its time."""
     shared = lane.shared
-    target = shared.hdfs.target(shared.long_path, "LISTSTATUS")
     await judge.look()
     aim = Aim(shared.books[Kind.PASS], lane.chance)
     lane.passing.aims = [aim]
-    lane.slow.send("GET", target)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_REACHED_S):
-            await asyncio.shield(aim.hold.reached)
+    pipelined = lane.chance.choice((1, _PIPELINED))
+    for _ in range(pipelined):
+        lane.slow.send("GET", shared.hdfs.target(shared.long_path, "LISTSTATUS"))
     how = lane.chance.choice(tuple(How))
-    is_early = aim.hold.reached.done()
-    fate, is_made = Fate.GO_ON, False
-    if is_early:
-        is_made = await lane.make(change, plot, how, judge)
-        fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
     async with asyncio.TaskGroup() as tasks:
-        receiving = tasks.create_task(_received(lane.slow, after_s=0.3))
-        if not is_early and await is_met(aim, receiving):
+        receiving = tasks.create_task(_received(lane.slow, pipelined))
+        if is_race := await is_met(aim, receiving):
             is_made = await lane.make(change, plot, how, judge)
             fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
-        reply = await receiving
+            lane.note(aim, how.value, fate)
+            await _see_the_end(judge, how, at_once=is_made)
+        replies = await receiving
     lane.is_calm = lane.is_calm and not aim.has_stumbled
-    is_answer = reply is not None and reply.status < 500 and (lane.is_calm or not reply.is_own)
-    if reply is not None and is_answer and reply.said != shared.long_said:
-        judge.wrong.append(
-            f"a listing came out otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
-        )
-    if reply is None and lane.is_calm and not shared.is_shaken:
+    for reply in replies:
+        is_answer = reply.status < 500 and (lane.is_calm or not reply.is_own)
+        if is_answer and reply.said != shared.long_said:
+            judge.wrong.append(
+                f"a listing came otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
+            )
+    if len(replies) < pipelined and lane.is_calm and not shared.is_shaken:
         judge.wrong.append("a listing that nothing happened to did not come")
     lane.slow.hang_up()
-    if not aim.hold.reached.done():
-        aim.hold.release()
-        return False
-    lane.note(aim, how.value, fate)
-    await _see_the_end(judge, how, at_once=is_made)
-    return True
+    return is_race
 
 
 async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
@@ -226,7 +220,7 @@ async def _apply(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
 
 async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
     """See that all who ask are told the truth once the change is known to be applied, if it is known to be made."""
-    if how is not How.BEHIND or await judge.applied(judge.proxy.clock(), "afterwards"):
+    if how is How.THROUGH or await judge.applied(judge.proxy.clock(), "afterwards"):
         await judge.agree("afterwards", at_once=at_once)
 
 
@@ -249,11 +243,12 @@ async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
         )
 
 
-async def _received(client: Client, *, after_s: float) -> Reply | None:
-    """Return the reply to what was sent before, having taken one's time; None if it breaks off."""
-    await asyncio.sleep(after_s)
-    try:
-        async with asyncio.timeout(20):
-            return await client.receive()
-    except (OSError, asyncio.IncompleteReadError, AssertionError):
-        return None
+async def _received(client: Client, pipelined: int) -> list[Reply]:
+    """Return the replies to what was sent before, having taken one's time; fewer if they break off."""
+    await asyncio.sleep(_READS_AFTER_S)
+    replies: list[Reply] = []
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError, AssertionError):
+        async with asyncio.timeout(_PASSED_S):
+            for _ in range(pipelined):
+                replies.append(await client.receive())  # noqa: PERF401 - those before one that breaks off count
+    return replies

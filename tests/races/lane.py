@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cache.decisions import Conclusion
 from proxy.flights import Flight
-from tests.races.aims import Aim, Book, Errand, error_at
+from tests.races.aims import Aim, Book, Errand, error_at, may_be_cancelled
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
 from tests.races.client import Client, GoneError, Reply
 from tests.races.figures import Figures
@@ -94,6 +94,7 @@ class Lane:
         self.number = 0  # of the present race
         self.is_calm = True  # nothing was done to what was held last
         self.held_at = ""  # the place and what was done there, for whoever looks for a fault
+        self.happened = ""  # how the change was made, and how long after the redirect or the reply
 
     def close(self) -> None:
         """Hang up."""
@@ -103,7 +104,7 @@ class Lane:
     async def begin(self, change: Change) -> tuple[Plot, Judge]:
         """Lay out the next race."""
         self.number += 1
-        self.is_calm, self.held_at = True, ""
+        self.is_calm, self.held_at, self.happened = True, "", ""
         for client, errand in (
             (self.reader, self.reading),
             (self.second, self.joining),
@@ -148,12 +149,15 @@ class Lane:
         False if nobody knows whether it was made.
         """
         via = self.writer if how is How.THROUGH else self.namenode
+        began = self.shared.proxy.clock()
+        self.happened = f"{how}, outcome unknown"
         if not await self.written(change, plot, via):
             judge.is_unsure = True
             if not self.shared.is_shaken:
                 judge.wrong.append(f"a change {how} was refused, and nothing was done to it")
             return False
         acked_at = self.shared.proxy.clock()
+        self.happened = f"{how} in {acked_at - began:.3f} s"
         await judge.look()
         match how:
             case How.THROUGH:
@@ -178,7 +182,9 @@ class Lane:
         """Let a held task meet its fate; return the one that it met."""
         stand = aim.hold.reached.result().stand
         error = error_at(stand, self.chance)
-        if error is None and fate in {Fate.CANCELLED, Fate.FAILED}:
+        if (fate is Fate.FAILED and error is None) or (
+            fate is Fate.CANCELLED and not may_be_cancelled(stand)
+        ):
             fate = Fate.GO_ON
         verdict: Throw | Cancel | None = None
         match fate:

@@ -23,6 +23,7 @@ from proxy.client_connection import ClientConnection
 from proxy.flights import Flight, Flights
 from proxy.limits import LimitSettings
 from proxy.settings import ProxySettings
+from proxy.upstream import Upstream
 from testbed.ports import PortLease
 from tests.races.steering import LABEL, Arrival
 
@@ -62,6 +63,7 @@ class Proxied:
         inside = cast("Any", system)
         self.cache: MetadataCache = inside._cache  # noqa: SLF001 - to see what became of a reply
         self.consumer: Consumer = inside._consumer  # noqa: SLF001 - to know what was applied
+        self._upstream: Upstream = inside._upstream  # noqa: SLF001 - to see that every connection came back
         self._flights: Flights = inside._front_end._flights  # noqa: SLF001 - to see that none is left
 
     def flight_of(self, path: str) -> Flight | None:
@@ -92,8 +94,12 @@ class Proxied:
     def leftovers(self) -> list[str]:
         """Say what is left when nobody asks any more."""
         stats = self.cache.stats(self.clock())
-        left = [f"{len(self._flights)} flights"] if len(self._flights) else []
-        return left + ([f"{stats.tickets} tickets"] if stats.tickets else [])
+        left = {
+            "flights": len(self._flights),
+            "tickets": stats.tickets,
+            "connections lent": self._upstream.stats().connections_in_use,
+        }
+        return [f"{number} {what}" for what, number in left.items() if number]
 
 
 @asynccontextmanager

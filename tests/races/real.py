@@ -27,7 +27,7 @@ PLACES: Final = Places(FILL + FORWARD + APPLY)
 USUAL: Final[Mapping[Kind, int]] = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
 
 LONG_NAMES: Final = 3000
-"""Children of the directory whose listing is passed on: 1.5 MB, more than the system buffers of a connection take."""
+"""Children of the directory whose listing is passed on: 1.5 MB."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""

@@ -1,0 +1,64 @@
+"""The short form of the races on the real stack; `make races` has the long one."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from testbed import Cluster
+from tests.races import parts, real
+from tests.races.figures import Figures
+from tests.races.places import FILL, FORWARD
+from tests.races.real import Part
+
+RACES = 100
+
+OFTEN = (
+    "proxy.reads.Reads._fetched: await flight.answer()",
+    "proxy.flights.Flights._fly: await self._fetcher.fetch(head)",
+    "proxy.exchange.Exchange._receive_message: await self._connection.protocol.read()",
+    "proxy.upstream.Upstream._to_its_end: await asyncio.shield(self._tasks.create_task(_captured(work)))",
+)
+"""Places on the way of every fill or every write: few races do for these."""
+
+
+@pytest.mark.parametrize("make", [parts.direct, parts.zookeeper], ids=["direct", "zookeeper"])
+def test_no_race_is_lost(cluster: Cluster, make: Callable[[Cluster], AbstractContextManager[Part]]) -> None:
+    """NoLateFill, OwnWrites, Verbatim and FailToNameNode while tasks are held where they wait."""
+    with make(cluster) as part:
+        figures = real.run(part, races=RACES, seed=20261121, progress=lambda _: None)
+    print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
+    assert figures.shortfalls(races=RACES) == []
+    held = {place.key for place, times in figures.held.items() if times}
+    assert held >= set(OFTEN)
+
+
+def test_what_was_not_visited_falls_short() -> None:
+    """Each place needs a race of its own, or a reason; and a reason must be true."""
+    places = sorted(real.PLACES.all)
+    nothing = Figures("nothing").unvisited(places)
+    assert len(nothing) > 100
+    figures = Figures("all")
+    for place in places:
+        figures.held[place] += 1
+        figures.stood[place] += 1
+    wrong = figures.unvisited(places)
+    assert wrong
+    assert all("exempted" in line or "exemptions" in line for line in wrong)
+    assert all(line.startswith("no race was held") for line in nothing)
+
+
+def test_fills_that_prove_nothing_fall_short() -> None:
+    """If no reply could have been kept, it shows nothing that none was."""
+    figures = Figures("some", races=10, fills=10, kept=1, spoiled=1)
+    assert any("prove something" in line for line in figures.shortfalls(races=10))
+    figures.spoiled = 9
+    assert figures.shortfalls(races=10) == []
+    assert figures.shortfalls(races=11)
+    figures.violations.append("a late fill")
+    assert figures.shortfalls(races=10)
+
+
+def test_the_lists_name_each_module_once() -> None:
+    """FILL and FORWARD and APPLY are parts of one list."""
+    assert len(set(FILL + FORWARD)) == len(FILL + FORWARD)
