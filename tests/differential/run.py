@@ -122,7 +122,7 @@ class Differential:
         before = dict(zip(keepable, self._proxy.ask(keepable), strict=True))
         timed = self._hits_of(operation, before) if operation.where is Where.NAMENODE else {}
         done = carry_out()
-        self._namenode.send([*timed, *pairs])
+        self._namenode.send(list(timed))
         if done.status < 300:
             self.figures.accepted[operation.kind] += 1
             self._excuses.learn(operation, done, self._world)
@@ -131,6 +131,9 @@ class Differential:
             self.figures.refused[operation.kind] += 1
             for _ in timed:
                 self._namenode.receive()
+        self._namenode.send(
+            pairs
+        )  # not before: a cut file may have changed once more while others were waited for
         seen = self._proxy.ask(pairs)
         truth = [self._namenode.receive() for _ in pairs]
         self._compare(operation, pairs, seen, truth, done.ended_at)
