@@ -14,6 +14,9 @@ from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
 _EXPLORED_SHARE: Final = 0.15
 """Of the races that are held anywhere, so that stands that nobody knows are found."""
 
+_ASKING_SHARE: Final = 0.4
+"""Of the reads: the question itself is held, so that its reply comes late; there are few such stands among all."""
+
 _FURTHEST: Final = 12
 """Arrivals counted when a race is held anywhere."""
 
@@ -78,6 +81,9 @@ class Book:
         """Return a stand that was aimed at least; None: hold it anywhere."""
         if not self.known or chance.random() < _EXPLORED_SHARE:
             return None
+        asking = [stand for stand in self.known if stand.places[0].qualname == "Flights._fly"]
+        if asking and chance.random() < _ASKING_SHARE:
+            return chance.choice(asking)
         return min(self.known, key=lambda stand: (self.held[stand] * 4 + self.tried[stand], chance.random()))
 
     def is_rare(self, stand: Stand) -> bool:

@@ -14,6 +14,7 @@ from tests.races.judging import Judge
 from tests.races.lane import Fate, How, Kind, Lane, is_met
 
 _FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
+_HOWS: Final = (How.THROUGH, How.KNOWN, How.KNOWN, How.BEHIND)
 _REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
 _RARE_REACHED_S: Final = 3.0
 _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
@@ -59,7 +60,7 @@ async def race(lane: Lane) -> bool:
 
 async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     user, shared = judge.users[0], lane.shared
-    how = lane.chance.choice(tuple(How))
+    how = lane.chance.choice(_HOWS)
     await lane.warm(judge)
     await judge.look()
     is_refused = change.before is Before.FILE and lane.chance.random() < _REFUSED_SHARE
@@ -92,7 +93,7 @@ async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     shared, chance = lane.shared, lane.chance
     user = judge.users[0]
     other = judge.users[-1]
-    how = chance.choice(tuple(How))
+    how = chance.choice(_HOWS)
     if other != user:  # the grant: proven by a neighbour, and known to be so still
         beside = shared.hdfs.status(f"{plot.parent}/beside", other)
         await lane.checker.ask("GET", beside)
@@ -164,7 +165,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     pipelined = lane.chance.choice((1, _PIPELINED))
     for _ in range(pipelined):
         lane.slow.send("GET", shared.hdfs.target(shared.long_path, "LISTSTATUS"))
-    how = lane.chance.choice(tuple(How))
+    how = lane.chance.choice(_HOWS)
     async with asyncio.TaskGroup() as tasks:
         receiving = tasks.create_task(_received(lane.slow, pipelined))
         if is_race := await is_met(aim, receiving):
