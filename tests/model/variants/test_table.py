@@ -13,10 +13,10 @@ from tests.model.variants.variant import StaleVariantError, Variant
 CAUGHT_SOON = (
     "cookie-replayed",
     "parent-kept",
-    "forgetting-after-the-answer",
+    "create-without-a-window",
     "ticket-not-spoiled",
     "gap-costs-nothing",
-    "right-of-anybody",
+    "chmod-costs-only-the-path",
     "open-file-kept",
     "refusal-to-forward",
 )
