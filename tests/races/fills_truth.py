@@ -77,11 +77,16 @@ class Truth:
         return version < self._versions[path] - hidden
 
     def may_be_told(self, version: int, path: str, user: str) -> bool:
-        """Whether at one moment the path had that version and the user's proven right was in force."""
+        """Whether at one moment the path had that version and the user's proven right was in force.
+
+        A 404 says nothing of versions: it is the same at all moments.
+        """
         directory = parent_of(path)
         if path not in self._moments or directory not in self._rights:
             return True
-        return any((version, right) in self._moments[path] for right in self._proven[user, directory])
+        proven = self._proven[user, directory]
+        is_missing = path == self._path and not self._is_there
+        return any(right in proven and (is_missing or at == version) for at, right in self._moments[path])
 
     def change(self, change: Change) -> None:
         """Let it happen."""
