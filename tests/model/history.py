@@ -124,6 +124,8 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
             if stop_early and system.judge.violations:
                 break
         world.end_troubles(0)
+    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
+        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
     stats = world.stats()
     if system.judge.hits:
         world.features.add("hit")
