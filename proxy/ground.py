@@ -62,7 +62,9 @@ class Surveyor:
         if path == ROOT:
             return Ground(is_directory=True)
         now = self._clock()
-        if self._cache.proves_directory(path, now):
+        # A directory that was deleted elsewhere, its event on the way, is one no more. A write of two steps, which
+        # nobody would follow then, asks the NameNode.
+        if not is_two_step and self._cache.proves_directory(path, now):
             return Ground(is_directory=True)
         unproven = list(self._cache.unproven_ancestors(path, now)) if makes_ancestors else []
         topmost: str | None = None

@@ -34,7 +34,7 @@ from tests.model.watched_cache import WatchedCache
 PROBE_S: Final = 1.0
 TWO_STEP_WINDOW_S: Final = 30.0
 
-PATIENCE_S: Final = 90.0
+PATIENCE_S: Final = 600.0
 """After so long without new troubles every client has an answer."""
 
 LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {

@@ -63,6 +63,15 @@ async def test_a_directory_in_the_files_place_is_found_before_a_two_step_write()
     assert (await scene.survey("PUT", "?op=CREATE")).is_directory
 
 
+async def test_own_writes_a_write_of_two_steps_does_not_take_the_caches_word_for_a_directory() -> None:
+    """OwnWrites: one that was deleted elsewhere, its event on the way, can become a file: a window follows that."""
+    scene = Scene("/a")
+    scene.keep("/b/x", Kind.FILE)
+    assert (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
+    assert not (await scene.survey("PUT", "/b?op=CREATE")).is_directory
+    assert scene.namenode.directory_questions == ["/b"]
+
+
 async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
     """The cache's own proof is enough; otherwise the NameNode is asked, if there is anything to lose."""
     scene = Scene("/b")
