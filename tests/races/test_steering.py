@@ -226,7 +226,9 @@ def test_timeouts_groups_and_shields_work_as_ever() -> None:
         assert LABEL.get() == "late"
         assert holds[0].is_over
         waiting: list[asyncio.Task[str]] = []
-        with pytest.raises(ExceptionGroup):  # in a task of its own: Python 3.11.2 leaves it marked as cancelled
+        with pytest.raises(
+            ExceptionGroup
+        ):  # in a task of its own: Python 3.11.2 leaves it marked as cancelled
             await loop.create_task(together(waiting))
         assert waiting[0].cancelled()
         async with asyncio.TaskGroup() as tasks:
