@@ -193,10 +193,15 @@ class RawResponse(web.StreamResponse):
         """End the connection so that the client can tell a broken body from a whole one: with a reset."""
         self._ended = True
         self._close_after = True
-        transport = self._client.transport if self._client is not None else None
-        if transport is None:
-            return
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_OFF)
-        transport.abort()
+        if self._client is not None:
+            reset(self._client.transport)
+
+
+def reset(transport: asyncio.Transport | None) -> None:
+    """End a connection at once, with a reset: what was written of a reply does not look whole."""
+    if transport is None:
+        return
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_OFF)
+    transport.abort()

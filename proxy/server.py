@@ -12,7 +12,7 @@ from proxy.errors import ClientGoneError, ProxyError, StartError
 from proxy.fastpath import FastPath
 from proxy.limits import MAX_TOLD, LimitSettings
 from proxy.replies import bug_reply, error_reply
-from proxy.response import RawResponse
+from proxy.response import RawResponse, reset
 from proxy.vetting import vet
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -160,12 +160,15 @@ class Server:
             return await self._handler(request)
         except ProxyError as exc:
             self._requests_refused += 1
-            return error_reply(exc)
+            reply = error_reply(exc)
         except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
-            return error_reply(ClientGoneError(str(exc)))
+            reply = error_reply(ClientGoneError(str(exc)))
         except Exception as exc:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             self._bugs += 1
-            return bug_reply(exc)
+            reply = bug_reply(exc)
+        if request.writer.output_size > 0:
+            reset(request.transport)  # a reply that has begun can't be replaced, nor must it look whole
+        return reply
 
 
 class _HttpServer(web.Server):

@@ -144,3 +144,24 @@ async def test_the_pure_python_parser_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(http_parser, "HttpRequestParser", http_parser.HttpRequestParserPy)
     with pytest.raises(StartError, match="pure-Python parser"):
         await server_of().start("127.0.0.1", 0)
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
+async def test_no_error_is_written_into_a_reply_that_has_begun(line: bytes) -> None:
+    """What a client took for the rest of the body would not be the NameNode's (Verbatim): it is cut off instead."""
+    begun = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = RawResponse(200, "OK", (), length=1000)
+        await response.prepare(request)
+        await response.write(b"begun")
+        await begun.wait()
+        raise LookupError("a bug")
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET.replace(b"HTTP/1.1", line))
+        await client.reader.readuntil(b"begun")
+        begun.set()
+        with pytest.raises(ConnectionResetError):
+            await client.reader.read()
+        assert server.stats().bugs == 1
