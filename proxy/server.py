@@ -90,8 +90,10 @@ class Server:
         try:
             async with asyncio.timeout(self._limits.drain_timeout_s):
                 await self._all_left.wait()
-        except TimeoutError:
-            pass  # what is left has had its time
+        except TimeoutError:  # what is left has had its time; aiohttp would let what was written look whole
+            for connection in self._http.connections:
+                if isinstance(connection, ClientConnection) and not connection.is_idle:
+                    reset(connection.transport)
         await self._http.shutdown(timeout=0.1)
 
     def stats(self) -> ServerStats:
@@ -166,9 +168,17 @@ class Server:
         except Exception as exc:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             self._bugs += 1
             reply = bug_reply(exc)
-        if request.writer.output_size > 0:
-            reset(request.transport)  # a reply that has begun can't be replaced, nor must it look whole
+        except asyncio.CancelledError:
+            _cut_what_has_begun(request)
+            raise
+        _cut_what_has_begun(request)
         return reply
+
+
+def _cut_what_has_begun(request: web.BaseRequest) -> None:
+    """End a reply that is given up: once begun it can't be replaced, nor must it look whole."""
+    if request.writer.output_size > 0:
+        reset(request.transport)
 
 
 class _HttpServer(web.Server):

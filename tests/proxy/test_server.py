@@ -165,3 +165,25 @@ async def test_no_error_is_written_into_a_reply_that_has_begun(line: bytes) -> N
         with pytest.raises(ConnectionResetError):
             await client.reader.read()
         assert server.stats().bugs == 1
+
+
+async def test_a_reply_that_is_given_up_at_the_end_does_not_look_whole() -> None:
+    """Not even to an HTTP/1.0 client, for whom the end of the connection is the end of the body."""
+    begun = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = RawResponse(200, "OK", ())
+        await response.prepare(request)
+        await response.write(b"begun")
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets that")
+
+    limits = limits_of_tests(drain_timeout_s=0.1)
+    async with serving(handler, limits=limits) as server, RawClient.connected(server.port) as client:
+        client.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        await begun.wait()
+        await client.reader.readuntil(b"begun")
+        await server.stop()
+        with pytest.raises(ConnectionResetError):
+            await client.reader.read()
