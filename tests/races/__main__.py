@@ -16,7 +16,7 @@ from tests.races.figures import Figures
 _WHOLE_SHARE = 0.04
 """Of the races in the model: those of the whole system, which take ten times as long as fills alone."""
 
-_SHAKEN_SHARE = 0.08
+_SHAKEN_SHARE = 0.04
 """Of the races on the real stack; they take longer."""
 
 

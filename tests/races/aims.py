@@ -9,6 +9,7 @@ from typing import Final
 from coordination.errors import ConnectionLostError
 from hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
 from hadoop.remote_exception import RemoteException
+from tests.races.exemptions import OFF_THE_PATH
 from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
 
 _EXPLORED_SHARE: Final = 0.15
@@ -98,17 +99,25 @@ class Aim:
     """
 
     def __init__(
-        self, book: Book, chance: random.Random, *, is_one_task: bool = False, is_refused: bool = False
+        self,
+        book: Book,
+        chance: random.Random,
+        *,
+        is_one_task: bool = False,
+        is_refused: bool = False,
+        only: frozenset[str] = frozenset(),
     ) -> None:
         self.hold = Hold()
         self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
         self._is_refused = is_refused  # isFileClosed is, the first time
+        self._only = only  # what it must wait for, if anything in particular
         self._book = book
         self._chance = chance
-        self.stand = book.choose(chance)
+        self.stand = None if only else book.choose(chance)
         self._countdown = chance.randrange(_FURTHEST)
         is_rare = self.stand is not None and book.is_rare(self.stand)
-        self._stumbles_in = chance.randrange(1, 8) if chance.random() < (0.6 if is_rare else 0.05) else -1
+        stumbling_share = 0.6 if is_rare else 0.3 if only else 0.05
+        self._stumbles_in = chance.randrange(1, 8) if chance.random() < stumbling_share else -1
         self.has_stumbled = False
         if self.stand is not None:
             book.tried[self.stand] += 1
@@ -119,14 +128,18 @@ class Aim:
         self._book.known[stand] += 1
         if self.hold.is_over or self.hold.reached.done():
             return None
-        is_wanted = self._countdown <= 0 if self.stand is None else stand is self.stand
-        if (
-            is_wanted or not self._book.held[stand]
-        ):  # nobody was held there yet: who knows when the next will come
+        if self._is_wanted(stand) and stand.innermost.key not in OFF_THE_PATH:
             self._book.held[stand] += 1
             return self.hold
         self._countdown -= 1
         return self._stumble(stand)
+
+    def _is_wanted(self, stand: Stand) -> bool:
+        if self._only:
+            return stand.innermost.text in self._only
+        if not self._book.held[stand]:
+            return True  # who knows when the next will come
+        return self._countdown <= 0 if self.stand is None else stand is self.stand
 
     def _stumble(self, stand: Stand) -> Throw | None:
         self._stumbles_in -= self._is_on_the_way(stand)

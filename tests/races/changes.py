@@ -194,15 +194,13 @@ CHANGES: Final = (
 )
 """Without anything in the way they succeed."""
 
-WITH_BODIES: Final = (
-    *CHANGES,
-    *(
-        Change("create, with a body", Before.MISSING, _create_with_body),
-        Change("create, with a chunked body", Before.MISSING, partial(_create_with_body, is_chunked=True)),
-    )
-    * 4,
+BODIES: Final = (
+    Change("create, with a body", Before.MISSING, _create_with_body),
+    Change("create, with a chunked body", Before.MISSING, partial(_create_with_body, is_chunked=True)),
 )
 """With these the NameNode may cut the connection off before its answer was read."""
+
+WITH_BODIES: Final = (*CHANGES, *BODIES * 5)
 
 
 class Ground:

@@ -95,11 +95,14 @@ class Client:
                 self.hang_up()
                 raise
 
-    def send(self, method: str, target: str, *, body: bytes | None = None, headers: str = "") -> None:
+    def send(
+        self, method: str, target: str, *, body: bytes | None = None, headers: str = "", version: str = "1.1"
+    ) -> None:
         """Send a request on the connection that is there."""
         assert self._writer is not None
         length = f"Content-Length: {len(body)}\r\n" if body is not None else ""
-        head = f"{method} {target} HTTP/1.1\r\nHost: {self._address[0]}:{self._address[1]}\r\n{headers}{length}\r\n"
+        host = f"{self._address[0]}:{self._address[1]}"
+        head = f"{method} {target} HTTP/{version}\r\nHost: {host}\r\n{headers}{length}\r\n"
         self._writer.write(head.encode() + (body or b""))
 
     def _send_chunked(self, body: bytes) -> None:
@@ -111,30 +114,18 @@ class Client:
 
     async def receive(self) -> Reply:
         """Return the next final reply."""
-        assert self._reader is not None
+        reader = self._reader  # hanging up takes it away
+        assert reader is not None
         while True:
-            head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             status = int(head[0].split(" ", 2)[1])
             fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
             if status >= 200:
                 break
-        body = await self._body(fields)
+        body = await _body(reader, fields)
         if fields.get("connection", "").lower() == "close":
             self.hang_up()
         return Reply(status, body, fields.get("cache-status", ""))
-
-    async def _body(self, fields: dict[str, str]) -> bytes:
-        assert self._reader is not None
-        if "content-length" in fields:
-            return await self._reader.readexactly(int(fields["content-length"]))
-        if "chunked" not in fields.get("transfer-encoding", ""):
-            return await self._reader.read()
-        parts = []
-        while size := int(await self._reader.readuntil(b"\r\n"), 16):
-            parts.append(await self._reader.readexactly(size))
-            await self._reader.readexactly(2)
-        await self._reader.readline()
-        return b"".join(parts)
 
     def hang_up(self) -> None:
         """End the connection at once, whatever is on its way."""
@@ -150,3 +141,16 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.hang_up()
+
+
+async def _body(reader: asyncio.StreamReader, fields: dict[str, str]) -> bytes:
+    if "content-length" in fields:
+        return await reader.readexactly(int(fields["content-length"]))
+    if "chunked" not in fields.get("transfer-encoding", ""):
+        return await reader.read()
+    parts = []
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        parts.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    await reader.readline()
+    return b"".join(parts)

@@ -27,6 +27,9 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__()": (
         "a session begins to connect and returns (coordination/session.py)"
     ),
+    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.open: await self._entered()": (
+        "what is awaited in it does not wait, see there"
+    ),
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
         "the life before was closed by its own `async with`, so there are no tasks to wait for"
     ),
@@ -67,6 +70,10 @@ OFF_THE_PATH: Final[dict[str, str]] = {
         "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
         "same wait is raced in `_ask_one`"
     ),
+    "proxy.exchange.Exchange.send_body: await writer.write_eof()": (
+        "it waits only where the last part filled the connection's buffers to just below their limit, and then for "
+        "what `writer.write(part)` waits for, which is raced"
+    ),
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
     "proxy.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
     "reuse_address=True)": "the proxy begins: it listens after this",
@@ -74,4 +81,4 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
     "proxy.upstream.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
 }
-"""It waits, but not on the way of a read, a forwarded call or a change."""
+"""It may wait, but not on the way of a read, a forwarded call or a change. Nobody is held there in passing either."""

@@ -8,7 +8,7 @@ import contextlib
 from typing import Final, assert_never
 
 from tests.races.aims import Aim
-from tests.races.changes import Before, Change, Plot
+from tests.races.changes import BODIES, Before, Change, Plot
 from tests.races.client import Client, GoneError, Reply
 from tests.races.judging import Judge
 from tests.races.lane import Fate, How, Kind, Lane, is_met
@@ -20,8 +20,13 @@ _RARE_REACHED_S: Final = 3.0
 _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
 _CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
 _CROWD: Final = 14
-_PIPELINED: Final = 3  # long listings asked for in one go: more than the buffers on their way take
-_READS_AFTER_S: Final = 0.4
+_PARTICULAR_SHARE: Final = (
+    0.6  # of the races with something long to carry: held where only that makes one wait
+)
+_OF_BODIES: Final = (frozenset({"asyncio.wait([self._sending])"}), frozenset({"writer.write(part)"}))
+_OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
+_ANYTHING: Final[frozenset[str]] = frozenset()
+_READS_AFTER_S: Final = 1.0
 _PASSED_S: Final = 20.0
 _LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
 
@@ -134,7 +139,10 @@ async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
 async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     await lane.warm(judge)
     await judge.look()
-    aim = Aim(lane.shared.books[Kind.WRITE], lane.chance)
+    only = _ANYTHING
+    if change in BODIES and lane.chance.random() < _PARTICULAR_SHARE:
+        only = lane.chance.choice(_OF_BODIES)
+    aim = Aim(lane.shared.books[Kind.WRITE], lane.chance, only=only)
     lane.writing.aims = [aim]
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(lane.written(change, plot, lane.writer))
@@ -160,28 +168,32 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     """Hold a long reply on its way through to a client that takes its time."""
     shared = lane.shared
     await judge.look()
-    aim = Aim(shared.books[Kind.PASS], lane.chance)
+    only = _OF_LONG_REPLIES if lane.chance.random() < _PARTICULAR_SHARE else _ANYTHING
+    aim = Aim(shared.books[Kind.PASS], lane.chance, only=only)
     lane.passing.aims = [aim]
-    pipelined = lane.chance.choice((1, _PIPELINED))
-    for _ in range(pipelined):
-        lane.slow.send("GET", shared.hdfs.target(shared.long_path, "LISTSTATUS"))
-    how = lane.chance.choice(_HOWS)
+    long, whole = shared.listings
+    asked, version = lane.chance.choice((((long,), "1.0"), ((long, whole, whole, long), "1.1")))
+    for listing in asked:
+        lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), version=version)
+    how, fate = lane.chance.choice(_HOWS), Fate.GO_ON
     async with asyncio.TaskGroup() as tasks:
-        receiving = tasks.create_task(_received(lane.slow, pipelined))
+        receiving = tasks.create_task(_received(lane.slow, len(asked)))
         if is_race := await is_met(aim, receiving):
             is_made = await lane.make(change, plot, how, judge)
             fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
             lane.note(aim, how.value, fate)
             await _see_the_end(judge, how, at_once=is_made)
         replies = await receiving
+    if fate is Fate.LEFT:
+        replies.clear()  # whoever leaves can't say what was whole
     lane.is_calm = lane.is_calm and not aim.has_stumbled
-    for reply in replies:
+    for reply, listing in zip(replies, asked, strict=False):
         is_answer = reply.status < 500 and (lane.is_calm or not reply.is_own)
-        if is_answer and reply.said != shared.long_said:
+        if is_answer and reply.said != listing.said:
             judge.wrong.append(
                 f"a listing came otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
             )
-    if len(replies) < pipelined and lane.is_calm and not shared.is_shaken:
+    if len(replies) < len(asked) and lane.is_calm and not shared.is_shaken:
         judge.wrong.append("a listing that nothing happened to did not come")
     lane.slow.hang_up()
     return is_race
@@ -244,12 +256,12 @@ async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
         )
 
 
-async def _received(client: Client, pipelined: int) -> list[Reply]:
+async def _received(client: Client, number: int) -> list[Reply]:
     """Return the replies to what was sent before, having taken one's time; fewer if they break off."""
     await asyncio.sleep(_READS_AFTER_S)
     replies: list[Reply] = []
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, AssertionError):
         async with asyncio.timeout(_PASSED_S):
-            for _ in range(pipelined):
+            for _ in range(number):
                 replies.append(await client.receive())  # noqa: PERF401 - those before one that breaks off count
     return replies

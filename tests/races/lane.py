@@ -52,6 +52,14 @@ class Fate(StrEnum):
     LEFT = "client left"
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A directory that does not change, and what the NameNode says of it."""
+
+    path: str
+    said: tuple[int, bytes]
+
+
 @dataclass
 class Shared:
     """What all lanes of a run share.
@@ -60,8 +68,7 @@ class Shared:
         weights: how often each kind of race is made.
         users: who reads.
         is_shaken: the NameNode is slow or away at times, so calls may fail through nobody's fault.
-        long_path: a directory with a long listing, if there is one.
-        long_said: that listing.
+        listings: of a directory whose listing is long, and of one whose listing just goes out in one piece.
     """
 
     proxy: Proxied
@@ -72,8 +79,7 @@ class Shared:
     weights: Mapping[Kind, int]
     users: tuple[str, ...]
     is_shaken: bool = False
-    long_path: str = ""
-    long_said: tuple[int, bytes] = (0, b"")
+    listings: tuple[Listing, ...] = ()
     errands: dict[int, Errand] = field(default_factory=dict)  # by the port of the client
     background: Errand = field(default_factory=Errand)  # of the tasks that work for no client
     books: dict[Kind, Book] = field(default_factory=lambda: {kind: Book() for kind in Kind})
@@ -88,7 +94,7 @@ class Lane:
         self.chance = random.Random(seed)
         self.namenode = Client(shared.namenode)
         self.reader, self.second, self.writer, self.checker = (Client(shared.proxy.address) for _ in range(4))
-        self.slow = Client(shared.proxy.address, receive_buffer_bytes=16_384)
+        self.slow = Client(shared.proxy.address, receive_buffer_bytes=1024)
         self.reading, self.joining, self.writing, self.passing = (Errand() for _ in range(4))
         self.ground = Ground(shared.hdfs, self.namenode, root)
         self.seed = seed

@@ -10,7 +10,7 @@ from testbed.relay import Relay
 from tests.races.changes import GLOBS, WITH_BODIES
 from tests.races.lane import Kind
 from tests.races.proxied import Site
-from tests.races.real import Part
+from tests.races.real import USUAL, Part
 from tests.service import NAMESERVICE, Service
 
 Make: TypeAlias = Callable[[Cluster], AbstractContextManager[Part]]
@@ -20,7 +20,7 @@ _USERS: Final = ("alice", "bob", "carol")
 _MANY_USERS: Final = _USERS + tuple(f"u{number}" for number in range(90))
 """More than a proxy keeps connections as callers."""
 
-_SHAKEN_WEIGHTS: Final = {Kind.FILL: 25, Kind.WRITE: 50, Kind.PASS: 15, Kind.APPLY: 10}
+_SHAKEN_WEIGHTS: Final = {Kind.FILL: 25, Kind.WRITE: 65, Kind.APPLY: 10}
 _SLOW_S: Final = 0.08  # each way: together longer than a request's body waits for an answer to its head
 _AWAY_S: Final = 0.6
 _BETWEEN_S: Final = 1.0
@@ -37,6 +37,7 @@ def direct(cluster: Cluster) -> Iterator[Part]:
         namenode=namenode.http,
         superuser=cluster.superuser,
         users=(*_USERS, cluster.superuser),
+        weights=USUAL | {Kind.PASS: 4},
     )
 
 

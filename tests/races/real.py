@@ -14,7 +14,7 @@ from tests.races.aims import Errand
 from tests.races.changes import CHANGES, Change, Hdfs, Refused
 from tests.races.client import Client
 from tests.races.figures import Figures
-from tests.races.lane import Kind, Lane, Shared
+from tests.races.lane import Kind, Lane, Listing, Shared
 from tests.races.places import APPLY, FILL, FORWARD, Places
 from tests.races.proxied import Site, be_quiet, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
@@ -24,10 +24,13 @@ LANES: Final = 12
 
 PLACES: Final = Places(FILL + FORWARD + APPLY)
 
-USUAL: Final[Mapping[Kind, int]] = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
+USUAL: Final = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
 
-LONG_NAMES: Final = 3000
-"""Children of the directory whose listing is passed on: 1.5 MB."""
+LONG_NAMES: Final = 4500
+"""Children of a directory whose listing is 2.2 MB: more than the system's buffers between proxy and client take."""
+
+WHOLE_NAMES: Final = 100
+"""Children of a directory whose listing just goes out in one piece: 50 KB."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
@@ -94,10 +97,10 @@ async def _run(
         with Client(part.namenode) as client:
             await hdfs.change(client, "MKDIRS", root)
         if Kind.PASS in part.weights:
-            shared.long_path = f"{root}/long"
-            await _fill_directory(hdfs, part.namenode, shared.long_path)
-            with Client(part.namenode) as client:
-                shared.long_said = (await client.ask("GET", hdfs.target(shared.long_path, "LISTSTATUS"))).said
+            shared.listings = (
+                await _listing(hdfs, part.namenode, f"{root}/long", LONG_NAMES),
+                await _listing(hdfs, part.namenode, f"{root}/whole", WHOLE_NAMES),
+            )
         lanes = [
             Lane(shared, f"{root}/{number}", f"{part.name}, seed {seed}, lane {number}")
             for number in range(part.lanes)
@@ -114,8 +117,8 @@ async def _run(
         figures.stood.update(steering.stood)
 
 
-async def _fill_directory(hdfs: Hdfs, namenode: str, path: str) -> None:
-    """Give a directory so many children that its listing does not fit into the buffers on its way."""
+async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
+    """Make a directory with so many children of long names."""
 
     async def some(numbers: range) -> None:
         with Client(namenode) as client:
@@ -124,7 +127,9 @@ async def _fill_directory(hdfs: Hdfs, namenode: str, path: str) -> None:
 
     async with asyncio.TaskGroup() as tasks:
         for first in range(LANES):
-            tasks.create_task(some(range(first, LONG_NAMES, LANES)))
+            tasks.create_task(some(range(first, names, LANES)))
+    with Client(namenode) as client:
+        return Listing(path, (await client.ask("GET", hdfs.target(path, "LISTSTATUS"))).said)
 
 
 def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
