@@ -23,7 +23,7 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.6  # of the races with something long to carry: held where only that makes one wait
 )
-_OF_BODIES: Final = (frozenset({"asyncio.wait([self._sending])"}), frozenset({"writer.write(part)"}))
+_OF_BODIES: Final = (*(frozenset({"asyncio.wait([self._sending])"}),) * 3, frozenset({"writer.write(part)"}))
 _OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
 _ANYTHING: Final[frozenset[str]] = frozenset()
 _READS_AFTER_S: Final = 1.0
@@ -172,7 +172,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     aim = Aim(shared.books[Kind.PASS], lane.chance, only=only)
     lane.passing.aims = [aim]
     long, whole = shared.listings
-    asked, version = lane.chance.choice((((long,), "1.0"), ((long, whole, whole, long), "1.1")))
+    asked, version = lane.chance.choice((((long,), "1.0"), ((long, *(whole,) * 4, long), "1.1")))
     for listing in asked:
         lane.slow.send("GET", shared.hdfs.target(listing.path, "LISTSTATUS"), version=version)
     how, fate = lane.chance.choice(_HOWS), Fate.GO_ON

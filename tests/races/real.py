@@ -29,8 +29,8 @@ USUAL: Final = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
 LONG_NAMES: Final = 4500
 """Children of a directory whose listing is 2.2 MB: more than the system's buffers between proxy and client take."""
 
-WHOLE_NAMES: Final = 100
-"""Children of a directory whose listing just goes out in one piece: 50 KB."""
+WHOLE_NAMES: Final = 125
+"""Children of a directory whose listing just goes out in one piece: 60 KB."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
