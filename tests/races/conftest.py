@@ -5,9 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.races.proxied import ROOMS
+
 
 @pytest.fixture(autouse=True)
 def log_afterwards() -> Iterator[None]:
     """Undo what `be_quiet` has done."""
     yield
     logging.disable(logging.NOTSET)
+    for room in ROOMS:
+        logging.getLogger(room).setLevel(logging.NOTSET)

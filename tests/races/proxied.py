@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from cache.metadata_cache import MetadataCache
 from cache.settings import CacheSettings
@@ -155,7 +155,11 @@ def client_port(arrival: Arrival) -> int | None:
     return None if peer is None else int(peer[1])
 
 
+ROOMS: Final = ("proxy", "invalidation", "coordination", "hadoop", "nncache", "cache", "aiohttp", "asyncio")
+"""Whose log is full of troubles in a race."""
+
+
 def be_quiet() -> None:
     """Have the product's log say nothing: it is full of what is done to it here."""
-    for room in ("proxy", "invalidation", "coordination", "hadoop", "nncache", "cache", "aiohttp", "asyncio"):
+    for room in ROOMS:
         logging.getLogger(room).setLevel(logging.CRITICAL)
