@@ -151,12 +151,14 @@ class Answer:
                 return None
 
     async def close(self) -> None:
-        """Give the connection back, or end it when the call is not over."""
-        if self._sending is not None and not self._sending.done():
-            self._sending.cancel()
-            # It may be reading from the client, and there must be only one who does.
-            await asyncio.wait([self._sending])
-        self._connections.release(self._connection, reusable=self.exchange.is_reusable)
+        """Give the connection back, or end it when the call is not over; also if this is cancelled."""
+        try:
+            if self._sending is not None and not self._sending.done():
+                self._sending.cancel()
+                # It may be reading from the client, and there must be only one who does.
+                await asyncio.wait([self._sending])
+        finally:
+            self._connections.release(self._connection, reusable=self.exchange.is_reusable)
 
 
 class Asking:

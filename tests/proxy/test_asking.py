@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 
 from nncache.clock import boottime
 from proxy.asking import Answer, Asking, Call
+from proxy.client_body import ClientBody
 from proxy.connections import Connections
 from proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamCutError, UpstreamTimeoutError
 from proxy.limits import LimitSettings
@@ -196,3 +198,38 @@ async def test_other_refusals_are_replies() -> None:
         async with asking(FakePool((one.namenode,))) as a:
             assert (await ask(a, READ)).exchange.status == 403
         assert len(one.heads) == 1
+
+
+class SlowToStop:
+    """A request's body that takes a moment to be left alone."""
+
+    def __init__(self) -> None:
+        self.is_begun = False
+        self.waits = asyncio.Event()
+
+    async def read_part(self) -> bytes:
+        """Wait for more, in vain."""
+        self.is_begun = True
+        self.waits.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.sleep(0.01)
+        return b""
+
+
+async def test_a_connection_comes_back_also_if_its_client_leaves_while_the_body_is_stopped() -> None:
+    """Each one that did not would be one fewer for all others, until none is left (FailToNameNode)."""
+    limits = limits_of_tests()
+    connections = Connections(limits, boottime)
+    async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
+        asking = Asking(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
+        body = SlowToStop()
+        answer = await asking.ask(Call(WRITE, wanted_bytes=65536, body=cast("ClientBody", body)))
+        await body.waits.wait()
+        closing = tasks.create_task(answer.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        assert closing.cancelled()
+        assert connections.counts().in_use == 0

@@ -1,6 +1,7 @@
 """Places of the listed modules at which no race is held, each with its reason. (tests/races/exemptions.py)
 
-By `Place.key`. A row about a place that is not there, or about one that a run visited after all, fails the run.
+By `Place.key`. A row about a place that is not there fails the run, and so does one that says that nobody waits at a
+place where somebody did.
 """
 
 from typing import Final
@@ -81,4 +82,4 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
     "proxy.upstream.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
 }
-"""It may wait, but not on the way of a read, a forwarded call or a change. Nobody is held there in passing either."""
+"""It may wait, but not on the way of a read, a forwarded call or a change. A long run may hold one there in passing."""

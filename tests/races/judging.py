@@ -66,17 +66,23 @@ class Judge:
         began, truth_before = loop.time(), None
         for user in users or self.users:
             while True:
-                truth = (await self.namenode.ask("GET", self.hdfs.status(self.path, user))).said
+                truth = await self._truth(user)
                 if truth != truth_before:  # where nobody knows when a change is made, it may be made only now
                     began, truth_before = loop.time(), truth
                 replies = [await self.read(user), await self.read(user)]
                 if all(reply.said == truth for reply in replies):
                     break
                 is_away = any(reply.status >= 500 for reply in replies)
-                if loop.time() - began >= max(0.0 if at_once else BOUND_S, self.patience_s * is_away):
+                is_late = loop.time() - began >= max(0.0 if at_once else BOUND_S, self.patience_s * is_away)
+                if is_late and truth == await self._truth(
+                    user
+                ):  # a slow reply may be newer than the truth before it
                     self.wrong.append(f"{when}: {user} was told {replies}, the truth is {truth}")
                     return
                 await asyncio.sleep(0.01)
+
+    async def _truth(self, user: str) -> tuple[int, bytes]:
+        return (await self.namenode.ask("GET", self.hdfs.status(self.path, user))).said
 
     async def applied(self, since: float, when: str) -> bool:
         """Wait until the proxy knows of what was acknowledged before this moment."""

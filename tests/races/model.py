@@ -16,7 +16,9 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 import click
+import pytest
 
+from invalidation.channel import life
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.channels import ChannelName
 from tests.races.figures import SHOWN, Figures
@@ -78,7 +80,7 @@ _TROUBLED_SHARE: Final = 0.6
 _THROWN_SHARE: Final = 0.2
 
 _OFTEN: Final = (
-    *(each for each in TROUBLED for _ in range(4) if each.name == "nobody active"),
+    *(each for each in TROUBLED for _ in range(8) if each.name == "nobody active"),
     *(each for each in TROUBLED for _ in range(8) if each.name == "befall the channel"),
 )
 _STRIDE: Final = 1_000_003
@@ -113,14 +115,14 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind(25),
+    Kind(23),
     Kind(2, starts=_CLOSED),
     Kind(1, starts=_SILENT),
     Kind(5, meanwhiles=TROUBLED),
     Kind(3, meanwhiles=_CHANGES, is_applying=True),
     Kind(1, ChannelName.ZOOKEEPER),
     Kind(1, ChannelName.ZOOKEEPER, meanwhiles=TROUBLED),
-    Kind(2, ChannelName.ZOOKEEPER, meanwhiles=_CHANGES, is_applying=True),
+    Kind(4, ChannelName.ZOOKEEPER, meanwhiles=_CHANGES, is_applying=True),
 )
 
 _BY_TURNS: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight for kind in KINDS])
@@ -169,7 +171,10 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
                 race = world.race_applying if kind.is_applying else world.race
                 await race(plan.round(nth, world.chance))
 
-    steering = steered(told)
+    with pytest.MonkeyPatch.context() as patched:
+        if number % 2:
+            patched.setattr(life, "MAX_QUEUED", 1)  # so that the queue is full at times
+        steering = steered(told)
     figures = world.figures
     for stand, times in world.stands.items():
         for place in stand.places:

@@ -119,7 +119,8 @@ class Running:
         return verdict
 
     def release(self) -> None:
-        """Let the held task go on."""
+        """Let the held task go on; none is held from now on, also if none was."""
+        self._is_meant = False
         if self.hold is not None:
             self.hold.release(self.verdict())
 
@@ -138,19 +139,23 @@ class Applying:
         self.countdown = 0
         self.is_aiming = False
         self.is_curious = False
+        self.about = ""
         self.known: set[Stand] = set()  # where one was held
 
     def aim(self, chance: random.Random, *, is_troubled: bool) -> None:
         """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
         self.stand = self.hold = None
         self.is_curious = chance.random() < _CURIOUS
-        self.countdown = _PATIENCE if is_troubled and self.is_curious else chance.randrange(12)
+        self.about = chance.choice(_RARELY_COME_BY) if is_troubled and chance.random() < _ABOUT else ""
+        self.countdown = chance.choice(_PATIENCE) if is_troubled and self.is_curious else chance.randrange(12)
         self.is_aiming = True
 
     def arrive(self, arrival: Arrival) -> Verdict:
         """Decide for the steering."""
         stand = arrival.stand
         if not self.is_aiming or stand.places[0].module in _OF_THE_PUBLISHER:
+            return None
+        if not any(self.about in place.key for place in stand.places):
             return None
         if self.countdown > 0 and (stand in self.known or not self.is_curious):
             self.countdown -= 1
@@ -165,9 +170,16 @@ class Applying:
 _OF_THE_PUBLISHER: Final = frozenset({"invalidation.polled_edits", "invalidation.confirmed_namenode"})
 """Outermost, these are its own; the proxy's begin with a consumer or a life of the channel."""
 
-_PATIENCE: Final = 100
+_PATIENCE: Final = (100, 2000)
+"""Arrivals at known places that are let pass: a life of the stream has hundreds before the next one begins."""
 _CURIOUS: Final = 0.8
 """Share of rounds in which a stand where nobody was held yet is taken at once."""
+
+_ABOUT: Final = 0.5
+"""Share of rounds with a trouble in which only a place counts that is rarely come by."""
+
+_RARELY_COME_BY: Final = ("Stream.open: ", ".wait_active(")
+"""The beginning of a stream's life; above all, while no NameNode is active."""
 
 
 class ModelSteering(Steering):

@@ -123,7 +123,7 @@ async def _have_no_active(system: System, chance: random.Random) -> None:
     system.cache.faults["apply"] = 1
     _change(system)
     system.consumer.request_probe()
-    for _ in range(1000):
+    for _ in range(3000):
         if not system.cache.faults["apply"]:
             break
         await asyncio.sleep(0.001)

@@ -16,7 +16,7 @@ from tests.races.client import Client
 from tests.races.figures import Figures
 from tests.races.lane import Kind, Lane, Listing, Shared
 from tests.races.places import APPLY, FILL, FORWARD, Places
-from tests.races.proxied import Site, be_quiet, client_port, proxied
+from tests.races.proxied import Proxied, Site, be_quiet, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
 
 LANES: Final = 12
@@ -31,6 +31,9 @@ LONG_NAMES: Final = 4500
 
 WHOLE_NAMES: Final = 125
 """Children of a directory whose listing just goes out in one piece: 60 KB."""
+
+_ENDS_WITHIN_S: Final = 20.0
+"""A call that lost its client ends by itself: of a slow NameNode, 5 s of silence and 5 s without one (parts.py)."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
@@ -112,9 +115,16 @@ async def _run(
         steering.watcher = None
         for lane in lanes:
             lane.close()
-        await asyncio.sleep(0.3)  # hung-up connections are seen to be so
-        figures.violations += [f"left over at the end: {what}" for what in proxy.leftovers()]
+        figures.violations += [f"left over at the end: {what}" for what in await _left_over(proxy)]
         figures.stood.update(steering.stood)
+
+
+async def _left_over(proxy: Proxied) -> list[str]:
+    """Say what is left when all that may still be waited for has had its time."""
+    deadline = time.monotonic() + _ENDS_WITHIN_S
+    while (left := proxy.leftovers()) and time.monotonic() < deadline:  # noqa: ASYNC110 - figures
+        await asyncio.sleep(0.05)
+    return left
 
 
 async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:

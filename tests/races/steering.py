@@ -249,8 +249,8 @@ class _Steered(Coroutine[Any, Any, _T]):
 
     def _carry_out(self, verdict: Hold | Throw | Cancel, error: BaseException | None) -> Any:
         match verdict:
-            case Throw(instead):
-                return self._go_on(instead)
+            case Throw(instead):  # a cancellation that is on its way is not lost to it
+                return self._go_on(error if isinstance(error, asyncio.CancelledError) else instead)
             case Hold():
                 assert self._stand is not None
                 self._hold, self._error = verdict, error

@@ -157,6 +157,33 @@ def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
     steered(story, watch)
 
 
+@pytest.mark.parametrize("is_held", [False, True])
+def test_an_error_takes_the_place_of_no_cancellation(is_held: bool) -> None:
+    """Else a task that its owner ends would go on for ever, which none of the product's own errors can do."""
+    holds: list[Hold] = []
+
+    def watch(arrival: Arrival) -> Verdict:
+        if not at(arrival, "inner"):
+            return None
+        if is_held:
+            holds.append(Hold())
+            return holds[0]
+        return Throw(ValueError("broken"))
+
+    async def story(steering: Steering) -> None:
+        value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(outer(value))
+            await asyncio.sleep(1)
+            task.cancel()
+            if is_held:
+                await asyncio.sleep(1)
+                holds[0].release(Throw(ValueError("broken")))
+        assert task.cancelled()
+
+    steered(story, watch)
+
+
 @pytest.mark.parametrize("how", ["waiting", "ready", "held", "from outside"])
 def test_a_cancellation_reaches_it_there(how: str) -> None:
     """While it waits, when the value is there, at the end of a hold or in the middle of one."""
