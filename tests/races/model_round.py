@@ -142,12 +142,14 @@ class Applying:
         self.about = ""
         self.known: set[Stand] = set()  # where one was held
 
-    def aim(self, chance: random.Random, *, is_troubled: bool) -> None:
+    def aim(self, chance: random.Random, *, is_troubled: bool, has_zookeeper: bool) -> None:
         """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
         self.stand = self.hold = None
         self.is_curious = chance.random() < _CURIOUS
-        self.about = chance.choice(_RARELY_COME_BY) if is_troubled and chance.random() < _ABOUT else ""
-        self.countdown = chance.choice(_PATIENCE) if is_troubled and self.is_curious else chance.randrange(12)
+        patience = _PATIENCE_OF_ZOOKEEPER if has_zookeeper else _PATIENCE
+        self.countdown = patience if is_troubled and self.is_curious else chance.randrange(12)
+        is_about = has_zookeeper and is_troubled and chance.random() < _ABOUT
+        self.about = chance.choice(_RARELY_COME_BY) if is_about else ""
         self.is_aiming = True
 
     def arrive(self, arrival: Arrival) -> Verdict:
@@ -170,16 +172,18 @@ class Applying:
 _OF_THE_PUBLISHER: Final = frozenset({"invalidation.polled_edits", "invalidation.confirmed_namenode"})
 """Outermost, these are its own; the proxy's begin with a consumer or a life of the channel."""
 
-_PATIENCE: Final = (100, 2000)
-"""Arrivals at known places that are let pass: a life of the stream has hundreds before the next one begins."""
+_PATIENCE: Final = 100
+_PATIENCE_OF_ZOOKEEPER: Final = 2000
+"""Arrivals at known places that are let pass: there, a life has hundreds before the next one begins."""
+
 _CURIOUS: Final = 0.8
 """Share of rounds in which a stand where nobody was held yet is taken at once."""
 
 _ABOUT: Final = 0.5
-"""Share of rounds with a trouble in which only a place counts that is rarely come by."""
+"""Share of the rounds with ZooKeeper and a trouble in which only a place counts that is rarely come by."""
 
 _RARELY_COME_BY: Final = ("Stream.open: ", ".wait_active(")
-"""The beginning of a stream's life; above all, while no NameNode is active."""
+"""The beginning of a life; above all, while no NameNode is active."""
 
 
 class ModelSteering(Steering):

@@ -112,7 +112,8 @@ class World:
         applying.is_looked_at = True
         troubles = [each.race.meanwhile.trouble for each in running]
         trouble = next((each for each in troubles if each is not None), None)
-        applying.aim(chance, is_troubled=trouble is not None)
+        has_zookeeper = self.channel is ChannelName.ZOOKEEPER
+        applying.aim(chance, is_troubled=trouble is not None, has_zookeeper=has_zookeeper)
         is_late = chance.random() < 0.5
         if not is_late:
             self._happen(running)
