@@ -28,7 +28,7 @@ from tests.model.cluster import Cluster, Operation, Version, Writing
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
-from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.upstream import ODD_ANSWERS, ClientRequest, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
 
 PROBE_S: Final = 1.0
@@ -323,7 +323,7 @@ class System:
 
 def _unquoted(answer: Answer, path: str, spelled: str) -> Answer:
     """Return what a 404 says, which quotes the path as it was spelled, of the path as it is kept."""
-    if answer.status != HTTPStatus.NOT_FOUND or spelled == path:
+    if answer.status != HTTPStatus.NOT_FOUND or spelled == path or answer in ODD_ANSWERS:
         return answer
     is_own = answer.body == render_missing(spelled)
     return Answer(answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body)
