@@ -110,7 +110,7 @@ class Aim:
         self.hold = Hold()
         self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
         self._is_refused = is_refused  # isFileClosed is, the first time
-        self._only = only  # what it must wait for, if anything in particular
+        self._only = only  # what it must wait for, if anything in particular: texts, or "QUALNAME: TEXT"
         self._book = book
         self._chance = chance
         self.stand = None if only else book.choose(chance)
@@ -136,7 +136,7 @@ class Aim:
 
     def _is_wanted(self, stand: Stand) -> bool:
         if self._only:
-            return stand.innermost.text in self._only
+            return any({place.text, f"{place.qualname}: {place.text}"} & self._only for place in stand.places)
         if not self._book.held[stand]:
             return True  # who knows when the next will come
         return self._countdown <= 0 if self.stand is None else stand is self.stand

@@ -23,7 +23,11 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.6  # of the races with something long to carry: held where only that makes one wait
 )
-_OF_BODIES: Final = (*(frozenset({"asyncio.wait([self._sending])"}),) * 3, frozenset({"writer.write(part)"}))
+_OF_BODIES: Final = (
+    *(frozenset({"asyncio.wait([self._sending])"}),) * 2,
+    frozenset({"Upstream.stream: answer.close()"}),
+    frozenset({"writer.write(part)"}),
+)
 _OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
 _ANYTHING: Final[frozenset[str]] = frozenset()
 _READS_AFTER_S: Final = 1.0
