@@ -49,16 +49,20 @@ class Plan:
     Attributes:
         workload: what it was made of.
         seed: of all that is drawn.
+        root: the directory that all paths are below, so that runs don't meet.
     """
 
-    def __init__(self, workload: Workload, seed: int) -> None:
+    def __init__(self, workload: Workload, seed: int, root: str = ROOT) -> None:
         self.workload = workload
         self.seed = seed
+        self.root = root
 
     @property
     def globs(self) -> tuple[str, ...]:
         """The filters, in Hadoop's glob syntax."""
-        return tuple(f"{ROOT}/{self._user(number)}/*/*/_SUCCESS*" for number in range(self.workload.globs))
+        return tuple(
+            f"{self.root}/{self._user(number)}/*/*/_SUCCESS*" for number in range(self.workload.globs)
+        )
 
     def path(self, path_id: int) -> str:
         """Return a path that is polled: `/bench/u0007/workflow/d0002/_SUCCESS`."""
@@ -72,7 +76,7 @@ class Plan:
     def directory(self, path_id: int) -> str:
         """Return its parent."""
         number = path_id // self.workload.globs // self.workload.paths_per_directory
-        return f"{ROOT}/{self._user(path_id % self.workload.globs)}/workflow/d{number:04}"
+        return f"{self.root}/{self._user(path_id % self.workload.globs)}/workflow/d{number:04}"
 
     def in_directory(self, path_id: int) -> tuple[int, ...]:
         """Return all paths of the same directory, which rename and mode of their parent change together."""

@@ -9,6 +9,7 @@ directory.
 import asyncio
 import itertools
 import random
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -223,12 +224,13 @@ async def _turn() -> None:
 
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
     """Make so many races; `progress` is told how many there have been."""
-    figures = Figures(PART)
+    began, figures = time.monotonic(), Figures(PART)
     worlds = range((races + _WORLD - 1) // _WORLD)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
         for done in as_completed([processes.submit(partial(tell, seed), world) for world in worlds]):
             figures.add(done.result())
             progress(min(figures.races, races))
+    figures.seconds = time.monotonic() - began
     return figures
 
 

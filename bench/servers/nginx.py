@@ -1,0 +1,98 @@
+"""nginx as a cache with a time limit before the NameNode: what one would use without nncache.
+
+Debian's package; `apt-get install nginx-light`. (bench/servers/nginx.py)
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from bench.servers.running import Running
+from testbed.errors import MissingToolError
+from testbed.ports import PortLease
+from testbed.process import Lifeline, ServerProcess
+from testbed.readiness import accepts
+
+_CONFIGURATION: Final = """\
+daemon off;
+{user}
+worker_processes 1;
+worker_rlimit_nofile 40000;
+pid {place}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 30000; }}
+http {{
+    access_log off;
+    client_body_temp_path {place}/body;
+    proxy_temp_path {place}/proxy;
+    fastcgi_temp_path {place}/fastcgi;
+    uwsgi_temp_path {place}/uwsgi;
+    scgi_temp_path {place}/scgi;
+    proxy_cache_path {place}/cache keys_zone=statuses:32m max_size=1g inactive=1h use_temp_path=off;
+    keepalive_requests 100000000;
+    keepalive_timeout 300s;
+    upstream namenode {{
+        server {namenode};
+        keepalive 64;
+    }}
+    server {{
+        listen {listen} backlog=4096;
+        location / {{
+            proxy_pass http://namenode;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_cache statuses;
+            proxy_cache_key $request_uri;
+            proxy_cache_valid 200 404 {valid_s}s;
+            proxy_cache_lock on;
+            proxy_ignore_headers Cache-Control Expires Set-Cookie;
+            proxy_hide_header Set-Cookie;
+            add_header X-Cache-Status $upstream_cache_status always;
+        }}
+    }}
+}}
+"""
+
+
+@contextmanager
+def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds.
+
+    Raises:
+        MissingToolError: nginx is not installed.
+    """
+    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        raise MissingToolError(
+            "nginx is missing: apt-get install nginx-light (or leave it out: --modes direct,nncache)"
+        )
+    with ExitStack() as close:
+        place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-nginx-")))
+        address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
+        text = _CONFIGURATION.format(
+            user="user root;" if os.geteuid() == 0 else "",
+            place=place,
+            namenode=namenode,
+            listen=address,
+            valid_s=valid_s,
+        )
+        (place / "nginx.conf").write_text(text, encoding="utf-8")
+        lifeline = Lifeline(place / "guard.lock", None)
+        close.callback(lifeline.close)
+        process = ServerProcess(
+            "nginx",
+            (program, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")),
+            log=place / "nginx.log",
+            environ=os.environ,
+            lifeline=lifeline,
+            is_up=lambda: accepts(address),
+            timeout_s=20.0,
+        )
+        close.callback(process.stop)
+        process.start()
+        assert process.pid is not None
+        yield Running(address=address, processes={"nginx": process.pid})

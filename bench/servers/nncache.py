@@ -1,0 +1,90 @@
+"""nncache as its operators run it: filters, publisher and proxy, each a process. (bench/servers/nncache.py)"""
+
+import asyncio
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench.at_once import at_once
+from bench.servers.running import Running
+from hadoop.webhdfs import WebHdfs
+from invalidation.filters.definition import Filter
+from invalidation.filters.hdfs_store import FilterStore
+from testbed import Cluster
+from testbed.daemon import Daemon, Proxy, Publisher
+
+_NAMESERVICE: Final = "ns1"
+
+
+class Channel(StrEnum):
+    """How changes come to the proxy."""
+
+    ZOOKEEPER = "zookeeper"  # a publisher reads the edits, ZooKeeper carries them
+    DIRECT = "direct"  # the proxy reads the edits itself
+
+
+@contextmanager
+def nncache(cluster: Cluster, globs: Sequence[str], channel: Channel) -> Iterator[Running]:
+    """Run a proxy whose cache is open; what it takes is removed at the end.
+
+    Args:
+        cluster: with a ZooKeeper, if that is the channel.
+        globs: of the paths that may be answered from memory.
+        channel: see there.
+    """
+    namenode = cluster.namenodes[0]
+    common = [
+        *("--nameservice", _NAMESERVICE),
+        *("--namenode-http", namenode.http),
+        *("--namenode-rpc", namenode.rpc),
+    ]
+    with ExitStack() as running:
+        daemons: dict[str, Daemon] = {}
+        if channel is Channel.ZOOKEEPER:
+            assert cluster.zookeeper is not None, "a cluster with ZooKeeper is needed"
+            name = uuid.uuid4().hex[:12]
+            filters_path = f"/filters-{name}"
+            common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
+            asyncio.run(_add_filters(cluster, filters_path, globs))
+            publisher = running.enter_context(Publisher(*common, "--filters-path", filters_path))
+            publisher.await_publishing()
+            daemons["publisher"] = publisher
+        else:
+            place = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
+            settings = msgspec.toml.encode({"glob": list(globs), "channel": "direct"})
+            (place / "proxy.toml").write_bytes(settings)
+            common += ["--config", str(place / "proxy.toml")]
+        proxy = running.enter_context(Proxy(*common))
+        proxy.await_gate()
+        daemons["proxy"] = proxy
+        yield Running(
+            address=proxy.address,
+            processes={source: _pid(daemon) for source, daemon in daemons.items()},
+            upkeep=lambda: _probes(daemons),
+        )
+
+
+async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        store = FilterStore(hdfs, path)
+        filters = (
+            Filter(f"f{number:05}", glob, cluster.superuser, ("nobody",)) for number, glob in enumerate(globs)
+        )
+        await at_once(store.add(each) for each in filters)
+
+
+def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:
+    probes = (daemon.metrics()["nncache_namenode_probes_total"] for daemon in daemons.values())
+    return {"upkeep:probe (JMX)": sum(probes)}
+
+
+def _pid(daemon: Daemon) -> int:
+    pid = daemon.process.pid
+    assert pid is not None
+    return pid
