@@ -1,0 +1,179 @@
+"""Made-up but plausible figures of a run, for tests of its report. (tests/bench/example_figures.py)"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from bench.checks import Check
+from bench.figures import ModeFigures, Quantiles, RunInfo, WrongAnswer
+
+NOTHING: Final = Quantiles(
+    count=0, mean=math.nan, p50=math.nan, p90=math.nan, p99=math.nan, p999=math.nan, max=math.nan
+)
+
+LIMITS: Final = (
+    "One host runs all: the network between hosts is not in these numbers.",
+    "No Kerberos <yet>.",
+)
+
+CHECKS: Final = (
+    Check("getFileInfo calls per change", "at most 1.3", "1.12", is_met=True),
+    Check("wrong answers of nncache", "0", "0", is_met=True),
+    Check("lateness p99 of nncache", "at most 5,100 ms", "5,420 ms", is_met=False),
+)
+
+
+def info() -> RunInfo:
+    """Return the design scenario, run for a minute."""
+    return RunInfo(
+        date="2026-11-22T10:00:00Z",
+        seed=7,
+        workload={
+            "name": "design",
+            "description": "10,000 pollers wait for 6,000 files",
+            "pollers": 10_000,
+            "paths_per_poller": 1,
+            "period_s": 5.0,
+            "time_factor": 1.0,
+        },
+        period_s=5.0,
+        duration_s=60.0,
+        warm_up_s=10.0,
+        modes=("direct", "nncache", "nginx"),
+        bound_s=3.0,
+        nginx_valid_s=5.0,
+        master="local[*]",
+        machine={"processor": "Example CPU <2 GHz>", "cores": "2", "memory": "8 GiB"},
+        versions={"nncache": "0.1.0", "hadoop": "3.4.1", "nginx": "1.22.1"},
+        command="python -m bench.run_pollers --pollers 10000 --duration 60 --seed 7",
+    )
+
+
+def direct() -> ModeFigures:
+    """Return what polls of the NameNode itself look like: 2,000 calls a second."""
+    return ModeFigures(
+        mode="direct",
+        duration_s=60.0,
+        due=120_000,
+        sent=120_000,
+        failed=0,
+        late_starts_s=latencies(0.004),
+        kept_schedule=True,
+        latency_s=latencies(0.0031),
+        hits=0,
+        changes=600,
+        changed_paths=600,
+        lateness_s=uniform(4.9),
+        first_lateness_s=uniform(2.4),
+        stale=3,
+        oldest_s=0.0021,
+        wrong=(),
+        wrong_count=0,
+        calls={"getFileInfo": 120_000},
+        upkeep={},
+        cpu_s={"namenode": 48.0, "generator": 36.0, "changer": 1.5},
+        memory_bytes={"namenode": 400 * 2**20, "generator": 300 * 2**20},
+        clock_error_s=0.0,
+    )
+
+
+def nncache() -> ModeFigures:
+    """Return what nncache would be at its best: 672 calls for 600 changes."""
+    return replace(
+        direct(),
+        mode="nncache",
+        latency_s=latencies(0.0009),
+        hits=119_000,
+        lateness_s=uniform(4.95),
+        first_lateness_s=uniform(2.45),
+        stale=240,
+        oldest_s=0.131,
+        calls={"getFileInfo": 672, "isFileClosed": 300},
+        upkeep={"getEditsFromTxid": 1_200, "getServiceStatus": 60},
+        cpu_s={"namenode": 2.4, "proxy": 9.6, "publisher": 0.6, "generator": 34.0, "changer": 1.5},
+        memory_bytes={"namenode": 410 * 2**20, "proxy": 96 * 2**20, "publisher": 64 * 2**20},
+    )
+
+
+def nginx() -> ModeFigures:
+    """Return what a cache with a time limit would be: fewer calls, and answers that are too old."""
+    return replace(
+        direct(),
+        mode="nginx",
+        latency_s=latencies(0.0007),
+        hits=84_000,
+        lateness_s=uniform(9.8),
+        first_lateness_s=uniform(7.0),
+        stale=900,
+        oldest_s=2.99,
+        wrong=tuple(wrong_answer(number) for number in range(100)),
+        wrong_count=1_234,
+        calls={"getFileInfo": 36_000},
+        cpu_s={"namenode": 15.0, "nginx": 3.0, "generator": 33.0, "changer": 1.5},
+        memory_bytes={"namenode": 405 * 2**20, "nginx": 12 * 2**20},
+    )
+
+
+def wrong_answer(number: int) -> WrongAnswer:
+    """Return an answer that was too old; the first one never was true."""
+    return WrongAnswer(
+        poller=4_000 + number,
+        path_id=number,
+        sent_s=12.5 + number,
+        replied_s=12.501 + number,
+        status=404,
+        served="HIT",
+        age_s=3.25 + number if number else None,
+    )
+
+
+def modes() -> tuple[ModeFigures, ...]:
+    """Return all three."""
+    return direct(), nncache(), nginx()
+
+
+def nothing_happened() -> ModeFigures:
+    """Return nncache in a run in which nothing was polled and nothing changed."""
+    return replace(
+        nncache(),
+        due=0,
+        sent=0,
+        hits=0,
+        changes=0,
+        changed_paths=0,
+        late_starts_s=NOTHING,
+        latency_s=NOTHING,
+        lateness_s=NOTHING,
+        first_lateness_s=NOTHING,
+        stale=0,
+        oldest_s=math.nan,
+        calls={},
+        upkeep={},
+        cpu_s={},
+        memory_bytes={},
+    )
+
+
+def uniform(longest_s: float) -> Quantiles:
+    """Return times spread evenly from 0 to the longest."""
+    return _quantiles(lambda share: share * longest_s)
+
+
+def latencies(median_s: float) -> Quantiles:
+    """Return times with a long tail: p99 is 7 times the median, p99.9 19 times."""
+    return _quantiles(lambda share: median_s * (0.5 / max(1 - share, 1e-4)) ** 0.5)
+
+
+def _quantiles(at: Callable[[float], float]) -> Quantiles:
+    shares = [*(step / 100 for step in range(100)), *(1 - 0.01 * 0.9**step for step in range(60))]
+    return Quantiles(
+        count=120_000,
+        mean=at(0.5),
+        p50=at(0.5),
+        p90=at(0.9),
+        p99=at(0.99),
+        p999=at(0.999),
+        max=at(1.0),
+        cdf=(*((at(share), share) for share in shares), (at(1.0), 1.0)),
+    )
