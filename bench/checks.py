@@ -1,6 +1,18 @@
 """What the figures of a run must be at least. (bench/checks.py)"""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from bench.figures import ModeFigures
+from bench.workload import Callers, Workload
+
+GET_FILE_INFO_PER_CHANGE: Final = 1.3
+CALLS_PER_CHANGE: Final = 2.6
+LATENESS_BEYOND_PERIOD_S: Final = 0.1
+LATE_STARTS_S: Final = 0.05
+
+NNCACHE: Final = "nncache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +23,49 @@ class Check:
     wanted: str
     measured: str
     is_met: bool
+
+
+def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Check, ...]:
+    """Return what is demanded of a run, and how it did."""
+    return tuple(check for mode in modes for check in _of_mode(mode, workload))
+
+
+def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:
+    late_s = mode.late_starts_s.p99
+    yield Check(
+        f"{mode.mode}: the generator keeps its schedule",
+        f"p99 of late starts at most {LATE_STARTS_S * 1e3:.0f} ms, every poll sent",
+        f"{late_s * 1e3:.1f} ms, {mode.due - mode.sent} of {mode.due:,} polls not sent",
+        mode.kept_schedule,
+    )
+    if mode.mode != NNCACHE:
+        return  # what a peer does wrong is a result, not a failure of the run
+    yield Check("nncache: no poll fails", "0", f"{mode.failed:,}", mode.failed == 0)
+    yield Check("nncache: no wrong answer", "0", f"{mode.wrong_count:,}", mode.wrong_count == 0)
+    if mode.lateness_s.count:
+        wanted_s = workload.real_period_s + LATENESS_BEYOND_PERIOD_S
+        yield Check(
+            "nncache: a change is seen within one poll period and 100 ms (p99)",
+            f"{wanted_s:.2f} s",
+            f"{mode.lateness_s.p99:.3f} s",
+            mode.lateness_s.p99 <= wanted_s,
+        )
+    if workload.callers is Callers.PER_GLOB and workload.changes_per_s and mode.changed_paths:
+        yield from _calls(mode)
+
+
+def _calls(mode: ModeFigures) -> Iterator[Check]:
+    changed = mode.changed_paths
+    get_file_info, in_all = mode.calls.get("getFileInfo", 0) / changed, sum(mode.calls.values()) / changed
+    yield Check(
+        "nncache: getFileInfo calls for each changed path",
+        f"at most {GET_FILE_INFO_PER_CHANGE}",
+        f"{get_file_info:.2f}",
+        get_file_info <= GET_FILE_INFO_PER_CHANGE,
+    )
+    yield Check(
+        "nncache: calls in all for each changed path (upkeep apart)",
+        f"at most {CALLS_PER_CHANGE}",
+        f"{in_all:.2f}",
+        in_all <= CALLS_PER_CHANGE,
+    )

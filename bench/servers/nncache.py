@@ -1,6 +1,7 @@
 """nncache as its operators run it: filters, publisher and proxy, each a process. (bench/servers/nncache.py)"""
 
 import asyncio
+import json
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
-
-import msgspec
 
 from bench.at_once import at_once
 from bench.servers.running import Running
@@ -57,11 +56,17 @@ def nncache(cluster: Cluster, globs: Sequence[str], channel: Channel) -> Iterato
             daemons["publisher"] = publisher
         else:
             place = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="nncache-bench-")))
-            settings = msgspec.toml.encode({"glob": list(globs), "channel": "direct"})
-            (place / "proxy.toml").write_bytes(settings)
+            settings = (
+                f'channel = "direct"\nglob = {json.dumps(list(globs))}\n'  # JSON's strings are TOML's, too
+            )
+            (place / "proxy.toml").write_text(settings, encoding="utf-8")
             common += ["--config", str(place / "proxy.toml")]
         proxy = running.enter_context(Proxy(*common))
         proxy.await_gate()
+        if channel is Channel.ZOOKEEPER:
+            proxy.process.await_that(
+                lambda: proxy.metrics()["nncache_channel_filters"] == len(globs), "does not have all filters"
+            )
         daemons["proxy"] = proxy
         yield Running(
             address=proxy.address,

@@ -1,0 +1,214 @@
+"""One mode of a run: its files, its server, its pollers and its changes, in step. (bench/driving.py)"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from bench import tables
+from bench.changing.changer import Order, Outcome
+from bench.changing.namespace import BenchNamespace
+from bench.changing.process import ChangerProcess
+from bench.plan import Plan
+from bench.polling.clock import boottime
+from bench.polling.collect import collect
+from bench.polling.conductor import Conductor, Progress
+from bench.polling.task import Orders
+from bench.servers.counters import Sample, sample
+from bench.servers.nginx import nginx
+from bench.servers.nncache import nncache
+from bench.servers.running import Running
+from bench.settings import Mode, RunSettings
+from testbed import Cluster
+
+LEAD_S: Final = 4.0
+"""From the order to poll until the warm-up begins: the tasks read their order and work out their polls."""
+
+_LOOK_S: Final = 0.2
+
+
+class RefusedChangesError(Exception):
+    """The NameNode did not make some changes: the figures would be about another workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is shown of a mode while it runs.
+
+    Attributes:
+        what: is going on.
+        done: of `total`, in whatever this stage counts.
+        said: more about it.
+    """
+
+    what: str
+    done: float
+    total: float
+    said: str = ""
+
+
+Show = Callable[[Stage], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """What all modes of a run share."""
+
+    settings: RunSettings
+    cluster: Cluster
+    spark: SparkSession
+
+    def root(self, mode: Mode) -> str:
+        """Return the directory of a mode's files: each has its own, as it finds them."""
+        return f"/bench/{mode}"
+
+    def plan(self, mode: Mode) -> Plan:
+        """Return the plan of a mode."""
+        return Plan(self.settings.workload, self.settings.seed, self.root(mode))
+
+
+def warm_up_namenode(stand: Stand, show: Show) -> None:
+    """Poll the NameNode for a while, so that its JVM has compiled what is hot. Nothing is kept of it."""
+    settings = stand.settings
+    with Conductor() as conductor:
+        orders = _orders(
+            stand, Mode.DIRECT, stand.cluster.namenodes[0].http, conductor, 0.0, settings.jvm_warm_up_s
+        )
+        with ThreadPoolExecutor(1) as aside:
+            polling = aside.submit(collect, stand.spark, orders, settings.directory / "warm-up")
+            _watch("warming the NameNode up", polling, conductor, orders, show)
+            polling.result()
+    for file in (settings.directory / "warm-up").iterdir():
+        file.unlink()
+    (settings.directory / "warm-up").rmdir()
+
+
+def run_mode(stand: Stand, mode: Mode, show: Show) -> None:
+    """Run one mode and leave its tables.
+
+    Raises:
+        RefusedChangesError: the NameNode did not make some changes.
+        bench.changing.process.ChangerError: the changer has ended before its time.
+        testbed.TestbedError: a server does not start.
+    """
+    settings, directory = stand.settings, stand.settings.directory / mode
+    directory.mkdir(parents=True, exist_ok=True)
+    order = _order(stand, mode, directory)
+    asyncio.run(_lay_out(stand, mode, order, show))
+    show(Stage(f"starting {mode}", 0, 1))
+    with _server(stand, mode) as server, Conductor() as conductor, ChangerProcess(order) as changer:
+        changer.await_ready()
+        orders = _orders(stand, mode, server.address, conductor, settings.warm_up_s, settings.duration_s)
+        changer.begin(orders.zero_s)
+        with ThreadPoolExecutor(2) as aside:
+            polling = aside.submit(collect, stand.spark, orders, directory)
+            counting = aside.submit(_count, stand, server, orders)
+            _watch(str(mode), polling, conductor, orders, show)
+            polling.result()
+            rows = counting.result()
+        outcome = changer.outcome()
+    _write_counters(rows, outcome, directory)
+    if outcome.refused:
+        raise RefusedChangesError(
+            f"{len(outcome.refused)} of {outcome.changes} changes were refused; the first: {outcome.refused[0]}"
+        )
+
+
+def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
+    namenode = stand.cluster.namenodes[0].http
+    match mode:
+        case Mode.DIRECT:
+            return _itself(namenode)
+        case Mode.NNCACHE:
+            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel)
+        case Mode.NGINX:
+            return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
+
+
+@contextmanager
+def _itself(namenode: str) -> Iterator[Running]:
+    yield Running(address=namenode)
+
+
+def _order(stand: Stand, mode: Mode, directory: Path) -> Order:
+    settings = stand.settings
+    return Order(
+        workload=settings.workload,
+        seed=settings.seed,
+        root=stand.root(mode),
+        namenode=stand.cluster.namenodes[0].http,
+        superuser=stand.cluster.superuser,
+        warm_up_s=settings.warm_up_s,
+        duration_s=settings.duration_s,
+        directory=str(directory),
+    )
+
+
+def _orders(
+    stand: Stand, mode: Mode, server: str, conductor: Conductor, warm_up_s: float, duration_s: float
+) -> Orders:
+    settings = stand.settings
+    return Orders(
+        workload=settings.workload,
+        seed=settings.seed,
+        root=stand.root(mode),
+        tasks=stand.spark.sparkContext.defaultParallelism,
+        server=server,
+        conductor=conductor.address,
+        zero_s=boottime() + LEAD_S + warm_up_s,
+        warm_up_s=warm_up_s,
+        duration_s=duration_s,
+    )
+
+
+async def _lay_out(stand: Stand, mode: Mode, order: Order, show: Show) -> None:
+    plan = stand.plan(mode)
+    async with BenchNamespace(plan, order.namenode, order.superuser) as namespace:
+        await namespace.lay_out(
+            order.changes(), lambda made, total: show(Stage(f"laying out the files of {mode}", made, total))
+        )
+
+
+def _count(stand: Stand, server: Running, orders: Orders) -> list[dict[str, object]]:
+    """Return what was used between the beginning and the end of the measured time."""
+
+    def look() -> Sample:
+        return sample(stand.cluster, server.processes, server.upkeep)
+
+    time.sleep(max(0.0, orders.zero_s - boottime()))
+    before = look()
+    time.sleep(max(0.0, orders.zero_s + orders.duration_s - boottime()))
+    return look().since(before)
+
+
+def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:
+    """Write the table; the changer's own questions are taken off the NameNode's count."""
+    for row in rows:
+        if (row["source"], row["name"]) == ("namenode", "getFileInfo"):
+            row["value"] = float(str(row["value"])) - outcome.asked
+    rows.append({"source": "changer", "name": "getFileInfo", "value": float(outcome.asked), "unit": "calls"})
+    rows.append({"source": "changer", "name": "cpu", "value": outcome.cpu_s, "unit": "s"})
+    generator_s = sum(pq.read_table(directory / "hosts.parquet").column("cpu_s").to_pylist())
+    rows.append({"source": "generator", "name": "cpu", "value": generator_s, "unit": "s"})
+    tables.write(rows, tables.COUNTERS, directory / "counters.parquet")
+
+
+def _watch(what: str, polling: "Future[None]", conductor: Conductor, orders: Orders, show: Show) -> None:
+    """Show how far the polling has come, until it ends."""
+    whole_s = orders.warm_up_s + orders.duration_s
+    while not polling.done():
+        time.sleep(_LOOK_S)
+        passed_s = boottime() - orders.zero_s + orders.warm_up_s
+        said = _said(conductor.progress())
+        show(Stage(what, min(max(0.0, passed_s), whole_s), whole_s, said))
+
+
+def _said(progress: Progress) -> str:
+    return f"{progress.polls:,} polls, {progress.failed:,} failed, {progress.late:,} late"

@@ -1,0 +1,46 @@
+"""What one run of the benchmark is to do. (bench/settings.py)"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from bench.servers.nncache import Channel
+from bench.workload import Workload
+
+
+class Mode(StrEnum):
+    """Whom the pollers ask."""
+
+    DIRECT = "direct"  # the NameNode itself
+    NNCACHE = "nncache"
+    NGINX = "nginx"  # proxy_cache with a time limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """One run.
+
+    Attributes:
+        modes: in this order, all against the same NameNode.
+        duration_s: of the measured time of each mode.
+        warm_up_s: polls and changes of each mode before it, which are not counted.
+        jvm_warm_up_s: polls of the NameNode before the first mode: its JVM compiles what is hot.
+        nginx_valid_s: for how long nginx keeps an answer.
+        bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
+        master: of Spark.
+        directory: where tables, charts and report go.
+    """
+
+    workload: Workload
+    seed: int
+    modes: tuple[Mode, ...]
+    duration_s: float
+    warm_up_s: float
+    jvm_warm_up_s: float
+    channel: Channel
+    nginx_valid_s: int
+    bound_s: float
+    hadoop: str
+    master: str
+    directory: Path
+    command: str
