@@ -1,6 +1,9 @@
 """The driver's part: send the tasks out, bring home what they saw, write it down. (bench/polling/collect.py)"""
 
+import importlib
 import json
+import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -32,11 +36,14 @@ def prepare(spark: SparkSession, tasks: int) -> None:
     Raises:
         ExecutorError: they can't import it.
     """
-    master = spark.sparkContext.master or "local"
-    if master.partition("[")[0] != "local" or _lacks(spark, tasks):
+    context = spark.sparkContext
+    is_local = (context.master or "local").partition("[")[0] == "local"
+    if is_local and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # whatever `python3` on PATH is, it need not have our packages
+    if not is_local or _lacks(spark, tasks):
         with tempfile.TemporaryDirectory() as directory:
-            spark.sparkContext.addPyFile(str(zip_code(Path(directory))))  # copies it at once
-            lacks = _lacks(spark, tasks)
+            context.addPyFile(str(zip_code(Path(directory))))  # copies it at once
+        lacks = _lacks(spark, tasks)
         if lacks:
             raise ExecutorError(f"Spark's Python workers can't poll: {lacks}")
 
@@ -75,15 +82,15 @@ def _lacks(spark: SparkSession, tasks: int) -> str:
     """Return why workers can't import a task; empty if they can."""
 
     def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import importlib  # noqa: PLC0415 - the function travels alone
-
-        import pyarrow  # noqa: ICN001, PLC0415 - as above
-
         for _ in batches:
             try:
                 importlib.import_module("bench.polling.task")
             except ImportError as exc:
-                yield pyarrow.RecordBatch.from_pydict({"lacks": [str(exc)]})
+                yield pa.RecordBatch.from_pydict({"lacks": [str(exc)]})
 
-    found = spark.range(0, tasks, 1, tasks).mapInArrow(attempt, "lacks string", barrier=True).toArrow()
+    numbers = spark.range(0, tasks, 1, tasks)
+    try:
+        found = numbers.mapInArrow(attempt, "lacks string", barrier=True).toArrow()
+    except PySparkException as exc:  # such as one of another version, or one without pyarrow
+        raise ExecutorError(f"Spark's Python workers don't run: {exc}") from exc
     return "; ".join(sorted(set(found.column("lacks").to_pylist())))
