@@ -200,7 +200,7 @@ BODIES: Final = (
 )
 """With these the NameNode may cut the connection off before its answer was read."""
 
-WITH_BODIES: Final = (*CHANGES, *BODIES * 5)
+WITH_BODIES: Final = (*CHANGES, *BODIES * 8)
 
 
 class Ground:

@@ -21,11 +21,11 @@ _REFUSED_SHARE: Final = 0.15  # of the reads of files: isFileClosed is refused
 _CROWDED_SHARE: Final = 0.3  # of the reads of a slow NameNode: others take its connections
 _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
-    0.6  # of the races with something long to carry: held where only that makes one wait
+    0.8  # of the races with something long to carry: held where only that makes one wait
 )
 _OF_BODIES: Final = (
-    *(frozenset({"asyncio.wait([self._sending])"}),) * 2,
-    frozenset({"Upstream.stream: answer.close()"}),
+    frozenset({"asyncio.wait([self._sending])"}),
+    *(frozenset({"Upstream.stream: answer.close()"}),) * 3,  # most replies come after their bodies have gone
     frozenset({"writer.write(part)"}),
 )
 _OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
