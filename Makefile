@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core others pytest model races differential differential-long-segment job-commit bench docs proto clean
+.PHONY: help test demo lint format types imports core others pytest model races differential differential-long-segment job-commit bench bench-pollers bench-hits docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -76,7 +76,14 @@ differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit
 
-bench: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute)
+bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light)
+	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench
+
+bench-pollers: $(READY) ## The same with 10,000 pollers, then with 10,000 different callers, into bench/results (about 15 minutes; apt-get install nginx-light)
+	$(BIN)/python bench/run_pollers.py; short=$$?; \
+		$(BIN)/python bench/run_pollers.py --workload many_callers --modes direct,nncache && exit $$short
+
+bench-hits: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute; apt-get install wrk)
 	$(BIN)/python -m bench.hit_path
 
 docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code

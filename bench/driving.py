@@ -28,9 +28,6 @@ from bench.servers.running import Running
 from bench.settings import Mode, RunSettings
 from testbed import Cluster
 
-LEAD_S: Final = 4.0
-"""From the order to poll until the warm-up begins: the tasks read their order and work out their polls."""
-
 _LOOK_S: Final = 0.2
 
 
@@ -67,7 +64,7 @@ class Stand:
 
     def root(self, mode: Mode) -> str:
         """Return the directory of a mode's files: each has its own, as it finds them."""
-        return f"/bench/{mode}"
+        return f"{self.settings.root}/{mode}"
 
     def plan(self, mode: Mode) -> Plan:
         """Return the plan of a mode."""
@@ -162,7 +159,7 @@ def _orders(
         tasks=stand.spark.sparkContext.defaultParallelism,
         server=server,
         conductor=conductor.address,
-        zero_s=boottime() + LEAD_S + warm_up_s,
+        zero_s=boottime() + settings.lead_s + warm_up_s,
         warm_up_s=warm_up_s,
         duration_s=duration_s,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from bench.plan import ROOT
 from bench.servers.nncache import Channel
 from bench.workload import Workload
 
@@ -29,6 +30,8 @@ class RunSettings:
         bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
         master: of Spark.
         directory: where tables, charts and report go.
+        root: the directory in HDFS whose children the modes' files are in.
+        lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
     """
 
     workload: Workload
@@ -44,3 +47,5 @@ class RunSettings:
     master: str
     directory: Path
     command: str
+    root: str = ROOT
+    lead_s: float = 4.0

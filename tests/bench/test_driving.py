@@ -1,0 +1,122 @@
+"""Small runs of every workload against the real cluster: the whole way from the plan to the verdict."""
+
+import shutil
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bench.checks import checks
+from bench.driving import Stage, Stand, run_mode
+from bench.figures import ModeFigures
+from bench.judge.reduction import reduce
+from bench.polling.collect import prepare
+from bench.servers.nncache import Channel
+from bench.settings import Mode, RunSettings
+from bench.workload import Workload
+from bench.workload_files import load, names
+from testbed import Cluster
+
+POLLERS = 60
+PERIOD_S = 0.5
+BOUND_S = 3.0
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def small(name: str) -> Workload:
+    """Return a ready workload with few pollers, who ask often."""
+    workload = load(name).scaled(pollers=POLLERS)
+    return replace(workload, period_s=PERIOD_S, changes_per_s=6.0 if workload.changes_per_s else 0.0)
+
+
+def run(
+    cluster: Cluster, spark: SparkSession, directory: Path, workload: Workload, mode: Mode, **changed: object
+) -> ModeFigures:
+    """Run one mode and judge it."""
+    settings = RunSettings(
+        workload=workload,
+        seed=1,
+        modes=(mode,),
+        duration_s=4.0,
+        warm_up_s=1.5,
+        jvm_warm_up_s=0.0,
+        channel=Channel.DIRECT,
+        nginx_valid_s=1,
+        bound_s=BOUND_S,
+        hadoop=cluster.hadoop_version,
+        master="local[2]",
+        directory=directory,
+        command="",
+        root=f"/bench-{uuid.uuid4().hex[:8]}",
+        lead_s=1.5,
+    )
+    settings = replace(settings, **changed)  # type: ignore[arg-type] # whatever the test says
+    shown: list[Stage] = []
+    prepare(spark, 2)
+    run_mode(Stand(settings=settings, cluster=cluster, spark=spark), mode, shown.append)
+    assert any(stage.what == mode and stage.said for stage in shown)
+    return reduce(
+        spark,
+        directory / mode,
+        mode,
+        duration_s=settings.duration_s,
+        bound_s=BOUND_S,
+        period_s=workload.real_period_s,
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_workload_runs_through_nncache_and_nothing_is_wrong(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    """Its changes are made and seen, most answers come from memory, and each is one that the NameNode gave."""
+    workload = small(name)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE)
+    assert figures.wrong == ()
+    assert figures.failed == 0
+    assert figures.due == POLLERS * 8
+    assert figures.hits > figures.due / 2
+    assert figures.changes
+    assert figures.lateness_s.count
+    assert 0 < figures.calls["getFileInfo"] < figures.due / 2
+    assert figures.upkeep["getEditsFromTxid"]
+    assert {"namenode", "proxy", "generator", "changer"} <= figures.cpu_s.keys()
+    assert not [check for check in checks((figures,), workload) if "wrong" in check.name and not check.is_met]
+
+
+def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
+    """With publisher and ZooKeeper, as operators run it; its publisher's part is shown."""
+    figures = run(cluster, spark, tmp_path, small("design"), Mode.NNCACHE, channel=Channel.ZOOKEEPER)
+    assert figures.wrong == ()
+    assert figures.hits > figures.due / 2
+    assert figures.memory_bytes["publisher"] > 10_000_000
+    assert figures.upkeep["probe (JMX)"]
+
+
+def test_asked_directly_the_namenode_is_called_for_each_poll(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """It is what the others are compared with: each poll costs a call, and each answer is fresh."""
+    figures = run(cluster, spark, tmp_path, small("design"), Mode.DIRECT)
+    assert figures.wrong == ()
+    assert (figures.hits, figures.stale) == (0, 0)
+    assert figures.calls["getFileInfo"] == pytest.approx(figures.due, rel=0.1)
+
+
+@pytest.mark.skipif(
+    shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="apt-get install nginx-light"
+)
+def test_a_time_limit_far_above_the_bound_is_found_from_the_tables_alone(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A planted error: nginx keeps its answers for a minute, so nobody sees a change; each old answer is named."""
+    workload = replace(small("design"), events=(), changes_per_s=20.0)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NGINX, nginx_valid_s=60, duration_s=8.0)
+    assert figures.wrong_count > 50
+    for wrong in figures.wrong:
+        assert wrong.served.lower() == "hit"
+        assert wrong.age_s is not None
+        assert wrong.age_s > BOUND_S
