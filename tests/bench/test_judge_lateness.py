@@ -1,6 +1,7 @@
 """How late changes were seen, worked out by hand."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,7 +12,7 @@ from tests.bench.recorded import Row, change, initial, poll, record
 
 A, B, C, MISSING = 1, 2, 3, 404
 
-FOUND = tuple[dict[tuple[int, int, int], float], dict[tuple[int, int], float]]
+FOUND = tuple[dict[tuple[int, int, int], Any], dict[tuple[int, int], Any]]
 
 
 def found(
