@@ -89,8 +89,9 @@ def latency_chart(info: RunInfo, modes: tuple[ModeFigures, ...]) -> Figure:
     axes.set_xlabel("share of polls that take at most that long", size=12, color=QUIET)
     write(axes, -0.05, 1.02, "milliseconds, logarithmic", color=QUIET, va="bottom")
     ends = []
-    for mode, inner in shown:
-        axes.plot(*zip(*inner, strict=True), color=of_mode(mode.mode), linewidth=3)
+    for above, (mode, inner) in enumerate(shown):  # what lies below is broader, so that all are seen
+        width = 2.5 + 2.0 * (len(shown) - 1 - above)
+        axes.plot(*zip(*inner, strict=True), color=of_mode(mode.mode), linewidth=width)
         ends.append(math.log(inner[-1][1] / low) / math.log(high / low))
     heights = spread([(end - _LOWEST) / _ROOM for end in ends], 0.26 / _ROOM)
     for end, height, (mode, _) in zip(ends, heights, shown, strict=True):
@@ -113,11 +114,11 @@ def _write_latency(axes: Axes, end: float, height: float, mode: ModeFigures) -> 
 
 def cpu_chart(info: RunInfo, modes: tuple[ModeFigures, ...]) -> Figure:
     """Return the CPU seconds of each process, stacked for each mode."""
-    height = 2.1 + 1.2 * max(1, len(modes))
+    height = 2.3 + 1.2 * max(1, len(modes))
     figure = new_figure(height)
     title(figure, cpu(info, modes))
     footer(figure, info, modes)
-    axes = figure.add_axes((0.11, 0.85 / height, 0.86, 1 - 1.7 / height))
+    axes = figure.add_axes((0.11, 0.85 / height, 0.86, 1 - 1.95 / height))
     clean(axes)
     longest = max((math.fsum(mode.cpu_s.values()) for mode in modes), default=0.0)
     if not longest > 0:

@@ -27,6 +27,7 @@ DASHED: Final = (0, (4, 3))
 """The style of lines that are asked for and not measured."""
 
 _NAME: Final = 10
+_MILLION: Final = 1_000_000
 _SIGNS: Final = frozenset(f"\n∞·µ{NONE}")
 _LINE: Final = 74
 """Letters on a line of a title."""
@@ -77,7 +78,7 @@ def write(  # noqa: PLR0913 - the defaults are what most texts want
     return axes.text(
         x,
         y,
-        plain(text, 80),
+        plain(text, 120),
         transform=axes.transAxes,
         parse_math=False,
         size=size,
@@ -115,9 +116,16 @@ def decades(axis: Axis, low: float, high: float) -> None:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = 1 + (last - first) // 7
     axis.set_major_locator(FixedLocator([10.0**power for power in range(first, last + 1, step)]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _round(value)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
+
+
+def _round(value: float) -> str:
+    """Return a power of ten, short."""
+    if value >= _MILLION:
+        return f"{value / _MILLION:,g} M"
+    return f"{value:,g}"
 
 
 def reach(axes: Axes, value: float) -> float:

@@ -29,10 +29,13 @@ def load(info: RunInfo, modes: tuple[ModeFigures, ...]) -> str:
 
 def cpu(info: RunInfo, modes: tuple[ModeFigures, ...]) -> str:
     """Say in one sentence, without a full stop, what the NameNode's answers cost it."""
-    parts = [f"{number(mode.cpu_s['namenode'])} s {way(mode)}" for mode in modes if "namenode" in mode.cpu_s]
-    if not parts:
+    known = [mode for mode in modes if "namenode" in mode.cpu_s]
+    if not known:
         return f"CPU seconds by process in {seconds_of(info.duration_s)}"
-    return f"Of {seconds_of(info.duration_s)}, the NameNode's CPU works {', '.join(parts)}"
+    first, *others = known
+    parts = [f"{number(first.cpu_s['namenode'])} CPU seconds {way(first)}"]
+    parts += [f"{number(mode.cpu_s['namenode'])} {way(mode)}" for mode in others]
+    return f"In {seconds_of(info.duration_s)} the NameNode takes {', '.join(parts)}"
 
 
 def freshness(modes: tuple[ModeFigures, ...]) -> str:

@@ -34,16 +34,13 @@ def as_text(info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, 
     for section in sections(modes):
         lines += ["", section.title] if section.rows else []
         lines += [_text_line(f"  {row.label}", row.cells) for row in section.rows]
-    lines += [
-        "",
-        "Share of the NameNode's getFileInfo calls saved",
-        _text_line("  poll period", SAVING_HEADS),
-    ]
-    lines += [
-        _text_line(f"  {label}", (*cells[:-1], cells[-1]))
-        for label, *cells in map(saving_cells, savings(modes, info))
-    ]
-    lines += _wrapped(FORMULA, "  ")
+    if saved := savings(modes, info):
+        lines += ["", "Share of the NameNode's getFileInfo calls saved"]
+        lines += [
+            _text_line(f"  {cells[0]}, {cells[1]}", cells[2:])
+            for cells in (SAVING_HEADS, *map(saving_cells, saved))
+        ]
+        lines += _wrapped(FORMULA, "  ")
     if checks:
         lines += ["", "Checks"]
         for check in checks:

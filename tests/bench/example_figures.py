@@ -177,3 +177,8 @@ def _quantiles(at: Callable[[float], float]) -> Quantiles:
         max=at(1.0),
         cdf=(*((at(share), share) for share in shares), (at(1.0), 1.0)),
     )
+
+
+def quantiles_only(longest_s: float) -> Quantiles:
+    """Return times spread evenly from 0 to the longest, without their curve."""
+    return replace(uniform(longest_s), cdf=())

@@ -1,0 +1,83 @@
+"""What a cache saves, against sums done by hand."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from bench.report.savings import Saving, polls_asked_per_s, savings, share_saved
+from tests.bench import example_figures as example
+
+
+def rows(found: tuple[Saving, ...]) -> list[tuple[str, float, float, float, bool]]:
+    """Return the rows without their shares."""
+    return [
+        (row.mode, row.period_s, row.direct_calls_per_s, row.calls_per_s, row.is_measured) for row in found
+    ]
+
+
+def test_the_period_that_was_run_is_measured_and_others_are_computed() -> None:
+    """10 changes/s of 1.12 calls each are 11.2 calls/s at any period; without a cache there is one for each poll."""
+    found = savings(example.modes(), example.info(), (1.0, 5.0, 30.0))
+    assert rows(found) == [
+        ("nncache", 1.0, 10_000.0, 11.2, False),
+        ("nncache", 5.0, 2_000.0, 11.2, True),
+        ("nginx", 5.0, 2_000.0, 600.0, True),
+        ("nncache", 30.0, pytest.approx(333.333, abs=0.001), 11.2, False),
+    ]
+    assert [row.share for row in found] == pytest.approx([0.99888, 0.9944, 0.7, 0.9664])
+
+
+def test_a_period_that_is_in_no_list_is_shown_too() -> None:
+    """The measured period has its row wherever it lies."""
+    info = replace(example.info(), period_s=2.5)
+    found = savings(example.modes(), info, (1.0, 5.0))
+    assert [(row.period_s, row.is_measured) for row in found if row.mode == "nncache"] == [
+        (1.0, False),
+        (2.5, True),
+        (5.0, False),
+    ]
+
+
+@pytest.mark.parametrize("late", ["direct", "nncache"])
+def test_what_was_measured_too_slowly_is_computed(late: str) -> None:
+    """If the generator fell behind, in this mode or in `direct`, nothing was measured at that period."""
+    modes = tuple(replace(mode, kept_schedule=mode.mode != late) for mode in example.modes())
+    found = savings(modes, example.info(), ())
+    (row,) = (row for row in found if row.mode == "nncache")
+    assert not row.is_measured
+    assert row.direct_calls_per_s == 2_000.0
+
+
+def test_without_direct_all_is_computed() -> None:
+    """What the NameNode would have to answer follows from the workload."""
+    (row,) = savings((example.nncache(),), example.info(), ())
+    assert rows((row,)) == [("nncache", 5.0, 2_000.0, 11.2, False)]
+    assert row.share == pytest.approx(0.9944)
+
+
+def test_no_cache_asks_more_often_than_it_is_asked() -> None:
+    """With polls rarer than changes, there is at most a call for each poll."""
+    modes = (replace(example.nncache(), calls={"getFileInfo": 60_000}),)  # 1,000 a second
+    (at_the_period, rare) = savings(modes, example.info(), (30.0,))
+    assert (at_the_period.share, rare.share) == (0.5, 0.0)
+
+
+def test_nothing_is_said_of_a_mode_without_polls() -> None:
+    """No poll, no saving."""
+    assert savings((example.nothing_happened(),), example.info()) == ()
+
+
+def test_paths_count_as_polls() -> None:
+    """A poller with three paths polls three times a period."""
+    info = replace(example.info(), workload={"pollers": 100, "paths_per_poller": 3})
+    assert polls_asked_per_s(info, 6.0) == 50.0
+    assert math.isnan(polls_asked_per_s(replace(info, workload={}), 6.0))
+
+
+def test_more_calls_than_polls_are_less_than_nothing_saved() -> None:
+    """Who asks one and a half times as often saves -50 %."""
+    worse = replace(example.nncache(), calls={"getFileInfo": 180_000})
+    assert share_saved(worse, example.direct()) == -0.5
+    assert math.isnan(share_saved(example.direct(), example.direct()))
+    assert math.isnan(share_saved(worse, None))
