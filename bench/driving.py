@@ -87,8 +87,16 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
     (settings.directory / "warm-up").rmdir()
 
 
-def run_mode(stand: Stand, mode: Mode, show: Show) -> None:
+def run_mode(
+    stand: Stand, mode: Mode, show: Show, *, server: AbstractContextManager[Running] | None = None
+) -> None:
     """Run one mode and leave its tables.
+
+    Args:
+        stand: what all modes share.
+        mode: which.
+        show: told how far it is.
+        server: polled instead of the mode's own.
 
     Raises:
         RefusedChangesError: the NameNode did not make some changes.
@@ -100,13 +108,17 @@ def run_mode(stand: Stand, mode: Mode, show: Show) -> None:
     order = _order(stand, mode, directory)
     asyncio.run(_lay_out(stand, mode, order, show))
     show(Stage(f"starting {mode}", 0, 1))
-    with _server(stand, mode) as server, Conductor() as conductor, ChangerProcess(order) as changer:
+    with (
+        server or _server(stand, mode) as running,
+        Conductor() as conductor,
+        ChangerProcess(order) as changer,
+    ):
         changer.await_ready()
-        orders = _orders(stand, mode, server.address, conductor, settings.warm_up_s, settings.duration_s)
+        orders = _orders(stand, mode, running.address, conductor, settings.warm_up_s, settings.duration_s)
         changer.begin(orders.zero_s)
         with ThreadPoolExecutor(2) as aside:
             polling = aside.submit(collect, stand.spark, orders, directory)
-            counting = aside.submit(_count, stand, server, orders)
+            counting = aside.submit(_count, stand, running, orders)
             _watch(str(mode), polling, conductor, orders, show)
             polling.result()
             rows = counting.result()

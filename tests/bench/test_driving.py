@@ -1,7 +1,11 @@
 """Small runs of every workload against the real cluster: the whole way from the plan to the verdict."""
 
+import os
 import shutil
+import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +18,14 @@ from bench.figures import ModeFigures
 from bench.judge.reduction import reduce
 from bench.polling.collect import prepare
 from bench.servers.nncache import Channel
+from bench.servers.running import Running
 from bench.settings import Mode, RunSettings
 from bench.workload import Workload
 from bench.workload_files import load, names
 from testbed import Cluster
+from testbed.ports import PortLease
+from testbed.process import Lifeline, ServerProcess
+from testbed.readiness import accepts
 
 POLLERS = 60
 PERIOD_S = 0.5
@@ -33,9 +41,16 @@ def small(name: str) -> Workload:
 
 
 def run(
-    cluster: Cluster, spark: SparkSession, directory: Path, workload: Workload, mode: Mode, **changed: object
+    cluster: Cluster,
+    spark: SparkSession,
+    directory: Path,
+    workload: Workload,
+    mode: Mode,
+    *,
+    server: AbstractContextManager[Running] | None = None,
+    **changed: object,
 ) -> ModeFigures:
-    """Run one mode and judge it."""
+    """Run one mode, or another server in its place, and judge it."""
     settings = RunSettings(
         workload=workload,
         seed=1,
@@ -56,7 +71,7 @@ def run(
     settings = replace(settings, **changed)  # type: ignore[arg-type] # whatever the test says
     shown: list[Stage] = []
     prepare(spark, 2)
-    run_mode(Stand(settings=settings, cluster=cluster, spark=spark), mode, shown.append)
+    run_mode(Stand(settings=settings, cluster=cluster, spark=spark), mode, shown.append, server=server)
     assert any(stage.what == mode and stage.said for stage in shown)
     return reduce(
         spark,
@@ -120,3 +135,53 @@ def test_a_time_limit_far_above_the_bound_is_found_from_the_tables_alone(
         assert wrong.served.lower() == "hit"
         assert wrong.age_s is not None
         assert wrong.age_s > BOUND_S
+
+
+@contextmanager
+def deaf_proxy(cluster: Cluster, place: Path) -> Iterator[Running]:
+    """Run a proxy that is told of changes, takes itself to be up to date, and forgets nothing."""
+    namenode = cluster.namenodes[0]
+    lifeline = Lifeline(place / "guard.lock", None)
+    with PortLease() as ports:
+        address, admin = (f"127.0.0.1:{ports.take()}" for _ in range(2))
+        process = ServerProcess(
+            "deaf proxy",
+            (
+                *(
+                    sys.executable,
+                    "-m",
+                    "tests.bench.deaf_proxy",
+                    "proxy",
+                    "--listen",
+                    address,
+                    "--admin",
+                    admin,
+                ),
+                *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+                *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*"),
+            ),
+            log=place / "deaf.log",
+            environ=os.environ,
+            lifeline=lifeline,
+            is_up=lambda: accepts(address),
+            timeout_s=60.0,
+        )
+        try:
+            process.start()
+            assert process.pid is not None
+            yield Running(address=address, processes={"proxy": process.pid})
+        finally:
+            process.stop()
+            lifeline.close()
+
+
+def test_a_proxy_that_forgets_nothing_is_found_from_the_tables_alone(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A planted error: its changes come and its gate is open, but what has changed stays in its memory."""
+    workload = replace(small("design"), changes_per_s=20.0)
+    server = deaf_proxy(cluster, tmp_path)
+    figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE, server=server, duration_s=8.0)
+    assert figures.wrong_count > 50
+    assert {wrong.served for wrong in figures.wrong} == {"hit"}
+    assert all(wrong.age_s is not None and wrong.age_s > BOUND_S for wrong in figures.wrong)
