@@ -15,6 +15,8 @@ from bench.judge.reduction import NAMED
 from bench.tables import CHANGES, COUNTERS, HOSTS, POLLS
 from tests.bench.recorded import NEVER_SENT, change, initial, poll, record
 
+pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
+
 A, B = 1, 2
 
 POLLED = (

@@ -13,6 +13,8 @@ from bench.judge.lateness import lateness
 from bench.judge.verdicts import states, verdicts
 from tests.bench.recorded import Row, change, initial, poll, record
 
+pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
+
 BOUND_S, DURATION_S, UNTIL_S = 1.0, 8.0, 6.0
 
 times = st.integers(0, 8 * 8).map(lambda eighths: eighths / 8)  # coarse, so that boundaries are met

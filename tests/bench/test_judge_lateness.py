@@ -10,6 +10,8 @@ from bench.judge.lateness import counted_until, first_lateness, lateness
 from bench.judge.verdicts import states, verdicts
 from tests.bench.recorded import Row, change, initial, poll, record
 
+pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
+
 A, B, C, MISSING = 1, 2, 3, 404
 
 FOUND = tuple[dict[tuple[int, int, int], Any], dict[tuple[int, int], Any]]

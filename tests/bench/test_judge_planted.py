@@ -18,6 +18,8 @@ from bench.judge import reduce
 from bench.judge.reduction import NAMED
 from tests.bench.recorded import BEFORE_S, Row, change, initial, poll, record
 
+pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
+
 PATHS = 12
 POLLERS = 30
 PERIOD_S = 1.0

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from bench.judge.verdicts import states, verdicts
 from tests.bench.recorded import Row, change, initial, poll, record
 
+pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
+
 BOUND_S = 2.0
 
 OLD, NEW, NEWER, UNKNOWN = 11, 22, 33, 99
