@@ -15,6 +15,7 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 
 _FILE_ID: Final = re.compile(rb'"fileId":\s*(\d{1,18})')
 _CACHE: Final = re.compile(rb";\s*(?:(hit)(?![\w=-])|fwd=([\w-]+))")
+_HEX: Final = b"0123456789abcdefABCDEF"
 _NO_BODY: Final = frozenset((204, 304))
 
 
@@ -112,10 +113,9 @@ def _chunks(data: bytes, at: int) -> tuple[bytes | None, bytes]:
     parts: list[bytes] = []
     while (end := data.find(b"\r\n", at)) >= 0:
         digits = data[at:end].partition(b";")[0].strip()
-        try:
-            size = int(digits, 16)
-        except ValueError as exc:
-            raise ReplyError(f"no size of a chunk: {digits!r}") from exc
+        if not digits or digits.strip(_HEX):
+            raise ReplyError(f"no size of a chunk: {digits!r}")
+        size = int(digits, 16)
         at = end + 2
         if size == 0:
             return _after_trailers(b"".join(parts), data, at)

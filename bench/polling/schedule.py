@@ -10,6 +10,7 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from socket import SOCK_STREAM
 from typing import Any, Final
 
@@ -18,17 +19,28 @@ from bench.polling.client import Client
 from bench.polling.replies import Reply
 from bench.polling.rows import LATE_S, Rows
 
-TIMEOUT_S: Final = 30.0
-"""A reply that takes longer, counted from when its poll was sent, is none."""
-
-GRACE_S: Final = 10.0
-"""How long replies are awaited after the end."""
-
 TICK_S: Final = 0.001
 """Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""
 
 REST_S: Final = 0.25
 """The longest time between two looks at what has timed out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """Between which moments is polled.
+
+    Attributes:
+        begins_s: from where the pollers' phases count.
+        ends_s: no poll is due from here on.
+        timeout_s: a reply that takes longer, counted from when its poll was sent, is none.
+        grace_s: how long after the end replies are awaited.
+    """
+
+    begins_s: float
+    ends_s: float
+    timeout_s: float = 30.0
+    grace_s: float = 10.0
 
 
 def step_of(poller: Poller, period_s: float) -> float:
@@ -103,9 +115,8 @@ class Schedule:
         self,
         pollers: Iterable[tuple[Poller, tuple[bytes, ...]]],
         period_s: float,
+        times: Times,
         *,
-        begins_s: float,
-        ends_s: float,
         now: Callable[[], float],
         rows: Rows,
     ) -> None:
@@ -114,15 +125,15 @@ class Schedule:
         Args:
             pollers: each with the requests for its paths.
             period_s: from one poll of a path by a poller to the next.
-            begins_s: from where the pollers' phases count.
-            ends_s: no poll is due from here on.
-            now: the clock.
+            times: between which moments.
+            now: the clock of these.
             rows: takes what comes of the polls.
         """
-        self._ends_s = ends_s
+        self._times = times
+        self._ends_s = times.ends_s
         self._now = now
         self._rows = rows
-        self._turns = [Turn(poller, requests, begins_s, period_s) for poller, requests in pollers]
+        self._turns = [Turn(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
         self._coming: list[tuple[float, int, Turn]] = []  # a heap by due time
         self._on_their_way: deque[tuple[float, Turn]] = deque()  # by the time they were sent
         self._running = 0
@@ -160,7 +171,7 @@ class Schedule:
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout(self._ends_s + GRACE_S - self._now()):
+            async with asyncio.timeout(self._ends_s + self._times.grace_s - self._now()):
                 await self._finished.wait()
         except TimeoutError:
             self._give_up()
@@ -203,9 +214,9 @@ class Schedule:
         while self._on_their_way:
             sent_s, turn = self._on_their_way[0]
             if turn.awaits and turn.sent_s == sent_s:
-                if now_s - sent_s < TIMEOUT_S:
+                if now_s - sent_s < self._times.timeout_s:
                     break
-                turn.client.give_up(f"no reply within {TIMEOUT_S:g} s")
+                turn.client.give_up(f"no reply within {self._times.timeout_s:g} s")
             self._on_their_way.popleft()
         self._wake_at(min(coming[0][0], now_s + REST_S) if coming else now_s + REST_S)
 

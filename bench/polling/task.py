@@ -20,7 +20,7 @@ from bench.plan import ROOT, Plan, Poller
 from bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from bench.polling.conductor import Progress
 from bench.polling.rows import Rows
-from bench.polling.schedule import Schedule
+from bench.polling.schedule import Schedule, Times
 from bench.tables import POLLS
 from bench.workload import Workload
 
@@ -150,8 +150,7 @@ async def _poll(
     schedule = Schedule(
         ((poller, orders.requests(poller)) for poller in pollers),
         orders.workload.real_period_s,
-        begins_s=-orders.warm_up_s,
-        ends_s=orders.duration_s,
+        Times(begins_s=-orders.warm_up_s, ends_s=orders.duration_s),
         now=now,
         rows=rows,
     )
