@@ -6,6 +6,7 @@ next request; a GET whose connection broke before its reply was complete is repe
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import cast
 
@@ -108,7 +109,7 @@ class Client:
         except OSError as exc:
             if connection is self._connection:
                 self._connection = None
-                self._fail(f"can't connect: {exc.strerror or exc}")
+                self._fail(f"can't connect: {os.strerror(exc.errno) if exc.errno else exc}")
 
     def _fail(self, error: str) -> None:
         self._request = b""

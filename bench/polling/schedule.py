@@ -257,9 +257,9 @@ class Schedule:
 
     def _catch_up(self, turn: Turn) -> None:
         """Send the poll that waited for a reply."""
-        turn.is_held = False
         self._send(turn, is_own_fault=False)
-        if turn.next_s < self._ends_s:
+        turn.is_held = turn.next_s < min(turn.sent_s, self._ends_s)  # due by now, too
+        if turn.sent_s <= turn.next_s < self._ends_s:
             heapq.heappush(self._coming, (turn.next_s, turn.poller.number, turn))
             if turn.next_s < self._wakes_s:
                 self._wake_at(turn.next_s)

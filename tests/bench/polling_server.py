@@ -1,0 +1,175 @@
+"""A server that does what it is told to each path, for tests of the pollers."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Self, cast
+
+BODY: Final = b'{"FileStatus":{"accessTime":0,"fileId":16389,"length":0,"type":"FILE"}}'
+
+
+def reply(
+    body: bytes = BODY, status: str = "200 OK", fields: tuple[str, ...] = (), *, is_chunked: bool = False
+) -> bytes:
+    """Return a whole reply."""
+    framing = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(body)}"
+    head = "\r\n".join((f"HTTP/1.1 {status}", "Content-Type: application/json", *fields, framing, "", ""))
+    if is_chunked:
+        half = len(body) // 2
+        body = (
+            b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:half], body[half:]))
+            + b"0\r\n\r\n"
+        )
+    return head.encode("ascii") + body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What is done on one request.
+
+    Attributes:
+        data: what is sent; empty: nothing.
+        delay_s: before it is sent.
+        split: sent up to here first, the rest in a packet of its own.
+        then: what becomes of the connection: "keep", "close" or "reset".
+    """
+
+    data: bytes = field(default_factory=reply)
+    delay_s: float = 0.0
+    split: int = 0
+    then: str = "keep"
+
+
+class Script:
+    """What is done for each path: its acts one after the other, the last one again and again.
+
+    Attributes:
+        targets: of all requests, in their order.
+        connections: how many were opened.
+        most_at_once: how many were open at the same time at most.
+    """
+
+    def __init__(self, acts: dict[str, tuple[Act, ...]] | None = None) -> None:
+        self.targets: list[str] = []
+        self.heard = asyncio.Event()  # something was asked
+        self.lost = asyncio.Event()  # a connection has ended
+        self.connections = 0
+        self.most_at_once = 0
+        self.open: set[_Serving] = set()
+        self._acts = acts or {}  # by the path in HDFS
+        self._done: dict[str, int] = {}
+
+    def next(self, target: str) -> Act:
+        """Return what is done on this request."""
+        self.targets.append(target)
+        self.heard.set()
+        path = target.removeprefix("/webhdfs/v1").partition("?")[0]
+        acts = self._acts.get(path, (Act(),))
+        done = self._done[path] = self._done.get(path, 0) + 1
+        return acts[min(done, len(acts)) - 1]
+
+
+class _Serving(asyncio.Protocol):
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._transport: asyncio.Transport
+        self._held = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no common class
+        self._script.connections += 1
+        self._script.open.add(self)
+        self._script.most_at_once = max(self._script.most_at_once, len(self._script.open))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._script.open.discard(self)
+        self._script.lost.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._held += data
+        while b"\r\n\r\n" in self._held:
+            head, _, self._held = self._held.partition(b"\r\n\r\n")
+            act = self._script.next(head.decode("ascii").split(" ")[1])
+            if act.delay_s:
+                asyncio.get_running_loop().call_later(act.delay_s, self._carry_out, act)
+            else:
+                self._carry_out(act)
+
+    def _carry_out(self, act: Act) -> None:
+        if act.split:
+            self._transport.write(act.data[: act.split])
+            asyncio.get_running_loop().call_later(0.005, self._finish, act.data[act.split :], act.then)
+        else:
+            self._finish(act.data, act.then)
+
+    def _finish(self, data: bytes, then: str) -> None:
+        if data:
+            self._transport.write(data)
+        if then == "close":
+            self._transport.close()
+        elif then == "reset":
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Close the connection as a server does that has not been asked for a while."""
+        self._transport.close()
+
+
+class RawServer:
+    """Serves a script on loopback, in the event loop of whoever starts it.
+
+    Attributes:
+        address: "host:port".
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.address = ""
+        self._listener: asyncio.Server
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.address.partition(":")
+        return host, int(port)
+
+    def close_connections(self) -> None:
+        """Close all that are open."""
+        for serving in list(self.script.open):
+            serving.close()
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(lambda: _Serving(self.script), "127.0.0.1", 0, backlog=1024)
+        self.address = f"127.0.0.1:{self._listener.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listener.close()
+        self.close_connections()
+
+
+@contextmanager
+def serving(script: Script) -> Iterator[str]:
+    """Serve in a thread of its own; yield the address."""
+    addresses: list[str] = []
+    is_ready, stop = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        async with RawServer(script) as server:
+            addresses.append(server.address)
+            is_ready.set()
+            await stop.wait()
+
+    with asyncio.Runner() as runner:
+        thread = threading.Thread(target=runner.run, args=(serve(),))
+        loop = runner.get_loop()
+        thread.start()
+        try:
+            assert is_ready.wait(10)
+            yield addresses[0]
+        finally:
+            loop.call_soon_threadsafe(stop.set)
+            thread.join()

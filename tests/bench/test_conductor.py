@@ -1,0 +1,58 @@
+"""The conductor tells the time and knows how far the tasks are."""
+
+import socket
+import threading
+
+import pytest
+
+from bench.polling.clock import ClockError, ClockOffset, boottime, endpoint, measure
+from bench.polling.conductor import Conductor, Progress
+
+
+@pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])
+def test_a_clock_that_is_off_is_found_out_within_the_error_that_is_told(shift_s: float) -> None:
+    """The offset is ours minus the driver's."""
+    with Conductor(clock=lambda: boottime() - shift_s) as conductor:
+        found = measure(conductor.address)
+    assert abs(found.offset_s - shift_s) <= found.error_s
+    assert 0 < found.error_s < 0.05
+
+
+def test_a_clock_that_drifts_widens_the_error() -> None:
+    """Times between two measurements are off by at most the drift and the second one's own error."""
+    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.5, 0.25)) == ClockOffset(1.0, 0.75)
+    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.0, 0.125)) == ClockOffset(1.0, 0.25)
+
+
+def test_who_does_not_tell_the_time_is_named() -> None:
+    """Nobody there, or something else."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(ClockError, match=address):
+            measure(address)
+
+
+def test_progress_is_what_all_tasks_said_last() -> None:
+    """Summed over the tasks; a line that makes no sense ends its connection alone."""
+    with Conductor() as conductor:
+        assert conductor.progress() == Progress()
+        for lines in (
+            (Progress(5, 1, 0).line(0), Progress(7, 2, 1).line(0)),
+            (b"{}\n",),
+            (Progress(10, 0, 3).line(1),),
+        ):
+            with socket.create_connection(endpoint(conductor.address)) as told:
+                told.sendall(b"".join(lines))
+                told.shutdown(socket.SHUT_WR)
+                assert told.recv(1) == b"", "it has read all"
+        assert conductor.progress() == Progress(17, 2, 4)
+
+
+def test_a_conductor_that_is_closed_leaves_nothing_behind() -> None:
+    """Its thread and its port."""
+    with Conductor() as conductor:
+        address = conductor.address
+    assert "conductor" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(ClockError):
+        measure(address)

@@ -1,0 +1,217 @@
+"""The open loop: polls are due at their times, whatever the server does, and each of them leaves a row."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import uvloop
+
+from bench.plan import Poller
+from bench.polling.clock import boottime
+from bench.polling.replies import digest_of
+from bench.polling.rows import LATE_S, Rows
+from bench.polling.schedule import Schedule, Times
+from bench.tables import POLLS
+from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
+
+Row = dict[str, Any]
+Beside = Callable[[RawServer], Coroutine[None, None, None]]
+
+LOOPS = pytest.mark.parametrize(
+    "loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"]
+)
+MISSING = b'{"RemoteException":{"exception":"FileNotFoundException"}}'
+
+
+def requests_of(poller: Poller) -> tuple[bytes, ...]:
+    """Return the requests of a poller whose paths are /0, /1 and so on."""
+    return tuple(f"GET /webhdfs/v1/{path_id}?op=X HTTP/1.1\r\n\r\n".encode() for path_id in poller.path_ids)
+
+
+def polled(  # the cases say what they mean by name
+    script: Script,
+    *pollers: Poller,
+    period_s: float = 0.1,
+    times: Times | None = None,
+    loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop,
+    beside: Beside | None = None,
+) -> tuple[list[Row], Rows]:
+    """Run a schedule against the script; return its rows by poller and due time, and the counters."""
+    rows = Rows()
+
+    async def run() -> None:
+        async with RawServer(script) as server, asyncio.TaskGroup() as tasks:
+            zero_s = boottime()
+            schedule = Schedule(
+                ((poller, requests_of(poller)) for poller in pollers),
+                period_s,
+                times or Times(begins_s=0.02, ends_s=0.32),
+                now=lambda: boottime() - zero_s,
+                rows=rows,
+            )
+            if beside is not None:
+                tasks.create_task(beside(server))
+            await schedule.run(server.endpoint)
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(run())
+    table = pa.Table.from_batches(rows.batches(0.001), POLLS)
+    found: list[Row] = table.to_pylist()
+    return sorted(found, key=lambda row: (row["poller"], row["due_s"])), rows
+
+
+def one(*path_ids: int, phase_s: float = 0.0) -> Poller:
+    """Return a poller."""
+    return Poller(7, "joe", path_ids, phase_s)
+
+
+@LOOPS
+def test_polls_are_due_evenly_from_the_phase_on(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """Each path once in a period, one after the other, until the end; on either event loop."""
+    script = Script()
+    rows, counters = polled(script, one(4, 5, phase_s=0.03), loop=loop)
+    assert [row["due_s"] for row in rows] == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
+    assert [row["path_id"] for row in rows] == [4, 5, 4, 5, 4, 5]
+    assert [target[12:14] for target in script.targets] == ["4?", "5?"] * 3
+    assert script.connections == 1
+    assert (counters.polls, counters.failed) == (6, 0)
+
+
+def test_a_row_says_all_about_its_poll() -> None:
+    """Each column of the table, for a file that is there, one that is missing, and a refusal."""
+    script = Script(
+        {
+            "/0": (Act(data=reply(fields=("Cache-Status: nncache; hit",)), delay_s=0.01),),
+            "/1": (
+                Act(
+                    data=reply(MISSING, "404 Not Found", ("X-Cache-Status: MISS",), is_chunked=True), split=90
+                ),
+            ),
+            "/2": (Act(data=reply(b"joe may not", "403 Forbidden")),),
+            "/3": (Act(data=reply(b"", "500 Server Error")),),
+        }
+    )
+    (there, missing, refused, broken), counters = polled(
+        script, one(0, 1, 2, 3), times=Times(begins_s=0.02, ends_s=0.12)
+    )
+    assert there | {"sent_s": 0, "replied_s": 0} == {
+        "poller": 7,
+        "path_id": 0,
+        "due_s": pytest.approx(0.02),
+        "sent_s": 0,
+        "replied_s": 0,
+        "status": 200,
+        "digest": digest_of(200, BODY),
+        "file_id": 16389,
+        "served": "hit",
+        "error": None,
+        "clock_error_s": pytest.approx(0.001),
+    }
+    assert there["due_s"] <= there["sent_s"] <= there["replied_s"] - 0.01
+    assert (missing["status"], missing["digest"]) == (404, digest_of(404, MISSING))
+    assert (missing["file_id"], missing["served"]) == (0, "miss")
+    assert (refused["status"], refused["digest"], refused["served"]) == (403, 0, "")
+    assert (broken["status"], broken["error"], counters.failed) == (500, None, 1)
+
+
+def test_a_slow_reply_makes_the_later_polls_late_from_when_they_were_due() -> None:
+    """The open loop: a server that stops for a while is late for all polls of that while."""
+    script = Script({"/0": (Act(delay_s=0.25), Act())})
+    rows, counters = polled(script, one(0), period_s=0.05)
+    first, *later = rows
+    held = [row for row in later if row["due_s"] < first["replied_s"]]
+    assert len(rows) == 6
+    assert len(held) >= 4
+    assert all(row["sent_s"] >= first["replied_s"] for row in held)
+    latencies = [row["replied_s"] - row["due_s"] for row in held]
+    assert latencies == sorted(latencies, reverse=True)
+    assert latencies[0] >= 0.19
+    assert counters.late == 0, "it was the server's fault"
+
+
+def test_a_generator_that_falls_behind_says_so() -> None:
+    """Its polls are sent late over connections that were free."""
+
+    async def hog(_: RawServer) -> None:
+        asyncio.get_running_loop().call_later(0.1, time.sleep, 0.15)
+
+    rows, counters = polled(Script(), one(0), period_s=0.05, beside=hog)
+    late = [row for row in rows if row["sent_s"] - row["due_s"] > LATE_S]
+    assert late
+    assert 0 < counters.late <= len(late)
+    assert len(rows) == 6, "none is left out"
+
+
+def test_connections_are_opened_when_the_first_poll_is_due() -> None:
+    """One for each poller, spread over the first period as the phases are."""
+    script = Script()
+    pollers = [Poller(number, "joe", (number,), number * 0.01) for number in range(10)]
+    rows, _ = polled(script, *pollers)
+    assert script.connections == script.most_at_once == 10
+    assert len(rows) == 30
+    assert [target[12] for target in script.targets[:10]] == [str(number) for number in range(10)]
+
+
+def test_what_would_have_been_due_before_it_is_ready_is_left_out() -> None:
+    """A task that starts in the middle of the warm-up does not send all that it missed at once."""
+    rows, counters = polled(Script(), one(0), times=Times(begins_s=-50.0, ends_s=0.2))
+    assert [row["due_s"] for row in rows] == pytest.approx([0.1], abs=1e-6) or len(rows) == 2
+    assert counters.late == 0
+
+
+def test_what_is_not_answered_by_the_end_has_failed() -> None:
+    """Also what was never sent, because the reply before it never came: its `sent_s` is NaN."""
+    script = Script({"/0": (Act(data=b""),)})
+    rows, counters = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.25, grace_s=0.1))
+    assert [row["error"] for row in rows] == ["no reply before the end", "not sent", "not sent"]
+    assert [math.isnan(row["sent_s"]) for row in rows] == [False, True, True]
+    assert {(row["status"], row["digest"], row["file_id"], row["served"]) for row in rows} == {(0, 0, 0, "")}
+    assert all(row["replied_s"] >= 0.34 for row in rows)
+    assert (counters.polls, counters.failed) == (3, 3)
+
+
+def test_what_is_answered_in_the_time_of_grace_is_a_reply() -> None:
+    """Polls that waited are sent then, too."""
+    script = Script({"/0": (Act(delay_s=0.3), Act())})
+    rows, counters = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.25))
+    assert [row["status"] for row in rows] == [200, 200, 200]
+    assert rows[-1]["sent_s"] > 0.25
+    assert counters.failed == 0
+
+
+def test_a_reply_that_takes_too_long_is_none() -> None:
+    """The next poll goes over a new connection."""
+    script = Script({"/0": (Act(data=b""), Act())})
+    rows, _ = polled(script, one(0), times=Times(begins_s=0.02, ends_s=0.5, timeout_s=0.15))
+    first, *later = rows
+    assert (first["status"], first["error"]) == (0, "no reply within 0.15 s")
+    assert first["replied_s"] - first["sent_s"] >= 0.15
+    assert {row["status"] for row in later} == {200}
+    assert script.connections == 2
+
+
+def test_a_bug_in_a_callback_ends_the_run() -> None:
+    """Else it would look like a server that does not answer."""
+
+    class Broken(Rows):
+        def add_reply(self, *_: object) -> None:
+            raise ZeroDivisionError
+
+    async def run() -> None:
+        async with RawServer(Script()) as server:
+            zero_s = boottime()
+            schedule = Schedule(
+                [(one(0), requests_of(one(0)))],
+                0.1,
+                Times(begins_s=0.0, ends_s=60.0),
+                now=lambda: boottime() - zero_s,
+                rows=Broken(),
+            )
+            await schedule.run(server.endpoint)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner, pytest.raises(ZeroDivisionError):
+        runner.run(run())
