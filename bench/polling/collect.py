@@ -1,8 +1,10 @@
 """The driver's part: send the tasks out, bring home what they saw, write it down. (bench/polling/collect.py)"""
 
+import atexit
 import importlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -13,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # ships no types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -41,8 +44,11 @@ def prepare(spark: SparkSession, tasks: int) -> None:
     if is_local and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # whatever `python3` on PATH is, it need not have our packages
     if not is_local or _lacks(spark, tasks):
-        with tempfile.TemporaryDirectory() as directory:
-            context.addPyFile(str(zip_code(Path(directory))))  # copies it at once
+        directory = Path(tempfile.mkdtemp(prefix="nncache-bench-"))
+        atexit.register(
+            shutil.rmtree, directory, ignore_errors=True
+        )  # executors fetch it from here when they like
+        context.addPyFile(str(zip_code(directory)))
         lacks = _lacks(spark, tasks)
         if lacks:
             raise ExecutorError(f"Spark's Python workers can't poll: {lacks}")
@@ -91,6 +97,6 @@ def _lacks(spark: SparkSession, tasks: int) -> str:
     numbers = spark.range(0, tasks, 1, tasks)
     try:
         found = numbers.mapInArrow(attempt, "lacks string", barrier=True).toArrow()
-    except PySparkException as exc:  # such as one of another version, or one without pyarrow
+    except (PySparkException, Py4JJavaError) as exc:  # such as one of another version, or one without pyarrow
         raise ExecutorError(f"Spark's Python workers don't run: {exc}") from exc
     return "; ".join(sorted(set(found.column("lacks").to_pylist())))
