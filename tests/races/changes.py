@@ -158,11 +158,18 @@ async def _move_parent_away(hdfs: Hdfs, plot: Plot, via: Client) -> None:
         plot.file = f"{plot.aside}/{plot.name}"
 
 
-async def _create_with_body(hdfs: Hdfs, plot: Plot, via: Client, *, is_chunked: bool = False) -> None:
-    """No WebHDFS operation of a NameNode reads a body; it comes along all the same."""
+async def _create_with_body(
+    hdfs: Hdfs, plot: Plot, via: Client, *, is_chunked: bool = False, is_withheld: bool = False
+) -> None:
+    """No WebHDFS operation of a NameNode needs a body; it comes along all the same, or waits to be asked for."""
     try:
         reply = await via.ask(
-            "PUT", hdfs.target(plot.path, "MKDIRS"), body=bytes(LONG_BODY_BYTES), is_chunked=is_chunked
+            "PUT",
+            hdfs.target(plot.path, "MKDIRS"),
+            body=bytes(LONG_BODY_BYTES),
+            headers="Expect: 100-continue\r\n" if is_withheld else "",
+            is_chunked=is_chunked,
+            is_withheld=is_withheld,
         )
     finally:
         via.hang_up()  # who answers before the body was read ends the connection, now or in a moment
@@ -197,10 +204,15 @@ CHANGES: Final = (
 BODIES: Final = (
     Change("create, with a body", Before.MISSING, _create_with_body),
     Change("create, with a chunked body", Before.MISSING, partial(_create_with_body, is_chunked=True)),
+    Change(
+        "create, with a body that is not asked for",
+        Before.MISSING,
+        partial(_create_with_body, is_withheld=True),
+    ),
 )
 """With these the NameNode may cut the connection off before its answer was read."""
 
-WITH_BODIES: Final = (*CHANGES, *BODIES * 8)
+WITH_BODIES: Final = (*CHANGES, *BODIES * 5)
 
 
 class Ground:

@@ -71,8 +71,9 @@ class Client:
         body: bytes | None = None,
         headers: str = "",
         is_chunked: bool = False,
+        is_withheld: bool = False,
     ) -> Reply:
-        """Send a request and return the reply.
+        """Send a request and return the reply; a body that is withheld is announced, and never sent.
 
         Raises:
             GoneError: the connection ended first.
@@ -81,7 +82,9 @@ class Client:
         async with asyncio.timeout(TIMEOUT_S):
             try:
                 await self.connect()
-                if is_chunked and body is not None:
+                if is_withheld and body is not None:
+                    self.send(method, target, headers=f"{headers}Content-Length: {len(body)}\r\n")
+                elif is_chunked and body is not None:
                     headers += "Transfer-Encoding: chunked\r\n"
                     self.send(method, target, headers=headers)
                     self._send_chunked(body)

@@ -25,12 +25,13 @@ _PARTICULAR_SHARE: Final = (
 )
 _OF_BODIES: Final = (
     frozenset({"asyncio.wait([self._sending])"}),
-    *(frozenset({"Upstream.stream: answer.close()"}),) * 3,  # most replies come after their bodies have gone
+    frozenset({"Upstream.stream: answer.close()"}),
     frozenset({"writer.write(part)"}),
 )
 _OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
 _ANYTHING: Final[frozenset[str]] = frozenset()
 _READS_AFTER_S: Final = 1.0
+_TIDIED_UP_S: Final = 0.05  # a body is stopped after its reply has gone out
 _PASSED_S: Final = 20.0
 _LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
 
@@ -150,7 +151,7 @@ async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     lane.writing.aims = [aim]
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(lane.written(change, plot, lane.writer))
-        if not await is_met(aim, writing):
+        if not await is_met(aim, writing, beyond_s=_TIDIED_UP_S if change in BODIES else 0.0):
             is_done = await writing
             lane.is_calm = False
             await judge.agree("after a write that was not held", at_once=is_done)

@@ -243,9 +243,11 @@ class Lane:
             figures.disturbances[fate.value] += 1
 
 
-async def is_met(aim: Aim, work: asyncio.Task[Any]) -> bool:
-    """Wait until the aim is met, or the work has ended without."""
+async def is_met(aim: Aim, work: asyncio.Task[Any], *, beyond_s: float = 0.0) -> bool:
+    """Wait until the aim is met, or the work has ended without; `beyond_s` more for what comes after its end."""
     await asyncio.wait((aim.hold.reached, work), return_when=asyncio.FIRST_COMPLETED)
+    if beyond_s and not aim.hold.reached.done():
+        await asyncio.wait((aim.hold.reached,), timeout=beyond_s)
     if aim.hold.reached.done():
         return True
     aim.hold.release()
