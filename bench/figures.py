@@ -48,6 +48,8 @@ class ModeFigures:
         kept_schedule: whether the generator kept its schedule: p99 of that within 50 ms, and all polls sent.
         latency_s: from when a poll was due until its reply was complete.
         hits: replies that the server says came from its memory.
+        answers: all replies, by how they came about as the server says: 'hit', 'miss', 'miss; no-grant' (a caller whose
+            right to see the path had to be proven first) and so on; without those of a server that says nothing.
         changes: changes acknowledged in the measured time.
         changed_paths: the rows of `changes` that they have.
         lateness_s: from the acknowledgement of a change to each poller's first reply that shows it (0 if it was
@@ -73,6 +75,7 @@ class ModeFigures:
     kept_schedule: bool
     latency_s: Quantiles
     hits: int
+    answers: dict[str, int] = field(default_factory=dict)
     changes: int
     changed_paths: int
     lateness_s: Quantiles

@@ -1,7 +1,7 @@
 """The tables that a run leaves behind, as Parquet: their columns and units. (bench/tables.py)
 
-The files say the same: each column has its meaning as metadata (`description`), for pyarrow and Spark alike; pandas
-reads them as they are. A run is a directory:
+The files say the same: each column has its meaning as metadata (`description`), which pyarrow shows; pandas and Spark
+read the tables as they are. A run is a directory:
 
     run.json            what was run: workload, seed, modes, machine, versions
     MODE/polls.parquet      one row for each poll that was due
@@ -41,7 +41,10 @@ POLLS: Final = _table(
     status=(pa.int16(), "HTTP status; 0 if there was no reply"),
     digest=(pa.int64(), "first 8 bytes of the BLAKE2b digest of the reply's body; 0 for 403 and 0"),
     file_id=(pa.int64(), "fileId of the status; 0 if the reply has none"),
-    served=(pa.string(), "how, as the server says: 'hit', 'miss', 'bypass' and the like; '' if it does not"),
+    served=(
+        pa.string(),
+        "how, as the server says: 'hit', 'miss', 'miss; no-grant', 'bypass; gate-closed'; '' if it does not",
+    ),
     error=(pa.string(), "what went wrong; null if there was a reply"),
     clock_error_s=(
         pa.float32(),

@@ -43,6 +43,11 @@ SELECT
 FROM {judged} WHERE is_measured
 """
 
+_ANSWERS: Final = """
+SELECT lower(served) AS served, count(*) AS replies
+FROM {judged} WHERE is_measured AND is_reply AND served <> '' GROUP BY 1 ORDER BY replies DESC, served
+"""
+
 _WRONG: Final = """
 SELECT poller, path_id, sent_s, replied_s, status, served, age_s
 FROM {judged} WHERE is_measured AND verdict = 'wrong'
@@ -109,6 +114,7 @@ def reduce(
             kept_schedule=late_starts.p99 <= SCHEDULE_S and summary.sent == summary.due,
             latency_s=latency.quantiles(),
             hits=summary.hits,
+            answers={row.served: row.replies for row in spark.sql(_ANSWERS, judged=judged).collect()},
             changes=changes.changes,
             changed_paths=changes.changed_paths,
             lateness_s=_histogram(spark, late).quantiles(),

@@ -14,7 +14,7 @@ from bench.tables import DENIED, FAILED
 MAX_HEAD_BYTES: Final = 64 * 1024
 
 _FILE_ID: Final = re.compile(rb'"fileId":\s*(\d{1,18})')
-_CACHE: Final = re.compile(rb";\s*(?:(hit)(?![\w=-])|fwd=([\w-]+))")
+_CACHE: Final = re.compile(rb";\s*(?:(hit)(?![\w=-])|fwd=([\w-]+)|(detail)=([\w-]+))")
 _HEX: Final = b"0123456789abcdefABCDEF"
 _NO_BODY: Final = frozenset((204, 304))
 
@@ -136,9 +136,13 @@ def _after_trailers(body: bytes, data: bytes, at: int) -> tuple[bytes | None, by
 
 @lru_cache(maxsize=1024)
 def _served(said: bytes) -> str:
-    """Return one word for a `Cache-Status` of RFC 9211 (its last member: the nearest cache) or nginx's own."""
+    """Return in short what a `Cache-Status` of RFC 9211 says (its last member: the nearest cache), or nginx's own."""
     if b";" not in said:
         return said.decode("latin-1")
-    found = _CACHE.findall(said)
-    hit, forwarded = found[-1] if found else (b"", b"")
-    return str((hit or forwarded).decode("latin-1"))
+    how, why = b"", b""
+    for hit, forwarded, detail, reason in _CACHE.findall(said):
+        if detail:
+            why = b"; " + reason
+        else:
+            how, why = hit or forwarded, b""
+    return (how + why if how else b"").decode("latin-1")

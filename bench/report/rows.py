@@ -12,6 +12,13 @@ SERVERS: Final = ("proxy", "publisher", "nginx")
 """Processes between pollers and NameNode, as `cpu_s` names them."""
 
 
+_MEANINGS: Final = {
+    "miss; no-grant": " (a right to be proven)",
+    "miss; grant-pending": " (a proof not covered yet)",
+}
+"""Of what servers say of their replies (`ModeFigures.answers`), where it needs a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One figure of all modes; `alarms` says which of its cells are bad news."""
@@ -61,7 +68,15 @@ def _polls(modes: tuple[ModeFigures, ...]) -> tuple[Row, ...]:
             "replies from memory (hits)",
             lambda mode: percent(ratio(mode.hits, mode.sent - mode.failed)),
         ),
+        *(
+            _row(modes, f'  replies said to be "{name}"', _of_answers(name))
+            for name in sorted(_names(*(mode.answers for mode in modes)) - {"hit"})
+        ),
     )
+
+
+def _of_answers(name: str) -> Callable[[ModeFigures], str]:
+    return lambda mode: f"{mode.answers.get(name, 0):,}" if mode.answers else NONE
 
 
 def _latency(modes: tuple[ModeFigures, ...]) -> tuple[Row, ...]:
