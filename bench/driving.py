@@ -21,7 +21,7 @@ from bench.polling.clock import boottime
 from bench.polling.collect import collect
 from bench.polling.conductor import Conductor, Progress
 from bench.polling.task import Orders
-from bench.servers.counters import Sample, sample
+from bench.servers.counters import NameNodeAt, Sample, sample
 from bench.servers.nginx import nginx
 from bench.servers.nncache import nncache
 from bench.servers.running import Running
@@ -59,8 +59,17 @@ class Stand:
     """What all modes of a run share."""
 
     settings: RunSettings
-    cluster: Cluster
+    cluster: Cluster | None  # None: it is elsewhere
     spark: SparkSession
+
+    @property
+    def namenode(self) -> NameNodeAt:
+        """The NameNode."""
+        if self.cluster is not None:
+            namenode = self.cluster.namenodes[0]
+            return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid)
+        assert self.settings.elsewhere is not None
+        return NameNodeAt(self.settings.elsewhere.namenode, self.settings.elsewhere.superuser)
 
     def root(self, mode: Mode) -> str:
         """Return the directory of a mode's files: each has its own, as it finds them."""
@@ -74,10 +83,8 @@ class Stand:
 def warm_up_namenode(stand: Stand, show: Show) -> None:
     """Poll the NameNode for a while, so that its JVM has compiled what is hot. Nothing is kept of it."""
     settings = stand.settings
-    with Conductor() as conductor:
-        orders = _orders(
-            stand, Mode.DIRECT, stand.cluster.namenodes[0].http, conductor, 0.0, settings.jvm_warm_up_s
-        )
+    with _conductor(stand) as conductor:
+        orders = _orders(stand, Mode.DIRECT, stand.namenode.http, conductor, 0.0, settings.jvm_warm_up_s)
         with ThreadPoolExecutor(1) as aside:
             polling = aside.submit(collect, stand.spark, orders, settings.directory / "warm-up")
             _watch("warming the NameNode up", polling, conductor, orders, show)
@@ -131,19 +138,27 @@ def run_mode(
 
 
 def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
-    namenode = stand.cluster.namenodes[0].http
+    namenode = stand.namenode.http
+    if mode is Mode.DIRECT:
+        return _there(namenode)
+    if stand.settings.elsewhere is not None:
+        return _there(stand.settings.elsewhere.servers[mode])
+    assert stand.cluster is not None
     match mode:
-        case Mode.DIRECT:
-            return _itself(namenode)
         case Mode.NNCACHE:
             return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel)
         case Mode.NGINX:
             return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
 
 
+def _conductor(stand: Stand) -> Conductor:
+    """Return one that the executors can reach: they have to reach Spark's driver anyway."""
+    return Conductor(stand.spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1") or "127.0.0.1")
+
+
 @contextmanager
-def _itself(namenode: str) -> Iterator[Running]:
-    yield Running(address=namenode)
+def _there(address: str) -> Iterator[Running]:
+    yield Running(address=address)
 
 
 def _order(stand: Stand, mode: Mode, directory: Path) -> Order:
@@ -152,8 +167,8 @@ def _order(stand: Stand, mode: Mode, directory: Path) -> Order:
         workload=settings.workload,
         seed=settings.seed,
         root=stand.root(mode),
-        namenode=stand.cluster.namenodes[0].http,
-        superuser=stand.cluster.superuser,
+        namenode=stand.namenode.http,
+        superuser=stand.namenode.superuser,
         warm_up_s=settings.warm_up_s,
         duration_s=settings.duration_s,
         directory=str(directory),
@@ -189,7 +204,7 @@ def _count(stand: Stand, server: Running, orders: Orders) -> list[dict[str, obje
     """Return what was used between the beginning and the end of the measured time."""
 
     def look() -> Sample:
-        return sample(stand.cluster, server.processes, server.upkeep)
+        return sample(stand.namenode, server.processes, server.upkeep)
 
     time.sleep(max(0.0, orders.zero_s - boottime()))
     before = look()

@@ -18,6 +18,21 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A cluster of one's own, instead of one that the run starts.
+
+    Attributes:
+        namenode: "host:port" of its active NameNode's WebHDFS.
+        superuser: as whom the files are made and changed below `RunSettings.root`, which must not exist yet.
+        servers: "host:port" of what stands before it, by mode; their filters must match `root`/MODE/*/*/*/_SUCCESS*.
+    """
+
+    namenode: str
+    superuser: str
+    servers: dict[Mode, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """One run.
 
@@ -31,6 +46,7 @@ class RunSettings:
         master: of Spark.
         directory: where tables, charts and report go.
         root: the directory in HDFS whose children the modes' files are in.
+        elsewhere: the cluster, if it is one's own.
         lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
     """
 
@@ -48,4 +64,5 @@ class RunSettings:
     directory: Path
     command: str
     root: str = ROOT
+    elsewhere: Elsewhere | None = None
     lead_s: float = 4.0

@@ -2,13 +2,11 @@
 
 import json
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import psutil
-
-from testbed.cluster import Cluster
 
 _TIMEOUT_S: Final = 10.0
 _RPC_METHODS: Final = {
@@ -42,43 +40,59 @@ class Sample:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class NameNodeAt:
+    """A NameNode whose use is counted.
+
+    Attributes:
+        http: "host:port" of its WebHDFS and JMX.
+        superuser: as whom files may be changed.
+        pid: its process, if it is one of this host; else what it says of itself counts.
+    """
+
+    http: str
+    superuser: str
+    pid: int | None = None
+
+
 def sample(
-    cluster: Cluster, processes: Mapping[str, int], upkeep: Callable[[], Mapping[str, float]]
+    namenode: NameNodeAt, processes: Mapping[str, int], upkeep: Callable[[], Mapping[str, float]]
 ) -> Sample:
     """Look at all counters now.
 
     Args:
-        cluster: whose NameNode is asked (JMX).
+        namenode: is asked over JMX.
         processes: by source, the process whose CPU and memory count, with its children.
         upkeep: calls to the NameNode that it does not count itself, by name: probes over JMX.
     """
     values: dict[tuple[str, str, str], float] = {}
-    for name, calls in {**_namenode_calls(cluster.namenodes[0].http), **upkeep()}.items():
+    beans = _beans(namenode.http, "Hadoop:service=NameNode,name=*")
+    for name, calls in {**_calls(beans), **upkeep()}.items():
         values["namenode", name, "calls"] = calls
-    pid = cluster.namenodes[0].process.pid
-    assert pid is not None
-    for source, each in {"namenode": pid, **processes}.items():
-        used = [used_by(psutil.Process(each))] if source == "namenode" else _with_children(each)
-        values[source, "cpu", "s"] = sum(cpu_s for cpu_s, _ in used)
-        values[source, "resident", "bytes"] = sum(resident for _, resident in used)
+    for source, pid in processes.items():
+        _use(values, source, pid)
+    if namenode.pid is not None:
+        _use(values, "namenode", namenode.pid)
+    else:
+        (system,) = _beans(namenode.http, "java.lang:type=OperatingSystem")
+        values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
     return Sample(values)
 
 
-def _with_children(pid: int) -> list[tuple[float, int]]:
+def _use(values: dict[tuple[str, str, str], float], source: str, pid: int) -> None:
+    """Add the CPU seconds (user and system) and resident bytes of a process and its children."""
     process = psutil.Process(pid)
-    return [used_by(each) for each in (process, *process.children(recursive=True))]
+    both = (process, *process.children(recursive=True))
+    values[source, "cpu", "s"] = sum(
+        times.user + times.system for times in (each.cpu_times() for each in both)
+    )
+    values[source, "resident", "bytes"] = sum(each.memory_info().rss for each in both)
 
 
-def used_by(process: psutil.Process) -> tuple[float, int]:
-    """Return the CPU seconds (user and system) of a process, and its resident bytes."""
-    times = process.cpu_times()
-    return times.user + times.system, process.memory_info().rss
-
-
-def _namenode_calls(http: str) -> dict[str, float]:
+def _calls(beans: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return how often the NameNode was called, by name."""
     calls: dict[str, float] = {}
-    for bean in _beans(http):
+    for bean in beans:
         if bean["name"] == "Hadoop:service=NameNode,name=NameNodeActivity":
             calls |= {name: float(bean[key]) for key, name in _ACTIVITY.items()}
         elif bean["name"].startswith("Hadoop:service=NameNode,name=RpcDetailedActivityForPort"):
@@ -87,8 +101,7 @@ def _namenode_calls(http: str) -> dict[str, float]:
     return calls
 
 
-def _beans(http: str) -> list[dict[str, Any]]:
-    query = "Hadoop:service=NameNode,name=*"
+def _beans(http: str, query: str) -> list[dict[str, Any]]:
     with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
         beans: list[dict[str, Any]] = json.load(reply)["beans"]
     return beans

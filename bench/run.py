@@ -1,0 +1,98 @@
+"""A whole run: cluster, Spark, all modes, verdict and report. (bench/run.py)"""
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import msgspec
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from bench import machine
+from bench.checks import checks
+from bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
+from bench.figures import ModeFigures, RunInfo
+from bench.judge.reduction import reduce
+from bench.limits import LIMITS
+from bench.polling.collect import prepare
+from bench.report.table import as_text
+from bench.report.write import write_report
+from bench.settings import Mode, RunSettings
+from bench.spark import session
+from testbed import FULL_SPEED_JVM, Cluster, ClusterSpec
+
+
+def run(settings: RunSettings) -> tuple[str, bool]:
+    """Run all modes, reduce what they left, write the report; return its table, and whether all checks are met."""
+    settings.directory.mkdir(parents=True, exist_ok=True)
+    console = Console(stderr=True)
+    with _shown(console) as show, session(settings.master) as spark:
+        with _cluster(settings, show) as cluster:
+            stand = Stand(settings=settings, cluster=cluster, spark=spark)
+            prepare(spark, spark.sparkContext.defaultParallelism)
+            if settings.jvm_warm_up_s:
+                warm_up_namenode(stand, show)
+            for mode in settings.modes:
+                run_mode(stand, mode, show)
+        info = _info(settings, spark)
+        (settings.directory / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(info)))
+        figures = tuple(_reduced(spark, settings, mode, show) for mode in settings.modes)
+    demanded = checks(figures, settings.workload)
+    write_report(settings.directory, info, figures, demanded, LIMITS)
+    return as_text(info, figures, demanded), all(check.is_met for check in demanded)
+
+
+def _cluster(settings: RunSettings, show: Show) -> AbstractContextManager[Cluster | None]:
+    if settings.elsewhere is not None:
+        return nullcontext()
+    show(Stage("starting a cluster", 0, 1))
+    spec = ClusterSpec(hadoop_version=settings.hadoop, with_zookeeper=True, namenode_jvm=FULL_SPEED_JVM)
+    return Cluster.start(spec)
+
+
+def _reduced(spark: SparkSession, settings: RunSettings, mode: Mode, show: Show) -> ModeFigures:
+    show(Stage(f"judging {mode}", 0, 1))
+    return reduce(
+        spark,
+        settings.directory / mode,
+        mode,
+        duration_s=settings.duration_s,
+        bound_s=settings.bound_s,
+        period_s=settings.workload.real_period_s,
+    )
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Show]:
+    """Show what goes on: a bar on a terminal, a line for each new stage elsewhere."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[said]}"), console=console) as bar:
+        known: dict[str, TaskID] = {}
+
+        def show(stage: Stage) -> None:
+            if stage.what not in known:
+                known[stage.what] = bar.add_task(stage.what, total=stage.total, said="")
+                if not console.is_terminal:
+                    console.print(stage.what)
+            bar.update(known[stage.what], completed=stage.done, total=stage.total, said=stage.said)
+
+        yield show
+
+
+def _info(settings: RunSettings, spark: SparkSession) -> RunInfo:
+    return RunInfo(
+        date=dt.datetime.now(dt.UTC).date().isoformat(),
+        seed=settings.seed,
+        workload=msgspec.to_builtins(settings.workload),
+        period_s=settings.workload.real_period_s,
+        duration_s=settings.duration_s,
+        warm_up_s=settings.warm_up_s,
+        modes=tuple(settings.modes),
+        bound_s=settings.bound_s,
+        nginx_valid_s=settings.nginx_valid_s,
+        master=settings.master,
+        machine=machine.described(),
+        versions=machine.versions(spark, settings.hadoop, has_nginx=Mode.NGINX in settings.modes),
+        command=settings.command,
+    )
