@@ -1,0 +1,59 @@
+"""The command itself, on several executors, against a cluster that it did not start."""
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.report.write import read_figures
+from testbed import Cluster
+
+COMMAND = (sys.executable, "bench/run_pollers.py")
+
+
+def called(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        (*COMMAND, *map(str, arguments)), capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+@pytest.mark.timeout(300)
+def test_executors_of_their_own_poll_and_their_clocks_are_measured(cluster: Cluster, tmp_path: Path) -> None:
+    """Two executors in processes of their own see the one truth; the report is written."""
+    done = called(
+        *("--master", "local-cluster[2,1,1024]", "--modes", "direct", "--out", tmp_path / "out"),
+        *("--namenode", cluster.namenodes[0].http, "--superuser", cluster.superuser),
+        *("--root", f"/bench-{uuid.uuid4().hex[:8]}"),
+        *("--pollers", 60, "--period", 0.5, "--duration", 4, "--warm-up", 2, "--jvm-warm-up", 0),
+    )
+    assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine has not kept the schedule
+    assert "WRONG answers" in done.stdout
+    info, (direct,) = read_figures(tmp_path / "out")
+    assert info.master == "local-cluster[2,1,1024]"
+    assert (direct.due, direct.failed, direct.wrong_count) == (60 * 8, 0, 0)
+    hosts = pd.read_parquet(tmp_path / "out" / "direct" / "hosts.parquet")
+    assert sorted(hosts.task) == [0, 1]
+    assert hosts.pollers.sum() == 60
+    assert (hosts.clock_offset_s.abs() <= hosts.clock_error_s).all()  # one host: one clock
+    assert hosts.clock_error_s.max() < 0.1
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--workload", "nix"), "nix: No such file or directory; the ready workloads are design,"),
+        (("--modes", "direct,apache"), "'apache' is not a valid Mode; there are direct, nncache, nginx"),
+        (("--nncache", "localhost:1"), "name that, too (--namenode)"),
+        (("--namenode", "localhost:1"), "with --namenode, use --modes direct"),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_anything_is_started(arguments: tuple[str, ...], says: str) -> None:
+    """What is wrong, and what would be right."""
+    done = called(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
