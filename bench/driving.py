@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,9 @@ from bench.servers.nncache import nncache
 from bench.servers.running import Running
 from bench.settings import Mode, RunSettings
 from testbed import Cluster
+
+WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)
+"""Of the pollers, one after the other, each for as long."""
 
 _LOOK_S: Final = 0.2
 
@@ -81,17 +84,23 @@ class Stand:
 
 
 def warm_up_namenode(stand: Stand, show: Show) -> None:
-    """Poll the NameNode for a while, so that its JVM has compiled what is hot. Nothing is kept of it."""
-    settings = stand.settings
-    with _conductor(stand) as conductor:
-        orders = _orders(stand, Mode.DIRECT, stand.namenode.http, conductor, 0.0, settings.jvm_warm_up_s)
-        with ThreadPoolExecutor(1) as aside:
-            polling = aside.submit(collect, stand.spark, orders, settings.directory / "warm-up")
-            _watch("warming the NameNode up", polling, conductor, orders, show)
+    """Poll the NameNode for a while, more and more, so that its JVM has compiled what is hot. Nothing is kept of it.
+
+    At once would be too much: before that is compiled a call costs several times as much.
+    """
+    settings, directory = stand.settings, stand.settings.directory / "warm-up"
+    for share in WARM_UP_SHARES:
+        workload = settings.workload.scaled(pollers=max(1, round(settings.workload.pollers * share)))
+        gentle = replace(stand, settings=replace(settings, workload=workload))
+        with _conductor(stand) as conductor, ThreadPoolExecutor(1) as aside:
+            duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
+            orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, conductor, 0.0, duration_s)
+            polling = aside.submit(collect, stand.spark, orders, directory)
+            _watch(f"warming the NameNode up, {share:.0%}", polling, conductor, orders, show)
             polling.result()
-    for file in (settings.directory / "warm-up").iterdir():
+    for file in directory.iterdir():
         file.unlink()
-    (settings.directory / "warm-up").rmdir()
+    directory.rmdir()
 
 
 def run_mode(
