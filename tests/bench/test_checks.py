@@ -1,0 +1,60 @@
+"""A run that falls short says so."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.checks import checks
+from bench.figures import ModeFigures
+from bench.workload import Callers
+from bench.workload_files import load
+from tests.bench.example_figures import direct, nginx, nncache
+
+DESIGN = load("design")
+GOOD = replace(
+    nncache(),
+    failed=0,
+    wrong_count=0,
+    wrong=(),
+    changed_paths=600,
+    calls={"getFileInfo": 700, "isFileClosed": 500},
+)
+
+
+def shortfalls(figures: ModeFigures, callers: Callers = Callers.PER_GLOB) -> list[str]:
+    """Return the names of what is not met."""
+    return [check.name for check in checks((figures,), replace(DESIGN, callers=callers)) if not check.is_met]
+
+
+def test_a_good_run_meets_all_demands() -> None:
+    """And there are demands."""
+    assert shortfalls(GOOD) == []
+    assert len(checks((GOOD,), DESIGN)) == 6
+
+
+@pytest.mark.parametrize(
+    ("worse", "says"),
+    [
+        ({"failed": 1}, "no poll fails"),
+        ({"wrong_count": 1}, "no wrong answer"),
+        ({"kept_schedule": False}, "the generator keeps its schedule"),
+        ({"calls": {"getFileInfo": 781}}, "getFileInfo calls for each changed path"),
+        ({"calls": {"getFileInfo": 779, "isFileClosed": 782}}, "calls in all"),
+        ({"lateness_s": replace(GOOD.lateness_s, p99=5.11)}, "within one poll period and 100 ms"),
+    ],
+)
+def test_each_figure_can_fall_short(worse: dict[str, object], says: str) -> None:
+    """Alone."""
+    (name,) = shortfalls(replace(GOOD, **worse))  # type: ignore[arg-type] # whatever the case says
+    assert says in name
+
+
+def test_proofs_of_rights_are_a_term_of_their_own() -> None:
+    """With a caller for each poller, calls are not held against the limit that is for one caller a glob."""
+    assert shortfalls(replace(GOOD, calls={"getFileInfo": 2000}), Callers.PER_POLLER) == []
+
+
+def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:
+    """But the generator must have kept its schedule for them, too."""
+    assert shortfalls(replace(nginx(), wrong_count=7, kept_schedule=True)) == []
+    assert shortfalls(replace(direct(), kept_schedule=False)) == ["direct: the generator keeps its schedule"]
