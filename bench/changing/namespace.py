@@ -4,8 +4,6 @@ Everything goes to the NameNode itself, as its superuser, past any proxy; what a
 one of those who poll it.
 """
 
-import hashlib
-import re
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
@@ -17,12 +15,11 @@ import aiohttp
 
 from bench.at_once import AT_ONCE, at_once
 from bench.plan import Change, Plan
-from bench.tables import DENIED
+from bench.polling.replies import digest_of, file_id_of
 from bench.workload import ChangeKind
 from hadoop.calls import PREFIX
 from hadoop.webhdfs import WebHdfs
 
-_FILE_ID: Final = re.compile(rb'"fileId":(\d+)')
 _FIRST_MTIME_MS: Final = 1_700_000_000_000
 
 
@@ -35,12 +32,8 @@ class State(NamedTuple):
 
 
 def state_of(status: int, body: bytes) -> State:
-    """Return what a reply says; a refusal names its caller, so only its status counts."""
-    if status == DENIED:
-        return State(status, 0, 0)
-    digest = int.from_bytes(hashlib.blake2b(body, digest_size=8).digest(), "big", signed=True)
-    file_id = _FILE_ID.search(body) if status == HTTPStatus.OK else None
-    return State(status, digest, int(file_id[1]) if file_id else 0)
+    """Return what a reply says, in the same terms as the pollers."""
+    return State(status, digest_of(status, body), file_id_of(body) if status == HTTPStatus.OK else 0)
 
 
 class BenchNamespace:

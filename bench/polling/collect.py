@@ -69,7 +69,9 @@ def collect(spark: SparkSession, orders: Orders, directory: Path) -> None:
     seen = numbers.mapInArrow(make_task(orders), from_arrow_schema(SEEN), barrier=True).toArrow()
     is_poll = pc.is_null(seen.column(HOST))
     directory.mkdir(parents=True, exist_ok=True)
-    pq.write_table(seen.filter(is_poll).select(POLLS.names).cast(POLLS), directory / "polls.parquet")
+    pq.write_table(
+        seen.filter(is_poll).select(POLLS.names).cast(POLLS), directory / "polls.parquet", compression="zstd"
+    )
     rows = seen.column(HOST).drop_null().to_pylist()
     hosts = sorted((json.loads(row) for row in rows), key=lambda host: int(host["task"]))
     write(hosts, HOSTS, directory / "hosts.parquet")

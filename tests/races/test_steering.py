@@ -130,10 +130,8 @@ def test_a_task_is_held_when_its_value_is_there_and_nobody_has_seen_it() -> None
     steered(story, watch)
 
 
-@pytest.mark.parametrize("is_held", [False, True])
-def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
-    """At once, or at the end of a hold; the coroutine deals with it as with one of its own."""
-    holds: list[Hold] = []
+def thrown(holds: list[Hold], *, is_held: bool) -> Callable[[Arrival], Verdict]:
+    """Watch for a task that waits in `inner`, and throw an error there: at once, or when its hold is released."""
 
     def watch(arrival: Arrival) -> Verdict:
         if not at(arrival, "inner"):
@@ -142,6 +140,14 @@ def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
             holds.append(Hold())
             return holds[0]
         return Throw(ValueError("broken"))
+
+    return watch
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
+    """At once, or at the end of a hold; the coroutine deals with it as with one of its own."""
+    holds: list[Hold] = []
 
     async def story(steering: Steering) -> None:
         value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -154,21 +160,13 @@ def test_an_error_is_thrown_where_it_waits(is_held: bool) -> None:
                 holds[0].release(Throw(ValueError("broken")))
         assert task.result() == "(broken)"
 
-    steered(story, watch)
+    steered(story, thrown(holds, is_held=is_held))
 
 
 @pytest.mark.parametrize("is_held", [False, True])
 def test_an_error_takes_the_place_of_no_cancellation(is_held: bool) -> None:
     """Else a task that its owner ends would go on for ever, which none of the product's own errors can do."""
     holds: list[Hold] = []
-
-    def watch(arrival: Arrival) -> Verdict:
-        if not at(arrival, "inner"):
-            return None
-        if is_held:
-            holds.append(Hold())
-            return holds[0]
-        return Throw(ValueError("broken"))
 
     async def story(steering: Steering) -> None:
         value: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -181,7 +179,7 @@ def test_an_error_takes_the_place_of_no_cancellation(is_held: bool) -> None:
                 holds[0].release(Throw(ValueError("broken")))
         assert task.cancelled()
 
-    steered(story, watch)
+    steered(story, thrown(holds, is_held=is_held))
 
 
 @pytest.mark.parametrize("how", ["waiting", "ready", "held", "from outside"])
