@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -15,12 +16,21 @@ from bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
 from bench.figures import ModeFigures, RunInfo
 from bench.judge.reduction import reduce
 from bench.limits import LIMITS
+from bench.plan import Plan
 from bench.polling.collect import prepare
 from bench.report.table import as_text
 from bench.report.write import write_report
 from bench.settings import Mode, RunSettings
 from bench.spark import session
-from testbed import FULL_SPEED_JVM, Cluster, ClusterSpec
+from testbed import Cluster, ClusterSpec
+
+NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")
+"""Room for the buffers of 10,000 kept connections."""
+
+GROUPS: Final = "hadoop.user.group.static.mapping.overrides"
+"""Says which groups the callers are in. Else the NameNode asks the operating system (it starts a process) about each
+unknown user, and again every 30 s (hadoop.security.groups.negative-cache.secs): with 1,000 of them it stands still.
+"""
 
 
 def run(settings: RunSettings) -> tuple[str, bool]:
@@ -47,7 +57,15 @@ def _cluster(settings: RunSettings, show: Show) -> AbstractContextManager[Cluste
     if settings.elsewhere is not None:
         return nullcontext()
     show(Stage("starting a cluster", 0, 1))
-    spec = ClusterSpec(hadoop_version=settings.hadoop, with_zookeeper=True, namenode_jvm=FULL_SPEED_JVM)
+    plan = Plan(settings.workload, settings.seed)
+    callers = {plan.caller_of(path_id) for path_id in range(settings.workload.paths)}
+    callers |= {plan.poller(number).caller for number in range(settings.workload.pollers)}
+    spec = ClusterSpec(
+        hadoop_version=settings.hadoop,
+        with_zookeeper=True,
+        namenode_jvm=NAMENODE_JVM,
+        overrides={GROUPS: ";".join(f"{caller}=pollers" for caller in sorted(callers))},
+    )
     return Cluster.start(spec)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import psutil
 
-_TIMEOUT_S: Final = 10.0
+_TIMEOUT_S: Final = 60.0  # a NameNode that is overloaded is slow to say so
 _RPC_METHODS: Final = {
     "IsFileClosedNumOps": "isFileClosed",
     "GetEditsFromTxidNumOps": "upkeep:getEditsFromTxid",
