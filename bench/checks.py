@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import ModeFigures
+from bench.figures import SCHEDULE_S, ModeFigures
 from bench.workload import Callers, Workload
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6
 LATENESS_BEYOND_PERIOD_S: Final = 0.1
-LATE_STARTS_S: Final = 0.05
 
 NNCACHE: Final = "nncache"
 
@@ -34,7 +33,7 @@ def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:
     late_s = mode.late_starts_s.p99
     yield Check(
         f"{mode.mode}: the generator keeps its schedule",
-        f"p99 of late starts at most {LATE_STARTS_S * 1e3:.0f} ms, every poll sent",
+        f"p99 of late starts at most {SCHEDULE_S * 1e3:.0f} ms, every poll sent",
         f"{late_s * 1e3:.1f} ms, {mode.due - mode.sent} of {mode.due:,} polls not sent",
         mode.kept_schedule,
     )

@@ -126,7 +126,7 @@ def run_mode(
     show(Stage(f"starting {mode}", 0, 1))
     with (
         server or _server(stand, mode) as running,
-        Conductor() as conductor,
+        _conductor(stand) as conductor,
         ChangerProcess(order) as changer,
     ):
         changer.await_ready()
@@ -162,7 +162,7 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
 
 def _conductor(stand: Stand) -> Conductor:
     """Return one that the executors can reach: they have to reach Spark's driver anyway."""
-    return Conductor(stand.spark.sparkContext.getConf().get("spark.driver.host", "127.0.0.1") or "127.0.0.1")
+    return Conductor(stand.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1")
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from pathlib import Path
 import psutil
 from pyspark.sql import SparkSession
 
+from bench.servers.nginx import find_nginx
+
 
 def described() -> dict[str, str]:
     """Return what the machine is, for a reader; nothing that names it."""
@@ -33,9 +35,7 @@ def versions(spark: SparkSession, hadoop: str, *, has_nginx: bool) -> dict[str, 
         "Java": java.System.getProperty("java.version") if java is not None else "",
     }
     if has_nginx:
-        said = subprocess.run(
-            ("nginx", "-v"), capture_output=True, text=True, check=False, env={"PATH": "/usr/sbin:/usr/bin"}
-        )
+        said = subprocess.run((find_nginx(), "-v"), capture_output=True, text=True, check=False)
         found["nginx"] = said.stderr.strip().rpartition("/")[2]
     return found
 

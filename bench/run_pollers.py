@@ -10,7 +10,6 @@ it starts; leaves tables, charts and a report in a directory of its own; exits w
 import datetime as dt
 import getpass
 import shlex
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +23,12 @@ from bench.driving import RefusedChangesError
 from bench.plan import ROOT
 from bench.polling.collect import ExecutorError
 from bench.run import run
+from bench.servers.nginx import find_nginx
 from bench.servers.nncache import Channel
 from bench.settings import Elsewhere, Mode, RunSettings
 from bench.workload import Workload
 from bench.workload_files import WorkloadError, load, names
-from testbed import TestbedError
+from testbed import MissingToolError, TestbedError
 from testbed.jars import DEFAULT_HADOOP_VERSION
 
 RESULTS: Final = Path(__file__).parent / "results"
@@ -117,11 +117,11 @@ def main(  # noqa: PLR0913 - one for each option
     except WorkloadError as exc:
         raise click.UsageError(str(exc)) from exc
     elsewhere = _elsewhere(namenode, proxy, superuser, modes)
-    if (
-        Mode.NGINX in modes
-        and shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin") is None
-    ):
-        raise click.UsageError("nginx is missing: apt-get install nginx-light, or --modes direct,nncache")
+    if Mode.NGINX in modes:
+        try:
+            find_nginx()
+        except MissingToolError as exc:
+            raise click.UsageError(str(exc)) from exc
     today = dt.datetime.now(dt.UTC).date()
     settings = RunSettings(
         workload=workload,

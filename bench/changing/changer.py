@@ -20,6 +20,7 @@ import msgspec
 from bench import tables
 from bench.changing.namespace import BenchNamespace, State
 from bench.plan import Change, Plan
+from bench.polling.clock import boottime
 from bench.workload import Workload
 from hadoop.errors import HadoopError
 
@@ -53,11 +54,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         """Return all changes, those of the warm-up too."""
         plan = self.plan()
         return list(plan.changes(plan.existing(), -self.warm_up_s, self.duration_s))
-
-
-def boottime() -> float:
-    """Return the seconds since boot: the driver's clock."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Changer:

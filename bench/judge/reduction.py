@@ -9,16 +9,13 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bench.figures import ModeFigures, WrongAnswer
+from bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
 from bench.judge.lateness import counted_until, first_lateness, lateness
 from bench.judge.quantiles import MOST_S, Histogram
 from bench.judge.verdicts import states, verdicts
 
 NAMED: Final = 100
 """How many wrong answers are named, the earliest first."""
-
-SCHEDULE_S: Final = 0.05
-"""By how much a generator that keeps its schedule may be late, p99, s."""
 
 CALLS: Final = ("getFileInfo", "isFileClosed")
 """What a poll costs the NameNode."""

@@ -73,9 +73,7 @@ class Conductor:
         address: "host:port", for the tasks.
     """
 
-    def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, clock: Callable[[], float] = boottime
-    ) -> None:
+    def __init__(self, host: str, port: int = 0, *, clock: Callable[[], float] = boottime) -> None:
         self.clock = clock
         self._lock = threading.Lock()
         self._of_task: dict[int, Progress] = {}  # what each said last; under the lock

@@ -13,9 +13,6 @@ import pyarrow as pa
 from bench.polling.replies import Reply, digest_of, file_id_of
 from bench.tables import FAILED, POLLS
 
-LATE_S: Final = 0.05
-"""A poll that is sent later than that although its connection was free: the generator did not keep its schedule."""
-
 BATCH: Final = 50_000
 """Rows of one Arrow batch."""
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from socket import SOCK_STREAM
 from typing import Any, Final
 
+from bench.figures import SCHEDULE_S
 from bench.plan import Poller
 from bench.polling.client import Client
 from bench.polling.replies import Reply
-from bench.polling.rows import LATE_S, Rows
+from bench.polling.rows import Rows
 
 TICK_S: Final = 0.001
 """Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""
@@ -234,7 +235,7 @@ class Schedule:
         request = turn.advance()
         turn.awaits = True
         turn.sent_s = sent_s = self._now()
-        if is_own_fault and sent_s - turn.due_s > LATE_S:
+        if is_own_fault and sent_s - turn.due_s > SCHEDULE_S:
             self._rows.late += 1
         self._on_their_way.append((sent_s, turn))
         turn.client.ask(request)

@@ -58,9 +58,8 @@ http {{
 """
 
 
-@contextmanager
-def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds.
+def find_nginx() -> str:
+    """Return the program; Debian has it where only root looks.
 
     Raises:
         MissingToolError: nginx is not installed.
@@ -70,6 +69,17 @@ def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
         raise MissingToolError(
             "nginx is missing: apt-get install nginx-light (or leave it out: --modes direct,nncache)"
         )
+    return program
+
+
+@contextmanager
+def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds.
+
+    Raises:
+        MissingToolError: nginx is not installed.
+    """
+    program = find_nginx()
     with ExitStack() as close:
         place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-nginx-")))
         address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"

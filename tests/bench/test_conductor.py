@@ -12,7 +12,7 @@ from bench.polling.conductor import Conductor, Progress
 @pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])
 def test_a_clock_that_is_off_is_found_out_within_the_error_that_is_told(shift_s: float) -> None:
     """The offset is ours minus the driver's."""
-    with Conductor(clock=lambda: boottime() - shift_s) as conductor:
+    with Conductor("127.0.0.1", clock=lambda: boottime() - shift_s) as conductor:
         found = measure(conductor.address)
     assert abs(found.offset_s - shift_s) <= found.error_s
     assert 0 < found.error_s < 0.05
@@ -35,7 +35,7 @@ def test_who_does_not_tell_the_time_is_named() -> None:
 
 def test_progress_is_what_all_tasks_said_last() -> None:
     """Summed over the tasks; a line that makes no sense ends its connection alone."""
-    with Conductor() as conductor:
+    with Conductor("127.0.0.1") as conductor:
         assert conductor.progress() == Progress()
         for lines in (
             (Progress(5, 1, 0).line(0), Progress(7, 2, 1).line(0)),
@@ -51,7 +51,7 @@ def test_progress_is_what_all_tasks_said_last() -> None:
 
 def test_a_conductor_that_is_closed_leaves_nothing_behind() -> None:
     """Its thread and its port."""
-    with Conductor() as conductor:
+    with Conductor("127.0.0.1") as conductor:
         address = conductor.address
     assert "conductor" not in {thread.name for thread in threading.enumerate()}
     with pytest.raises(ClockError):

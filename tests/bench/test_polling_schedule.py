@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 import uvloop
 
+from bench.figures import SCHEDULE_S
 from bench.plan import Poller
 from bench.polling.clock import boottime
 from bench.polling.replies import digest_of
-from bench.polling.rows import LATE_S, Rows
+from bench.polling.rows import Rows
 from bench.polling.schedule import Schedule, Times
 from bench.tables import POLLS
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
@@ -140,7 +141,7 @@ def test_a_generator_that_falls_behind_says_so() -> None:
         asyncio.get_running_loop().call_later(0.1, time.sleep, 0.15)
 
     rows, counters = polled(Script(), one(0), period_s=0.05, beside=hog)
-    late = [row for row in rows if row["sent_s"] - row["due_s"] > LATE_S]
+    late = [row for row in rows if row["sent_s"] - row["due_s"] > SCHEDULE_S]
     assert late
     assert 0 < counters.late <= len(late)
     assert len(rows) == 6, "none is left out"

@@ -39,7 +39,7 @@ def orders(pollers: int, server: str, conductor: str, **changed: float) -> Order
 def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
     """Every second poller, at times relative to the driver's zero, though its own clock is far off."""
     script = Script()
-    with serving(script) as server, Conductor(clock=lambda: boottime() - SHIFT_S) as conductor:
+    with serving(script) as server, Conductor("127.0.0.1", clock=lambda: boottime() - SHIFT_S) as conductor:
         given = orders(20, server, conductor.address, zero_s=boottime() - SHIFT_S + 1.0)
         table = pa.Table.from_batches(run(given, 1))
     rows = [row for row in table.to_pylist() if row[HOST] is None]
@@ -61,7 +61,7 @@ def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
 
 def test_a_task_that_comes_too_late_says_so() -> None:
     """Its polls would all be late, and nobody else's fault."""
-    with Conductor() as conductor:
+    with Conductor("127.0.0.1") as conductor:
         late = orders(2, "127.0.0.1:1", conductor.address, zero_s=boottime() - 1)
         with pytest.raises(TaskError, match="after the measured time had begun"):
             list(run(late, 0))
@@ -97,7 +97,7 @@ def test_executors_get_the_code(tmp_path: Path) -> None:
 def test_spark_runs_all_pollers_and_brings_home_what_they_saw(spark: SparkSession, tmp_path: Path) -> None:
     """Two tasks, 200 pollers, 2 s: each poll that was due is there, and both hosts."""
     prepare(spark, 2)
-    with serving(Script()) as server, Conductor() as conductor:
+    with serving(Script()) as server, Conductor("127.0.0.1") as conductor:
         given = orders(200, server, conductor.address, zero_s=boottime() + 5.0, warm_up_s=1.0, duration_s=2.0)
         collect(spark, given, tmp_path)
         progress = conductor.progress()

@@ -20,6 +20,7 @@ def test_all_ready_workloads_are_right() -> None:
     assert set(names()) >= {
         "design",
         "many_callers",
+        "one_directory",
         "mostly_misses",
         "permission_change",
         "rename_into_place",
