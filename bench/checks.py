@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import SCHEDULE_S, ModeFigures
+from bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
 from bench.workload import Callers, Workload
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
@@ -29,6 +29,25 @@ def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Check, ...
     return tuple(check for mode in modes for check in _of_mode(mode, workload))
 
 
+def also_checks(also: Sequence[AtPeriod]) -> tuple[Check, ...]:
+    """Return what is demanded at further poll periods: that nothing fails and nothing is wrong.
+
+    Whether the generator keeps the schedule there is a result: what it does not keep is not called measured.
+    """
+    return tuple(
+        check
+        for at in also
+        for mode in at.modes
+        if mode.mode == NNCACHE
+        for check in _failures(mode, f"nncache, poll period {at.period_s:g} s")
+    )
+
+
+def _failures(mode: ModeFigures, name: str) -> Iterator[Check]:
+    yield Check(f"{name}: no poll fails", "0", f"{mode.failed:,}", mode.failed == 0)
+    yield Check(f"{name}: no wrong answer", "0", f"{mode.wrong_count:,}", mode.wrong_count == 0)
+
+
 def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:
     late_s = mode.late_starts_s.p99
     yield Check(
@@ -39,8 +58,7 @@ def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:
     )
     if mode.mode != NNCACHE:
         return  # what a peer does wrong is a result, not a failure of the run
-    yield Check("nncache: no poll fails", "0", f"{mode.failed:,}", mode.failed == 0)
-    yield Check("nncache: no wrong answer", "0", f"{mode.wrong_count:,}", mode.wrong_count == 0)
+    yield from _failures(mode, NNCACHE)
     if mode.lateness_s.count:
         wanted_s = workload.real_period_s + LATENESS_BEYOND_PERIOD_S
         yield Check(

@@ -76,7 +76,7 @@ class Stand:
 
     def root(self, mode: Mode) -> str:
         """Return the directory of a mode's files: each has its own, as it finds them."""
-        return f"{self.settings.root}/{mode}"
+        return f"{self.settings.root}/{mode}{self.settings.variant}"
 
     def plan(self, mode: Mode) -> Plan:
         """Return the plan of a mode."""

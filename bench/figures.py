@@ -126,3 +126,11 @@ class RunInfo:
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtPeriod:
+    """What the modes of a run did when they were polled once more at another poll period, for a shorter time."""
+
+    period_s: float
+    modes: tuple[ModeFigures, ...]

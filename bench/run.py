@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -11,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from bench import machine
-from bench.checks import checks
+from bench.checks import also_checks, checks
 from bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
-from bench.figures import ModeFigures, RunInfo
+from bench.figures import AtPeriod, ModeFigures, RunInfo
 from bench.judge.reduction import reduce
 from bench.limits import LIMITS
 from bench.plan import Plan
@@ -43,14 +44,36 @@ def run(settings: RunSettings) -> tuple[str, bool]:
             prepare(spark, spark.sparkContext.defaultParallelism)
             if settings.jvm_warm_up_s:
                 warm_up_namenode(stand, show)
-            for mode in settings.modes:
-                run_mode(stand, mode, show)
+            _run_modes(stand, show)
+            for period_s in settings.also_periods_s:
+                _run_modes(replace(stand, settings=settings.at_period(period_s)), _named(show, period_s))
         info = _info(settings, spark)
         (settings.directory / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(info)))
-        figures = tuple(_reduced(spark, settings, mode, show) for mode in settings.modes)
-    demanded = checks(figures, settings.workload)
-    write_report(settings.directory, info, figures, demanded, LIMITS)
-    return as_text(info, figures, demanded), all(check.is_met for check in demanded)
+        figures = _figures(spark, settings, show)
+        also = tuple(
+            AtPeriod(
+                period_s=period_s,
+                modes=_figures(spark, settings.at_period(period_s), _named(show, period_s)),
+            )
+            for period_s in settings.also_periods_s
+        )
+    demanded = (*checks(figures, settings.workload), *also_checks(also))
+    write_report(settings.directory, info, figures, demanded, LIMITS, also)
+    return as_text(info, figures, demanded, also), all(check.is_met for check in demanded)
+
+
+def _run_modes(stand: Stand, show: Show) -> None:
+    for mode in stand.settings.modes:
+        run_mode(stand, mode, show)
+
+
+def _figures(spark: SparkSession, settings: RunSettings, show: Show) -> tuple[ModeFigures, ...]:
+    return tuple(_reduced(spark, settings, mode, show) for mode in settings.modes)
+
+
+def _named(show: Show, period_s: float) -> Show:
+    """Say of each stage at which poll period it is."""
+    return lambda stage: show(replace(stage, what=f"{stage.what}, poll period {period_s:g} s"))
 
 
 def _cluster(settings: RunSettings, show: Show) -> AbstractContextManager[Cluster | None]:

@@ -9,6 +9,7 @@ it starts; leaves tables, charts and a report in a directory of its own; exits w
 
 import datetime as dt
 import getpass
+import math
 import shlex
 import sys
 from dataclasses import replace
@@ -25,7 +26,7 @@ from bench.polling.collect import ExecutorError
 from bench.run import run
 from bench.servers.nginx import find_nginx
 from bench.servers.nncache import Channel
-from bench.settings import Elsewhere, Mode, RunSettings
+from bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
 from bench.workload import Workload
 from bench.workload_files import WorkloadError, load, names
 from testbed import MissingToolError, TestbedError
@@ -35,6 +36,16 @@ RESULTS: Final = Path(__file__).parent / "results"
 _MAX_STALENESS_S: Final = 3.0  # the proxy's default
 _SHORTFALL: Final = 1
 _TROUBLE: Final = 2
+
+
+def _periods(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
+    try:
+        periods_s = tuple(float(each) for each in value.split(",") if each.strip())
+    except ValueError as exc:
+        raise click.BadParameter(f"{exc}; seconds are wanted, such as 1,30") from exc
+    if not all(0 < period_s < math.inf for period_s in periods_s):
+        raise click.BadParameter(f"{value}: each must be more than 0 seconds")
+    return periods_s
 
 
 def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...]:
@@ -52,6 +63,13 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     "--pollers", type=click.IntRange(min=1), help="So many, and globs, paths and changes in proportion."
 )
 @click.option("--period", type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls.")
+@click.option(
+    "--also-periods",
+    "also_periods_s",
+    default="",
+    callback=_periods,
+    help="Other seconds between two polls, such as 1,30: all modes but nginx are run at each for a short time.",
+)
 @click.option(
     "--time-factor", type=click.FloatRange(min=0, min_open=True), help="Shortens the workload's times."
 )
@@ -81,7 +99,7 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
 @click.option(
     "--nncache",
     "proxy",
-    help="HOST:PORT of an nncache before it, with filters for ROOT/nncache/*/*/*/_SUCCESS*.",
+    help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*.",
 )
 @click.option(
     "--superuser", default=getpass.getuser, show_default="yourself", help="As whom files are changed there."
@@ -95,6 +113,7 @@ def main(  # noqa: PLR0913 - one for each option
     workload_name: str,
     pollers: int | None,
     period: float | None,
+    also_periods_s: tuple[float, ...],
     time_factor: float | None,
     duration: float,
     warm_up: float | None,
@@ -128,7 +147,7 @@ def main(  # noqa: PLR0913 - one for each option
         seed=seed,
         modes=modes,
         duration_s=duration,
-        warm_up_s=max(10.0, 2 * workload.real_period_s) if warm_up is None else warm_up,
+        warm_up_s=warm_up_for(workload.real_period_s) if warm_up is None else warm_up,
         jvm_warm_up_s=jvm_warm_up,
         channel=Channel(channel),
         nginx_valid_s=nginx_valid,
@@ -138,6 +157,7 @@ def main(  # noqa: PLR0913 - one for each option
         directory=out or RESULTS / f"{today}-{workload.name}",
         root=root,
         elsewhere=elsewhere,
+        also_periods_s=also_periods_s,
         command=shlex.join(["python", "bench/run_pollers.py", *sys.argv[1:]]),
     )
     try:

@@ -1,12 +1,22 @@
 """What one run of the benchmark is to do. (bench/settings.py)"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from bench.plan import ROOT
 from bench.servers.nncache import Channel
 from bench.workload import Workload
+
+WARM_UP_S: Final = 10.0
+ALSO_S: Final = 30.0
+"""Measured seconds at each further poll period, if two polls fit into them."""
+
+
+def warm_up_for(period_s: float) -> float:
+    """Return how many seconds of polls fill a cache: each path has been asked for twice."""
+    return max(WARM_UP_S, 2 * period_s)
 
 
 class Mode(StrEnum):
@@ -24,7 +34,7 @@ class Elsewhere:
     Attributes:
         namenode: "host:port" of its active NameNode's WebHDFS.
         superuser: as whom the files are made and changed below `RunSettings.root`, which must not exist yet.
-        servers: "host:port" of what stands before it, by mode; their filters must match `root`/MODE/*/*/*/_SUCCESS*.
+        servers: "host:port" of what stands before it, by mode; their filters must match `root`/*/*/*/*/_SUCCESS*.
     """
 
     namenode: str
@@ -45,8 +55,10 @@ class RunSettings:
         bound_s: the age above which an answer is wrong: the proxy's max_staleness_s.
         master: of Spark.
         directory: where tables, charts and report go.
-        root: the directory in HDFS whose children the modes' files are in.
+        root: the directory in HDFS whose children have the modes' files.
         elsewhere: the cluster, if it is one's own.
+        also_periods_s: other poll periods, at which all modes but nginx are run for a short time after that.
+        variant: what is added to the names of the modes' directories in HDFS.
         lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
     """
 
@@ -65,4 +77,20 @@ class RunSettings:
     command: str
     root: str = ROOT
     elsewhere: Elsewhere | None = None
+    also_periods_s: tuple[float, ...] = ()
+    variant: str = ""
     lead_s: float = 4.0
+
+    def at_period(self, period_s: float) -> "RunSettings":
+        """Return the short run at another poll period, with files and results of its own."""
+        name = f"period-{period_s:g}s"
+        return replace(
+            self,
+            workload=replace(self.workload, period_s=period_s * self.workload.time_factor),
+            modes=tuple(mode for mode in self.modes if mode is not Mode.NGINX),
+            duration_s=max(min(ALSO_S, self.duration_s), 2 * period_s),
+            warm_up_s=max(min(WARM_UP_S, self.warm_up_s), 2 * period_s),
+            directory=self.directory / name,
+            also_periods_s=(),
+            variant=f"-{name}",
+        )

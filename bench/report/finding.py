@@ -1,7 +1,7 @@
 """What a run found, in a sentence made from its figures. (bench/report/finding.py)"""
 
-from bench.figures import ModeFigures, RunInfo
-from bench.report.rounding import counted, duration, number, seconds_of
+from bench.figures import AtPeriod, ModeFigures, RunInfo
+from bench.report.rounding import counted, duration, milliseconds, number, seconds_of
 from bench.report.savings import calls_per_s, polls_asked_per_s
 
 
@@ -52,6 +52,23 @@ def schedule(modes: tuple[ModeFigures, ...]) -> str:
     """Name the modes whose generator fell behind; empty if none did."""
     late = [mode.mode for mode in modes if not mode.kept_schedule]
     return f"The generator did not keep its schedule: {', '.join(late)}" if late else ""
+
+
+def tried(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
+    """Say of each further period whose schedule was not kept by how much, in a sentence with a full stop."""
+    said = []
+    for at in also:
+        late = [
+            f"{way(mode)} by p99 {milliseconds(mode.late_starts_s.p99)} ms, "
+            f"{mode.due - mode.sent:,} of {mode.due:,} polls not sent"
+            for mode in at.modes
+            if not mode.kept_schedule
+        ]
+        if late:
+            said.append(
+                f"At a poll period of {seconds_of(at.period_s)} the generator was late: {'; '.join(late)}."
+            )
+    return tuple(said)
 
 
 def way(mode: ModeFigures) -> str:

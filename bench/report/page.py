@@ -9,8 +9,8 @@ from urllib.parse import quote
 import jinja2
 
 from bench.checks import Check
-from bench.figures import ModeFigures, RunInfo, WrongAnswer
-from bench.report.finding import freshness, load, schedule, workload_name
+from bench.figures import AtPeriod, ModeFigures, RunInfo, WrongAnswer
+from bench.report.finding import freshness, load, schedule, tried, workload_name
 from bench.report.rounding import duration
 from bench.report.rows import sections
 from bench.report.savings import FORMULA, savings
@@ -47,6 +47,7 @@ def page(
     checks: tuple[Check, ...],
     limits: tuple[str, ...],
     charts: Mapping[str, bytes],
+    also: tuple[AtPeriod, ...] = (),
 ) -> str:
     """Return the page.
 
@@ -56,6 +57,7 @@ def page(
         checks: what was demanded of it.
         limits: what the benchmark does not show, a sentence each.
         charts: "main", "latency" and "cpu" as PNG files.
+        also: what came out at other poll periods.
     """
     return _TEMPLATES.get_template("page.html.j2").render(
         name=workload_name(info),
@@ -69,8 +71,8 @@ def page(
         checks=checks,
         met=sum(check.is_met for check in checks),
         saving_heads=SAVING_HEADS,
-        savings=tuple(map(saving_cells, savings(modes, info))),
-        formula=FORMULA,
+        savings=tuple(map(saving_cells, savings(modes, info, also))),
+        formulas=(FORMULA, *tried(also)),
         wrong_heads=WRONG_HEADS,
         wrong=tuple(_wrong_cells(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]),
         wrong_count=sum(mode.wrong_count for mode in modes),

@@ -12,11 +12,8 @@ SERVERS: Final = ("proxy", "publisher", "nginx")
 """Processes between pollers and NameNode, as `cpu_s` names them."""
 
 
-_MEANINGS: Final = {
-    "miss; no-grant": " (a right to be proven)",
-    "miss; grant-pending": " (a proof not covered yet)",
-}
-"""Of what servers say of their replies (`ModeFigures.answers`), where it needs a word."""
+PROOF: Final = "miss; no-grant"
+"""The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +114,7 @@ def _namenode(modes: tuple[ModeFigures, ...]) -> tuple[Row, ...]:
             "getFileInfo calls per change",
             lambda mode: number(ratio(mode.calls.get("getFileInfo", 0), mode.changes)),
         ),
+        _row(modes, "  of them to prove a caller's right anew", _of_answers(PROOF)),
         _row(
             modes,
             "getFileInfo calls per path changed",

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import ModeFigures, RunInfo
+from bench.figures import AtPeriod, ModeFigures, RunInfo
 from bench.report.rounding import ratio
 
 PERIODS: Final = (1.0, 5.0, 30.0)
@@ -28,7 +28,8 @@ class Saving:
         direct_calls_per_s: getFileInfo calls a second if every poll goes to the NameNode.
         calls_per_s: the same through this mode.
         share: saved of the former; below 0 if there were more; NaN if there is nothing to save.
-        is_measured: in this run, by a generator that kept its schedule; else computed by `FORMULA`.
+        is_measured: in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was
+            measured at the run's own period.
     """
 
     mode: str
@@ -66,21 +67,28 @@ def polls_asked_per_s(info: RunInfo, period_s: float) -> float:
 
 
 def savings(
-    modes: tuple[ModeFigures, ...], info: RunInfo, periods: tuple[float, ...] = PERIODS
+    modes: tuple[ModeFigures, ...],
+    info: RunInfo,
+    also: tuple[AtPeriod, ...] = (),
+    periods: tuple[float, ...] = PERIODS,
 ) -> tuple[Saving, ...]:
-    """Return what each cache saves at each of the periods and at the one that was run, by period and mode.
+    """Return what each cache saves at each of the periods and at those that were run, by period and mode.
 
-    Caches with a time limit (nginx) have a measured row only.
+    Caches with a time limit (nginx) have measured rows only.
     """
-    direct = direct_of(modes)
-    run = info.period_s
+    run = {info.period_s: modes, **{at.period_s: at.modes for at in also}}
     rows = []
-    for period in sorted({run, *(period for period in periods if not math.isclose(period, run))}):
+    for period in sorted(
+        {*run, *(each for each in periods if not any(math.isclose(each, at) for at in run))}
+    ):
+        measured = {mode.mode: mode for mode in run.get(period, ())}
+        direct = measured.get("direct")
         for mode in modes:
             if mode.mode == "direct" or not mode.sent:
                 continue
-            if period == run and direct is not None and direct.kept_schedule and mode.kept_schedule:
-                rows.append(_measured(mode, direct, run))
+            through = measured.get(mode.mode)
+            if direct is not None and through is not None and direct.kept_schedule and through.kept_schedule:
+                rows.append(_measured(through, direct, period))
             elif mode.mode != "nginx":
                 rows.append(_computed(mode, info, period))
     return tuple(rows)

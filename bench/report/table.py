@@ -5,8 +5,8 @@ import textwrap
 from typing import Final
 
 from bench.checks import Check
-from bench.figures import ModeFigures, RunInfo
-from bench.report.finding import freshness, load, pollers_of, schedule, workload_name
+from bench.figures import AtPeriod, ModeFigures, RunInfo
+from bench.report.finding import freshness, load, pollers_of, schedule, tried, workload_name
 from bench.report.rounding import number, percent, seconds_of
 from bench.report.rows import Section, sections
 from bench.report.savings import FORMULA, Saving, savings
@@ -22,7 +22,9 @@ _CELL: Final = 15
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]|#~])")
 
 
-def as_text(info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...]) -> str:
+def as_text(
+    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
+) -> str:
     """Return the table for a terminal, no wider than `WIDTH`, with a line feed at its end."""
     lines = [
         *_wrapped(f"{workload_name(info)}, {info.date}: {setting(info)}"),
@@ -34,13 +36,14 @@ def as_text(info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, 
     for section in sections(modes):
         lines += ["", section.title] if section.rows else []
         lines += [_text_line(f"  {row.label}", row.cells) for row in section.rows]
-    if saved := savings(modes, info):
+    if saved := savings(modes, info, also):
         lines += ["", "Share of the NameNode's getFileInfo calls saved"]
         lines += [
             _text_line(f"  {cells[0]}, {cells[1]}", cells[2:])
             for cells in (SAVING_HEADS, *map(saving_cells, saved))
         ]
-        lines += _wrapped(FORMULA, "  ")
+        for said in (FORMULA, *tried(also)):
+            lines += _wrapped(said, "  ")
     if checks:
         lines += ["", "Checks"]
         for check in checks:
@@ -51,15 +54,17 @@ def as_text(info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, 
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def as_markdown(info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...]) -> str:
+def as_markdown(
+    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
+) -> str:
     """Return the same as Markdown: tables only, without headings; a line feed at its end."""
     blocks = [_markdown_figures(modes, sections(modes))]
-    saved = savings(modes, info)
+    saved = savings(modes, info, also)
     if saved:
         blocks += [
             "Share of the NameNode's getFileInfo calls saved:",
             markdown_table(SAVING_HEADS, tuple(map(saving_cells, saved))),
-            markdown(FORMULA),
+            *map(markdown, (FORMULA, *tried(also))),
         ]
     if checks:
         blocks.append(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from bench.checks import Check
-from bench.figures import ModeFigures, Quantiles, RunInfo
+from bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
 from bench.report.finding import freshness, load, schedule, workload_name
 from bench.report.page import page
@@ -27,6 +27,7 @@ class _File:
 
     info: RunInfo
     modes: tuple[ModeFigures, ...]
+    also: tuple[AtPeriod, ...] = ()
 
 
 def write_report(
@@ -35,6 +36,7 @@ def write_report(
     modes: tuple[ModeFigures, ...],
     checks: tuple[Check, ...],
     limits: tuple[str, ...],
+    also: tuple[AtPeriod, ...] = (),
 ) -> None:
     """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -45,12 +47,13 @@ def write_report(
     }
     for name, png in charts.items():
         (directory / f"{name}.png").write_bytes(png)
-    (directory / FIGURES).write_bytes(msgspec.json.encode(_File(info, modes)) + b"\n")
-    (directory / "report.html").write_text(page(info, modes, checks, limits, charts), encoding="utf-8")
-    (directory / "README.md").write_text(_readme(info, modes, checks, limits), encoding="utf-8")
+    (directory / FIGURES).write_bytes(msgspec.json.encode(_File(info, modes, also)) + b"\n")
+    (directory / "report.html").write_text(page(info, modes, checks, limits, charts, also), encoding="utf-8")
+    readme = _readme(info, modes, checks, limits, also)
+    (directory / "README.md").write_text(readme, encoding="utf-8")
 
 
-def read_figures(directory: Path) -> tuple[RunInfo, tuple[ModeFigures, ...]]:
+def read_figures(directory: Path) -> tuple[RunInfo, tuple[ModeFigures, ...], tuple[AtPeriod, ...]]:
     """Return what `write_report` was given.
 
     Raises:
@@ -59,14 +62,15 @@ def read_figures(directory: Path) -> tuple[RunInfo, tuple[ModeFigures, ...]]:
     path = directory / FIGURES
     try:
         raw = msgspec.json.decode(path.read_bytes())
-        for mode in raw["modes"]:
-            _restore(mode, ModeFigures)
+        for modes in (raw["modes"], *(at["modes"] for at in raw.get("also", ()))):
+            for mode in modes:
+                _restore(mode, ModeFigures)
         file = msgspec.convert(raw, _File)
     except OSError as exc:
         raise FiguresError(f"{path}: {exc.strerror}") from exc
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as exc:
         raise FiguresError(f"{path}: {exc}") from exc
-    return file.info, file.modes
+    return file.info, file.modes, file.also
 
 
 def _restore(raw: dict[str, Any], kind: type[ModeFigures | Quantiles]) -> None:
@@ -79,7 +83,11 @@ def _restore(raw: dict[str, Any], kind: type[ModeFigures | Quantiles]) -> None:
 
 
 def _readme(
-    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], limits: tuple[str, ...]
+    info: RunInfo,
+    modes: tuple[ModeFigures, ...],
+    checks: tuple[Check, ...],
+    limits: tuple[str, ...],
+    also: tuple[AtPeriod, ...],
 ) -> str:
     """Return what a reader sees who opens the directory in a browser of the repository."""
     head = markdown(load(info, modes))
@@ -93,7 +101,7 @@ def _readme(
     blocks.append(f"The whole report is [report.html](report.html), its figures are [{FIGURES}]({FIGURES}).")
     if info.command:
         blocks += ["It is run again by", "\n".join(f"    {line}" for line in info.command.splitlines())]
-    blocks.append(as_markdown(info, modes, checks).rstrip("\n"))
+    blocks.append(as_markdown(info, modes, checks, also).rstrip("\n"))
     if limits:
         blocks += ["## What this does not show", "\n".join(f"- {markdown(limit)}" for limit in limits)]
     for title, values in (("Machine", info.machine), ("Versions", info.versions)):

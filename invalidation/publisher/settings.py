@@ -56,10 +56,10 @@ class PublisherSettings:
         },
     )
     filters_reread_s: float = field(
-        default=60.0,
+        default=600.0,
         metadata={
-            "help": "Seconds after which the filters are read from HDFS again at the latest; changes to them are "
-            "seen in the edits and read at once."
+            "help": "Seconds after which the filters are read from HDFS again at the latest, with two listings for "
+            "each; changes to them are seen in the edits and read at once."
         },
     )
 

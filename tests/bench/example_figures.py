@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from bench.checks import Check
-from bench.figures import ModeFigures, Quantiles, RunInfo, WrongAnswer
+from bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo, WrongAnswer
 
 NOTHING: Final = Quantiles(
     count=0, mean=math.nan, p50=math.nan, p90=math.nan, p99=math.nan, p999=math.nan, max=math.nan
@@ -182,3 +182,24 @@ def _quantiles(at: Callable[[float], float]) -> Quantiles:
 def quantiles_only(longest_s: float) -> Quantiles:
     """Return times spread evenly from 0 to the longest, without their curve."""
     return replace(uniform(longest_s), cdf=())
+
+
+def also() -> tuple[AtPeriod, ...]:
+    """Return what was run for 20 s at 1 s, which the generator did not keep up with, and at 30 s, which it did."""
+    often = (
+        replace(
+            direct(),
+            duration_s=20.0,
+            due=200_000,
+            sent=198_766,
+            kept_schedule=False,
+            late_starts_s=latencies(2.0),
+            calls={"getFileInfo": 100_000},
+        ),
+        replace(nncache(), duration_s=20.0, due=200_000, sent=200_000, calls={"getFileInfo": 200}),
+    )
+    rarely = (
+        replace(direct(), duration_s=20.0, due=6_660, sent=6_660, calls={"getFileInfo": 6_660}),
+        replace(nncache(), duration_s=20.0, due=6_660, sent=6_660, calls={"getFileInfo": 200}),
+    )
+    return AtPeriod(period_s=1.0, modes=often), AtPeriod(period_s=30.0, modes=rarely)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.checks import checks
-from bench.figures import ModeFigures
+from bench.checks import also_checks, checks
+from bench.figures import AtPeriod, ModeFigures
 from bench.workload import Callers
 from bench.workload_files import load
 from tests.bench.example_figures import direct, nginx, nncache
@@ -58,3 +58,15 @@ def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:
     """But the generator must have kept its schedule for them, too."""
     assert shortfalls(replace(nginx(), wrong_count=7, kept_schedule=True)) == []
     assert shortfalls(replace(direct(), kept_schedule=False)) == ["direct: the generator keeps its schedule"]
+
+
+def test_further_periods_must_not_fail_or_be_wrong_but_may_be_too_much() -> None:
+    """Whether the generator keeps their schedule is a result."""
+    late = AtPeriod(period_s=1.0, modes=(replace(direct(), failed=3), replace(GOOD, kept_schedule=False)))
+    assert [check.is_met for check in also_checks((late,))] == [True, True]
+    worse = replace(GOOD, failed=1, wrong_count=1)
+    found = also_checks((AtPeriod(period_s=30.0, modes=(worse,)),))
+    assert [(check.name, check.is_met) for check in found] == [
+        ("nncache, poll period 30 s: no poll fails", False),
+        ("nncache, poll period 30 s: no wrong answer", False),
+    ]

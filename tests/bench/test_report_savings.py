@@ -18,7 +18,7 @@ def rows(found: tuple[Saving, ...]) -> list[tuple[str, float, float, float, bool
 
 def test_the_period_that_was_run_is_measured_and_others_are_computed() -> None:
     """10 changes/s of 1.12 calls each are 11.2 calls/s at any period; without a cache there is one for each poll."""
-    found = savings(example.modes(), example.info(), (1.0, 5.0, 30.0))
+    found = savings(example.modes(), example.info(), (), (1.0, 5.0, 30.0))
     assert rows(found) == [
         ("nncache", 1.0, 10_000.0, 11.2, False),
         ("nncache", 5.0, 2_000.0, 11.2, True),
@@ -31,7 +31,7 @@ def test_the_period_that_was_run_is_measured_and_others_are_computed() -> None:
 def test_a_period_that_is_in_no_list_is_shown_too() -> None:
     """The measured period has its row wherever it lies."""
     info = replace(example.info(), period_s=2.5)
-    found = savings(example.modes(), info, (1.0, 5.0))
+    found = savings(example.modes(), info, (), (1.0, 5.0))
     assert [(row.period_s, row.is_measured) for row in found if row.mode == "nncache"] == [
         (1.0, False),
         (2.5, True),
@@ -39,11 +39,23 @@ def test_a_period_that_is_in_no_list_is_shown_too() -> None:
     ]
 
 
+def test_what_was_run_at_another_period_is_measured_there_if_its_schedule_was_kept() -> None:
+    """30 s was (in a third of the time, with 333 calls a second directly), 1 s was not."""
+    found = savings(example.modes(), example.info(), example.also())
+    assert rows(found) == [
+        ("nncache", 1.0, 10_000.0, 11.2, False),
+        ("nncache", 5.0, 2_000.0, 11.2, True),
+        ("nginx", 5.0, 2_000.0, 600.0, True),
+        ("nncache", 30.0, 333.0, 10.0, True),
+    ]
+    assert found[3].share == pytest.approx(1 - 10 / 333)
+
+
 @pytest.mark.parametrize("late", ["direct", "nncache"])
 def test_what_was_measured_too_slowly_is_computed(late: str) -> None:
     """If the generator fell behind, in this mode or in `direct`, nothing was measured at that period."""
     modes = tuple(replace(mode, kept_schedule=mode.mode != late) for mode in example.modes())
-    found = savings(modes, example.info(), ())
+    found = savings(modes, example.info(), (), ())
     (row,) = (row for row in found if row.mode == "nncache")
     assert not row.is_measured
     assert row.direct_calls_per_s == 2_000.0
@@ -51,7 +63,7 @@ def test_what_was_measured_too_slowly_is_computed(late: str) -> None:
 
 def test_without_direct_all_is_computed() -> None:
     """What the NameNode would have to answer follows from the workload."""
-    (row,) = savings((example.nncache(),), example.info(), ())
+    (row,) = savings((example.nncache(),), example.info(), (), ())
     assert rows((row,)) == [("nncache", 5.0, 2_000.0, 11.2, False)]
     assert row.share == pytest.approx(0.9944)
 
@@ -59,7 +71,7 @@ def test_without_direct_all_is_computed() -> None:
 def test_no_cache_asks_more_often_than_it_is_asked() -> None:
     """With polls rarer than changes, there is at most a call for each poll."""
     modes = (replace(example.nncache(), calls={"getFileInfo": 60_000}),)  # 1,000 a second
-    (at_the_period, rare) = savings(modes, example.info(), (30.0,))
+    (at_the_period, rare) = savings(modes, example.info(), (), (30.0,))
     assert (at_the_period.share, rare.share) == (0.5, 0.0)
 
 

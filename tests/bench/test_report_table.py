@@ -92,6 +92,17 @@ def test_savings_say_whether_they_were_measured() -> None:
     assert all("getFileInfo calls per change" in form for form in (text, page))
 
 
+def test_a_schedule_that_was_not_kept_is_said_with_the_savings() -> None:
+    """By how much, and where: 1 s directly, and nothing of 30 s."""
+    for form in (as_text, as_markdown):
+        said = " ".join(form(example.info(), example.modes(), (), example.also()).split())
+        late = "At a poll period of 1 s the generator was late: directly by p99"
+        assert late in said
+        assert "1,234 of 200,000 polls not sent" in said
+        assert "At a poll period of 30 s" not in said
+        assert late not in " ".join(form(example.info(), example.modes(), ()).split())
+
+
 def test_checks_are_told_in_words() -> None:
     """Who sees no colours still sees which check fell short."""
     text = as_text(example.info(), example.modes(), example.CHECKS)

@@ -37,15 +37,15 @@ def test_all_files_are_written(tmp_path: Path) -> None:
 
 def test_figures_are_read_again_as_they_were(tmp_path: Path) -> None:
     """What is read is what was written, so that runs can be compared later."""
-    write_report(tmp_path, example.info(), example.modes(), (), ())
-    assert read_figures(tmp_path) == (example.info(), example.modes())
+    write_report(tmp_path, example.info(), example.modes(), (), (), example.also())
+    assert read_figures(tmp_path) == (example.info(), example.modes(), example.also())
 
 
 def test_no_number_is_read_as_no_number(tmp_path: Path) -> None:
     """Quantiles of nothing are NaN also after they have been JSON, which has no such number."""
     never = replace(example.nothing_happened(), wrong=(example.wrong_answer(0),))
     write_report(tmp_path, example.info(), (never,), (), ())
-    info, modes = read_figures(tmp_path)
+    info, modes, _ = read_figures(tmp_path)
     assert (info, repr(modes)) == (example.info(), repr((never,)))
 
 

@@ -29,12 +29,15 @@ def test_executors_of_their_own_poll_and_their_clocks_are_measured(cluster: Clus
         *("--namenode", cluster.namenodes[0].http, "--superuser", cluster.superuser),
         *("--root", f"/bench-{uuid.uuid4().hex[:8]}"),
         *("--pollers", 60, "--period", 0.5, "--duration", 4, "--warm-up", 2, "--jvm-warm-up", 0),
+        *("--also-periods", "1"),
     )
     assert done.returncode in {0, 1}, done.stderr[-3000:]  # 1: a busy machine has not kept the schedule
     assert "WRONG answers" in done.stdout
-    info, (direct,) = read_figures(tmp_path / "out")
+    info, (direct,), (also,) = read_figures(tmp_path / "out")
     assert info.master == "local-cluster[2,1,1024]"
     assert (direct.due, direct.failed, direct.wrong_count) == (60 * 8, 0, 0)
+    (rarer,) = also.modes
+    assert (also.period_s, rarer.due, rarer.failed, rarer.wrong_count) == (1.0, 60 * 4, 0, 0)
     hosts = pd.read_parquet(tmp_path / "out" / "direct" / "hosts.parquet")
     assert sorted(hosts.task) == [0, 1]
     assert hosts.pollers.sum() == 60
@@ -48,6 +51,8 @@ def test_executors_of_their_own_poll_and_their_clocks_are_measured(cluster: Clus
     [
         (("--workload", "nix"), "nix: No such file or directory; the ready workloads are design,"),
         (("--modes", "direct,apache"), "'apache' is not a valid Mode; there are direct, nncache, nginx"),
+        (("--also-periods", "1,often"), "'often'; seconds are wanted, such as 1,30"),
+        (("--also-periods", "0"), "each must be more than 0 seconds"),
         (("--nncache", "localhost:1"), "name that, too (--namenode)"),
         (("--namenode", "localhost:1"), "with --namenode, use --modes direct"),
     ],

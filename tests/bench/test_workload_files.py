@@ -20,7 +20,7 @@ def test_all_ready_workloads_are_right() -> None:
     assert set(names()) >= {
         "design",
         "many_callers",
-        "one_directory",
+        "directory_per_file",
         "mostly_misses",
         "permission_change",
         "rename_into_place",
@@ -38,6 +38,7 @@ def test_the_design_scenario_is_the_designs() -> None:
     design = load("design")
     assert (design.pollers, design.globs, design.paths, design.changes_per_s) == (10_000, 1_000, 6_000, 10.0)
     assert design.paths / design.changes_per_s == 600
+    assert design.paths / design.paths_per_directory == design.globs  # one right to prove for each
 
 
 def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
