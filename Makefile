@@ -12,7 +12,7 @@ WORKERS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.installed
-ROOMS := nncache demo testbed proxy invalidation cache coordination hadoop
+ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
 .PHONY: help test demo lint format types imports core others pytest model races differential differential-long-segment job-commit bench bench-pollers bench-hits docs proto clean

@@ -8,6 +8,7 @@ TOGETHER = ("tests/demo/", "tests/stories/", "tests/clients/")
 FIRST = (
     *TOGETHER,
     "tests/faults/",
+    "tests/bench/",
     "tests/differential/",
     "tests/races/",
     "tests/testbed/",

@@ -108,13 +108,13 @@ def _namenode(modes: tuple[ModeFigures, ...]) -> tuple[Row, ...]:
     others = sorted(_names(*(mode.calls for mode in modes)) - {"getFileInfo", "isFileClosed"})
     return (
         _row(modes, "getFileInfo calls", lambda mode: f"{mode.calls.get('getFileInfo', 0):,}"),
+        _row(modes, "  of them to prove a caller's right anew", _of_answers(PROOF)),
         _row(modes, "getFileInfo calls per second", lambda mode: number(calls_per_s(mode))),
         _row(
             modes,
             "getFileInfo calls per change",
             lambda mode: number(ratio(mode.calls.get("getFileInfo", 0), mode.changes)),
         ),
-        _row(modes, "  of them to prove a caller's right anew", _of_answers(PROOF)),
         _row(
             modes,
             "getFileInfo calls per path changed",

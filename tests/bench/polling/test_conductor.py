@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from bench.polling.clock import ClockError, ClockOffset, boottime, endpoint, measure
+from bench.polling.clock import ClockError, boottime, endpoint, measure
 from bench.polling.conductor import Conductor, Progress
 
 
@@ -16,21 +16,6 @@ def test_a_clock_that_is_off_is_found_out_within_the_error_that_is_told(shift_s:
         found = measure(conductor.address)
     assert abs(found.offset_s - shift_s) <= found.error_s
     assert 0 < found.error_s < 0.05
-
-
-def test_a_clock_that_drifts_widens_the_error() -> None:
-    """Times between two measurements are off by at most the drift and the second one's own error."""
-    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.5, 0.25)) == ClockOffset(1.0, 0.75)
-    assert ClockOffset(1.0, 0.25).then(ClockOffset(1.0, 0.125)) == ClockOffset(1.0, 0.25)
-
-
-def test_who_does_not_tell_the_time_is_named() -> None:
-    """Nobody there, or something else."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-        with pytest.raises(ClockError, match=address):
-            measure(address)
 
 
 def test_progress_is_what_all_tasks_said_last() -> None:

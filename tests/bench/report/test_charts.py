@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 from bench.figures import ModeFigures, Quantiles, RunInfo
 from bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
-from bench.report.colours import of_mode, of_process
+from bench.report.colours import of_mode
 from tests.bench import example_figures as example
 
 Draw = Callable[[RunInfo, tuple[ModeFigures, ...]], Figure]
@@ -186,10 +186,3 @@ def test_names_are_no_formulae(draw: Draw) -> None:
     info: RunInfo = replace(example.info(), workload={"name": r"$\frac{1}$ \u6f22 漢字 " * 9})
     odd = tuple(replace(mode, mode=rf"$\{mode.mode}$ 漢", cpu_s={r"$x_$漢": 1.0}) for mode in example.modes())
     assert as_png(draw(info, odd))
-
-
-def test_colours_tell_modes_and_processes_apart() -> None:
-    """No two modes have the same colour, and no two processes."""
-    assert len({of_mode(mode) for mode in ("direct", "nncache", "nginx", "another")}) == 4
-    processes = ("namenode", "proxy", "publisher", "nginx", "generator", "changer", "another")
-    assert len({of_process(process) for process in processes}) == 7

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
 from pyspark.sql import SparkSession
@@ -12,7 +9,6 @@ from pyspark.sql import SparkSession
 from bench.figures import WrongAnswer
 from bench.judge import reduce
 from bench.judge.reduction import NAMED
-from bench.tables import CHANGES, COUNTERS, HOSTS, POLLS
 from tests.bench.recorded import NEVER_SENT, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
@@ -115,20 +111,3 @@ def test_a_run_without_a_reply_has_figures(spark: SparkSession, tmp_path: Path) 
     record(tmp_path, polls=[], changes=[])
     found = reduce(spark, tmp_path, "direct", duration_s=10.0, bound_s=1.0, period_s=1.0)
     assert (found.due, found.latency_s.count, found.lateness_s.count, found.oldest_s) == (0, 0, 0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "schema"), [("polls", POLLS), ("changes", CHANGES), ("counters", COUNTERS), ("hosts", HOSTS)]
-)
-def test_pandas_reads_the_tables_and_each_column_says_what_it_is(
-    tmp_path: Path, name: str, schema: pa.Schema
-) -> None:
-    """The documented columns in their order, with a description in the file itself."""
-    record(tmp_path, polls=POLLED, changes=CHANGED, counters=USED, hosts=HOSTED)
-    file = tmp_path / f"{name}.parquet"
-    frame = pd.read_parquet(file)
-    assert list(frame.columns) == schema.names
-    assert len(frame) == len({"polls": POLLED, "changes": CHANGED, "counters": USED, "hosts": HOSTED}[name])
-    for column in pq.read_schema(file):
-        assert column.metadata[b"description"] == schema.field(column.name).metadata[b"description"]
-        assert len(column.metadata[b"description"]) > 10

@@ -1,0 +1,61 @@
+"""A task runs its share of the pollers on the driver's clock."""
+
+import pickle
+import resource
+
+import pyarrow as pa
+import pytest
+
+from bench.polling.clock import boottime
+from bench.polling.conductor import Conductor
+from bench.polling.task import HOST, TaskError, allow_files, run
+from tests.bench.example_orders import orders
+from tests.bench.polling_server import Script, serving
+
+SHIFT_S = 500.0
+
+
+def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
+    """Every second poller, at times relative to the driver's zero, though its own clock is far off."""
+    script = Script()
+    with serving(script) as server, Conductor("127.0.0.1", clock=lambda: boottime() - SHIFT_S) as conductor:
+        given = orders(20, server, conductor.address, zero_s=boottime() - SHIFT_S + 1.0)
+        table = pa.Table.from_batches(run(given, 1))
+    rows = [row for row in table.to_pylist() if row[HOST] is None]
+    phases = {poller.number: poller.phase_s for poller in given.pollers(1)}
+    assert set(phases) == set(range(1, 20, 2))
+    measured = [row for row in rows if row["due_s"] >= 0]
+    assert {row["poller"] for row in measured} == set(phases)
+    assert all(
+        (row["due_s"] - phases[row["poller"]] + 0.5) % 1 == pytest.approx(0, abs=1e-6)
+        or (row["due_s"] - phases[row["poller"]] + 0.5) % 1 == pytest.approx(1, abs=1e-6)
+        for row in rows
+    )
+    assert all(row["due_s"] <= row["sent_s"] <= row["replied_s"] < row["due_s"] + 0.5 for row in rows)
+    assert all("?op=GETFILESTATUS&user.name=u000" in target for target in script.targets)
+    assert set(script.targets) == {
+        request.decode().split(" ")[1] for poller in given.pollers(1) for request in given.requests(poller)
+    }
+
+
+def test_a_task_that_comes_too_late_says_so() -> None:
+    """Its polls would all be late, and nobody else's fault."""
+    with Conductor("127.0.0.1") as conductor:
+        late = orders(2, "127.0.0.1:1", conductor.address, zero_s=boottime() - 1)
+        with pytest.raises(TaskError, match="after the measured time had begun"):
+            list(run(late, 0))
+
+
+def test_too_few_open_files_are_refused_before_anything_is_sent() -> None:
+    """The message says how many there are and how many are needed."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allow_files(hard)
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    with pytest.raises(TaskError, match=f"{hard} open files, but {hard + 1} are needed"):
+        allow_files(hard + 1)
+
+
+def test_orders_travel() -> None:
+    """As Spark sends them."""
+    given = orders(2, "a:1", "b:2")
+    assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301 - our own
