@@ -17,6 +17,8 @@ from cache.decisions import (
     Outcome,
     Reason,
     Serve,
+    Shareable,
+    Unchanged,
     Wait,
 )
 from cache.entries import Caller, Entry, Grant, Hit, Kind, Reply, Ticket
@@ -49,7 +51,9 @@ __all__ = [
     "Reason",
     "Reply",
     "Serve",
+    "Shareable",
     "Ticket",
+    "Unchanged",
     "Wait",
     "admit",
 ]

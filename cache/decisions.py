@@ -78,6 +78,18 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged:
+    """A closed file's status that is just what was kept of it; nobody has asked anew whether the file is closed.
+
+    It proves the asker's right and lets the entry be, but never makes one.
+    """
+
+    reply: Reply
+    replied_at: float
+    term: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFile:
     """A true 200 that must not be kept: open or not provably closed, a symlink, a snapshottable directory."""
 
@@ -95,7 +107,10 @@ class Failed:
     """No reply, or one that says nothing about the path."""
 
 
-Outcome: TypeAlias = Known | OpenFile | Denied | Failed
+Shareable: TypeAlias = Known | Unchanged
+"""What others than the asker may have, once the cache has taken it."""
+
+Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Failed
 
 
 class Conclusion(Enum):

@@ -78,7 +78,8 @@ class Entry:
         number: the ticket under which it was asked; a reply asked earlier never replaces it.
         replied_at: when the NameNode's reply was complete; what must be covered before others than
             the witnesses may see it.
-        confirmed_at: the latest time at which the NameNode gave this very reply.
+        confirmed_at: the latest time at which the NameNode gave this very reply and, of a file, was asked if it
+            is closed.
         since_txid: last transaction applied when it was kept; nothing after it has changed the path.
         witnesses: callers to whom the NameNode itself gave this reply; it matters until covered.
         alive: false once it was forgotten.
@@ -138,7 +139,6 @@ class Entry:
             self.witnesses.clear()
         self.witnesses.add(caller)
         self.witnessed_at = max(self.witnessed_at, told_at)
-        self.confirmed_at = max(self.confirmed_at, told_at)
 
     @property
     def is_missing(self) -> bool:
@@ -209,6 +209,15 @@ class Ticket:
         self.number = number
         self.joinable = joinable
         self.spoiled = False
+
+    def finds_unchanged(self, reply: Reply) -> bool:
+        """Whether a file's status that has just come is what is kept of it, so that nobody need ask if it is closed.
+
+        It was when that was kept; its opening is a change, which would have made, or will make, all this stale.
+        A question that nobody may join (`Cache-Control: no-cache`) is to have everything asked anew.
+        """
+        entry = self.directory.entries.get(self.name)
+        return self.joinable and entry is not None and entry.kind is Kind.FILE and entry.says_the_same(reply)
 
 
 class Hit:

@@ -24,6 +24,7 @@ from cache.decisions import (
     Outcome,
     Reason,
     Serve,
+    Unchanged,
     Wait,
 )
 from cache.entries import Caller, Directory, Entry, Grant, Hit, Ticket
@@ -190,18 +191,20 @@ class MetadataCache:
                 if not is_spoiled:
                     self._rights.refuse(ticket)
                 return Conclusion.NOT_KEPT
-            case OpenFile(replied_at=replied_at, term=term) | Known(replied_at=replied_at, term=term):
-                if is_spoiled or term != self._term:
+            case Known() | Unchanged() | OpenFile():
+                if is_spoiled or outcome.term != self._term:
                     return Conclusion.SPOILED
                 kind = outcome.kind if isinstance(outcome, Known) else None
-                self._rights.prove(ticket, replied_at, kind)
+                self._rights.prove(ticket, outcome.replied_at, kind)
                 return self._keep(ticket, outcome)
             case _:
                 assert_never(outcome)
 
-    def _keep(self, ticket: Ticket, outcome: Known | OpenFile) -> Conclusion:
+    def _keep(self, ticket: Ticket, outcome: Known | Unchanged | OpenFile) -> Conclusion:
         entry = ticket.directory.entries.get(ticket.name)
-        if isinstance(outcome, Known) and entry is not None and entry.says_the_same(outcome.reply):
+        if entry is not None and not isinstance(outcome, OpenFile) and entry.says_the_same(outcome.reply):
+            if isinstance(outcome, Known):
+                entry.confirmed_at = max(entry.confirmed_at, outcome.replied_at)
             entry.number = max(entry.number, ticket.number)
             entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
             return Conclusion.CONFIRMED
@@ -209,7 +212,7 @@ class MetadataCache:
             self.store.forget_entry(entry)
             if entry.number > ticket.number:
                 return Conclusion.NOT_KEPT
-        if isinstance(outcome, OpenFile):
+        if not isinstance(outcome, Known):
             return Conclusion.NOT_KEPT
         entry = self.store.keep_entry(
             ticket,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from cache.admission import Admission, admit
-from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome
+from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Shareable, Unchanged
 from cache.entries import Kind, Reply, Ticket
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import PlainRead
@@ -39,7 +39,7 @@ class Landing:
     """
 
     conclusion: Conclusion
-    shared: Known | None
+    shared: Shareable | None
 
 
 class Flight:
@@ -132,7 +132,7 @@ class Flights:
                 flight.answered.set_result(error)
                 return Failed()
             flight.answered.set_result(reply)
-            return await self._judge(reply, plain)
+            return await self._judge(flight.ticket, reply, plain)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
             self.errors += 1
             _log.exception("a read of %s went wrong here", plain.path)
@@ -142,7 +142,7 @@ class Flights:
                 flight.answered.set_result(failure)
         return Failed()
 
-    async def _judge(self, reply: UpstreamReply, plain: PlainRead) -> Outcome:
+    async def _judge(self, ticket: Ticket, reply: UpstreamReply, plain: PlainRead) -> Outcome:
         admission = admit(reply.status, reply.body, plain.as_requested)
         match admission:
             case Admission.MISSING:
@@ -150,6 +150,9 @@ class Flights:
             case Admission.DIRECTORY:
                 return _known(reply, Kind.DIRECTORY)
             case Admission.ASK_WHETHER_CLOSED:
+                kept = _kept(reply)
+                if ticket.finds_unchanged(kept):
+                    return Unchanged(reply=kept, replied_at=reply.replied_at, term=reply.term)
                 if await self._is_closed(reply, plain):
                     return _known(reply, Kind.FILE)
                 return OpenFile(replied_at=reply.replied_at, term=reply.term)
@@ -187,10 +190,13 @@ class Flights:
         del self._under_way[flight.ticket]
         if not flight.answered.done():
             flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
-        shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
+        shared = outcome if conclusion.is_shareable and isinstance(outcome, Shareable) else None
         flight.landed.set_result(Landing(conclusion, shared))
 
 
+def _kept(reply: UpstreamReply) -> Reply:
+    return Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
+
+
 def _known(reply: UpstreamReply, kind: Kind) -> Known:
-    kept = Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
-    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term)
+    return Known(reply=_kept(reply), kind=kind, replied_at=reply.replied_at, term=reply.term)

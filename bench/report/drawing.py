@@ -114,7 +114,7 @@ def clean(axes: Axes) -> None:
 def decades(axis: Axis, low: float, high: float) -> None:
     """Give an axis that is logarithmic from `low` to `high` a tick with a plain number for each power of ten."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    step = 1 + (last - first) // 7
+    step = 1 + max(0, last - first) // 7
     axis.set_major_locator(FixedLocator([10.0**power for power in range(first, last + 1, step)]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _round(value)))
     axis.set_minor_locator(NullLocator())

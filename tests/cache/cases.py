@@ -16,6 +16,7 @@ from cache import (
     Reply,
     Serve,
     Ticket,
+    Unchanged,
 )
 
 ALICE, BOB, CAROL = Caller("user=alice"), Caller("user=bob"), Caller("user=carol")
@@ -39,6 +40,11 @@ def missing(replied_at: float, *, term: int = TERM) -> Known:
 def status(replied_at: float, text: str = "1", kind: Kind = Kind.FILE, *, term: int = TERM) -> Known:
     """A 200 whose body is `text`."""
     return Known(reply=Reply(200, (), text.encode()), kind=kind, replied_at=replied_at, term=term)
+
+
+def unchanged(replied_at: float, text: str = "1", *, term: int = TERM) -> Unchanged:
+    """A closed file's 200 that was kept with this text."""
+    return Unchanged(reply=Reply(200, (), text.encode()), replied_at=replied_at, term=term)
 
 
 def open_file(replied_at: float, *, term: int = TERM) -> OpenFile:

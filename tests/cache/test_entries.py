@@ -1,7 +1,9 @@
 """Entries on their own."""
 
 from cache.entries import MAX_WITNESSES, Caller, Directory, Entry, Grant, Hit, Kind, Reply, Ticket
-from tests.cache.cases import ALICE, BOB
+from hadoop.change import Opened
+from tests.cache.cases import ALICE, BOB, fetch, fill, make_cache
+from tests.cache.cases import status as kept_status
 
 
 def entry(kind: Kind = Kind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
@@ -38,8 +40,7 @@ def test_witnesses_gather_until_all_are_covered() -> None:
     assert kept.witnesses == {BOB}
     kept.witness(ALICE, 2.5, seen_as_of=1.9)
     assert kept.witnesses == {ALICE, BOB}
-    assert kept.confirmed_at == 2.5
-    assert kept.replied_at == 1.0
+    assert (kept.replied_at, kept.confirmed_at, kept.witnessed_at) == (1.0, 1.0, 2.5)
 
 
 def test_the_witnesses_of_one_entry_are_bounded_while_nothing_is_covered() -> None:
@@ -67,3 +68,19 @@ def test_what_is_new_is_alive_unasked_and_unspoiled() -> None:
     ticket = Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
     hit = Hit(entry(), grant, stamp=3, expires_at=301.0)
     assert (grant.alive, grant.asked, ticket.spoiled, hit.grant is grant) == (True, False, False, True)
+
+
+def test_of_a_file_that_is_kept_as_it_is_nobody_asks_again_whether_it_is_closed() -> None:
+    """OpenFileUncached: it was, and its opening is a change; whoever wants to know anew, and all else, is asked."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, kept_status(1.0))
+    fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=Kind.DIRECTORY))
+    kept, other = kept_status(1.0).reply, kept_status(1.0, "2").reply
+    assert fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(kept)
+    assert not fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(other)
+    assert not fetch(cache, "/a/f", BOB, 2.0, refresh=True).finds_unchanged(kept)
+    assert not fetch(cache, "/a/d", BOB, 2.0).finds_unchanged(kept)
+    assert not fetch(cache, "/a/g", BOB, 2.0).finds_unchanged(kept)
+    late = fetch(cache, "/a/f", BOB, 2.0)
+    cache.apply(Opened("/a/f"), 2.5, 101)
+    assert not late.finds_unchanged(kept)

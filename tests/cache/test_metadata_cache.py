@@ -1,16 +1,6 @@
 """The rules by which the cache answers; each test names the guarantee that its rule keeps."""
 
-from cache import (
-    Conclusion,
-    Denied,
-    Fetch,
-    Forward,
-    Join,
-    Kind,
-    Reason,
-    Serve,
-    Wait,
-)
+from cache import Conclusion, Denied, Fetch, Forward, Join, Kind, Reason, Serve, Wait
 from hadoop.change import Appeared, Closed, Moved, Opened, Touched
 from tests.cache.cases import (
     ALICE,
@@ -26,6 +16,7 @@ from tests.cache.cases import (
     settle,
     status,
     ticket_of,
+    unchanged,
 )
 
 # -- when a call leaves no trace -----
@@ -124,6 +115,28 @@ def test_open_files_are_not_kept_but_prove_the_right() -> None:
     assert not is_hit(cache, "/a/f", ALICE, 1.5)
     settle(cache, 2.0)
     assert is_hit(cache, "/a/g", ALICE, 2.0)
+
+
+def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
+    """Whether the file is closed was last asked when it was kept; that is what the age bounds."""
+    cache = make_cache(max_entry_age_s=10.0)
+    fill(cache, "/a/f", ALICE, 0.0, status(0.0))
+    assert cache.conclude(fetch(cache, "/a/f", BOB, 8.0), unchanged(8.0)) is Conclusion.CONFIRMED
+    settle(cache, 8.5)
+    assert is_hit(cache, "/a/f", BOB, 9.0)
+    settle(cache, 10.0)
+    assert not is_hit(cache, "/a/f", ALICE, 10.0)
+
+
+def test_an_unchanged_status_never_makes_an_entry() -> None:
+    """What it was held against is gone meanwhile, or is another; nobody has asked whether the file is closed."""
+    cache = make_cache()
+    tickets = fetch(cache, "/a/f", ALICE, 0.5), fetch(cache, "/a/g", ALICE, 0.5)
+    fill(cache, "/a/g", BOB, 1.0, status(1.0, "2"))
+    assert {cache.conclude(ticket, unchanged(1.5)) for ticket in tickets} == {Conclusion.NOT_KEPT}
+    assert not is_hit(cache, "/a/f", ALICE, 1.5)
+    assert not is_hit(cache, "/a/g", BOB, 1.5)
+    assert ALICE in cache.explain("/a/f", 1.5).granted
 
 
 # -- flights -----

@@ -10,7 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Final
 
-from cache.decisions import Known
+from cache.decisions import Shareable
 from cache.entries import Directory, Entry, Grant, Kind, Ticket
 from hadoop.events import Event, Rename
 from hadoop.filestatus import FileType
@@ -225,7 +225,7 @@ class Judge:
         elif (user, directory) not in self._cluster.proven:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
 
-    def _shared(self, ticket: Ticket, known: Known) -> None:
+    def _shared(self, ticket: Ticket, known: Shareable) -> None:
         """A reply counts as true: no change that is known may have ended it."""
         said = Answer(known.reply.status, known.reply.body)
         if b"File does not exist: " in said.body:  # it quotes the path as it was spelled

@@ -22,9 +22,11 @@ from cache import (
     Known,
     MetadataCache,
     OpenFile,
+    Outcome,
     Reply,
     Serve,
     Ticket,
+    Unchanged,
 )
 from hadoop.change import (
     AccessChanged,
@@ -165,7 +167,7 @@ class CacheTwin(RuleBasedStateMachine):
 
     @rule(
         question=consumes(asked),
-        kind=st.sampled_from(["missing", "file", "directory", "open", "403", "error"]),
+        kind=st.sampled_from(["missing", "file", "directory", "unchanged", "open", "403", "error"]),
     )
     def answer(self, question: Asked | None, kind: str) -> None:
         """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
@@ -175,9 +177,12 @@ class CacheTwin(RuleBasedStateMachine):
         version = str(question.status).encode()
         match kind:
             case "missing":
-                outcome: Known | OpenFile | Denied | Failed = self.known(404, version, Kind.MISSING)
+                outcome: Outcome = self.known(404, version, Kind.MISSING)
             case "file" | "directory":
                 outcome = self.known(200, version, Kind(kind))
+            case "unchanged":  # as it was when that was asked
+                reply = self.known(200, version, Kind.FILE).reply
+                outcome = Unchanged(reply=reply, replied_at=self.now, term=self.term)
             case "open":
                 outcome = OpenFile(replied_at=self.now, term=self.term)
             case "403":
@@ -187,7 +192,7 @@ class CacheTwin(RuleBasedStateMachine):
         conclusion = self.cache.conclude(ticket, outcome)
         if conclusion.is_shareable:
             assert question.status == self.statuses[ticket.path], "NoLateFill"
-        if isinstance(outcome, Known | OpenFile) and conclusion is not Conclusion.SPOILED:
+        if isinstance(outcome, Known | Unchanged | OpenFile) and conclusion is not Conclusion.SPOILED:
             assert question.rights == self.rights[parent(ticket.path)], "NoLateFill for grants"
             self.proven[ticket.caller, parent(ticket.path)] = question.rights
 

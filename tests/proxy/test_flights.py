@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import pytest
 
-from cache import CacheSettings, Conclusion, Fetch, MetadataCache, Serve
+from cache import CacheSettings, Conclusion, Fetch, MetadataCache
 from hadoop.change import Appeared, Opened, Touched
 from hadoop.errors import RpcUnavailableError
 from hadoop.namenode_settings import NameNodeSettings
@@ -40,49 +38,7 @@ from tests.proxy.doubles import (
     reply,
     turns,
 )
-
-PATH = "/w/f"
-
-
-@dataclass
-class Scene:
-    """Flights above a real cache and a NameNode that waits for the test."""
-
-    clock: FakeClock
-    cache: MetadataCache
-    namenode: HeldNameNode
-    flights: Flights
-
-    def launch(self, path: str = PATH) -> Flight:
-        """Take a ticket and launch its flight."""
-        decision = self.cache.lookup(plain_read(path).path, caller(), self.clock(), may_wait=False)
-        assert isinstance(decision, Fetch)
-        return self.flights.launch(decision.ticket, plain_read(path), head_of(path))
-
-    @property
-    def concluded(self) -> int:
-        """How often `conclude` was called."""
-        return self.cache.store.counters.conclusions.total()
-
-    def is_hit(self, path: str = PATH) -> bool:
-        """Whether the path would be served; leaves a ticket behind if not."""
-        return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
-
-    @property
-    def tickets(self) -> int:
-        """Questions that the cache still takes for being under way."""
-        return self.cache.explain(PATH, self.clock()).questions_under_way
-
-
-@asynccontextmanager
-async def scene(query_timeout_s: float = 5.0) -> AsyncIterator[Scene]:
-    """Make a scene; leaving it waits for its flights."""
-    clock = FakeClock()
-    cache = make_cache(clock)
-    namenode = HeldNameNode()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=query_timeout_s)
-        yield Scene(clock, cache, namenode, flights)
+from tests.proxy.flight_scene import PATH, Scene, scene
 
 
 async def test_a_missing_path_is_kept_and_shared() -> None:
@@ -126,6 +82,30 @@ async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -
         await turns()
         assert s.namenode.closed.calls == [(OTHER_NAMENODE, PATH, RpcUser("alice"))]
         s.namenode.closed.answer(result=True)
+
+
+async def test_whether_a_file_is_closed_is_not_asked_again_while_its_status_is_kept() -> None:
+    """The next caller costs one call; when the file has changed, or the caller insists, it is asked."""
+    async with scene() as s:
+
+        async def concluded(text: bytes, user: str = "bob", *, refresh: bool = False) -> Conclusion:
+            flight = s.launch(PATH, user, refresh=refresh)
+            await turns()
+            s.namenode.fetches.answer(reply(200, text, s.clock()))
+            await turns()
+            if s.namenode.closed.waiting:
+                s.namenode.closed.answer(result=True)
+            landing = await flight.landing()
+            assert landing is not None
+            assert landing.shared is not None
+            assert landing.shared.reply.body == text
+            return landing.conclusion
+
+        assert (await concluded(FILE, "alice"), s.flights.closed_queries) == (Conclusion.STORED, 1)
+        assert (await concluded(FILE), s.flights.closed_queries) == (Conclusion.CONFIRMED, 1)
+        assert (await concluded(FILE, refresh=True), s.flights.closed_queries) == (Conclusion.CONFIRMED, 2)
+        s.cache.apply(Touched(PATH), s.clock(), 101)
+        assert (await concluded(FILE), s.flights.closed_queries) == (Conclusion.STORED, 3)
 
 
 @pytest.mark.parametrize(
