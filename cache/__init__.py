@@ -17,7 +17,6 @@ from cache.decisions import (
     Outcome,
     Reason,
     Serve,
-    Shareable,
     Unchanged,
     Wait,
 )
@@ -51,7 +50,6 @@ __all__ = [
     "Reason",
     "Reply",
     "Serve",
-    "Shareable",
     "Ticket",
     "Unchanged",
     "Wait",

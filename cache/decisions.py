@@ -79,9 +79,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """A closed file's status that is just what was kept of it; nobody has asked anew whether the file is closed.
+    """A file's status that is just what was kept of it; nobody has asked anew whether the file is closed.
 
-    It proves the asker's right and lets the entry be, but never makes one.
+    It proves the asker's right, and that the entry is no older than it was; it is for nobody else.
     """
 
     reply: Reply
@@ -107,9 +107,6 @@ class Failed:
     """No reply, or one that says nothing about the path."""
 
 
-Shareable: TypeAlias = Known | Unchanged
-"""What others than the asker may have, once the cache has taken it."""
-
 Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Failed
 
 
@@ -118,6 +115,7 @@ class Conclusion(Enum):
 
     STORED = "stored"
     CONFIRMED = "confirmed"
+    UNCHANGED = "unchanged"
     SPOILED = "spoiled"
     NOT_KEPT = "not-kept"
 

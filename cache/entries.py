@@ -139,6 +139,7 @@ class Entry:
             self.witnesses.clear()
         self.witnesses.add(caller)
         self.witnessed_at = max(self.witnessed_at, told_at)
+        self.confirmed_at = max(self.confirmed_at, told_at)
 
     @property
     def is_missing(self) -> bool:
@@ -186,9 +187,24 @@ class Ticket:
 
     It pins its directory: one that was evicted or detached and made again is another object, so its
     changes cannot be missed (guarantee NoLateFill).
+
+    Attributes:
+        joinable: whether others may have the reply.
+        is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
+            anew (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
     """
 
-    __slots__ = ("asked_at", "caller", "directory", "joinable", "name", "number", "path", "spoiled")
+    __slots__ = (
+        "asked_at",
+        "caller",
+        "directory",
+        "is_thorough",
+        "joinable",
+        "name",
+        "number",
+        "path",
+        "spoiled",
+    )
 
     def __init__(
         self,
@@ -200,6 +216,7 @@ class Ticket:
         asked_at: float,
         number: int,
         joinable: bool,
+        is_thorough: bool = False,
     ) -> None:
         self.directory = directory
         self.path = path
@@ -208,16 +225,18 @@ class Ticket:
         self.asked_at = asked_at
         self.number = number
         self.joinable = joinable
+        self.is_thorough = is_thorough
         self.spoiled = False
 
     def finds_unchanged(self, reply: Reply) -> bool:
         """Whether a file's status that has just come is what is kept of it, so that nobody need ask if it is closed.
 
         It was when that was kept; its opening is a change, which would have made, or will make, all this stale.
-        A question that nobody may join (`Cache-Control: no-cache`) is to have everything asked anew.
         """
+        if self.is_thorough:
+            return False
         entry = self.directory.entries.get(self.name)
-        return self.joinable and entry is not None and entry.kind is Kind.FILE and entry.says_the_same(reply)
+        return entry is not None and entry.kind is Kind.FILE and entry.says_the_same(reply)
 
 
 class Hit:

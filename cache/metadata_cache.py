@@ -172,7 +172,9 @@ class MetadataCache:
 
     def _fetch(self, path: str, caller: Caller, now: float, reason: Reason) -> Fetch:
         joinable = reason is not Reason.REQUEST
-        return Fetch(self.store.take_ticket(path, caller, now, joinable=joinable), reason)
+        is_thorough = reason in {Reason.REQUEST, Reason.GRANT_PENDING}
+        ticket = self.store.take_ticket(path, caller, now, joinable=joinable, is_thorough=is_thorough)
+        return Fetch(ticket, reason)
 
     def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
         """End a fetch: keep its reply, and the right that it proves, if nothing spoiled the ticket."""
@@ -203,9 +205,9 @@ class MetadataCache:
     def _keep(self, ticket: Ticket, outcome: Known | Unchanged | OpenFile) -> Conclusion:
         entry = ticket.directory.entries.get(ticket.name)
         if entry is not None and not isinstance(outcome, OpenFile) and entry.says_the_same(outcome.reply):
-            if isinstance(outcome, Known):
-                entry.confirmed_at = max(entry.confirmed_at, outcome.replied_at)
             entry.number = max(entry.number, ticket.number)
+            if isinstance(outcome, Unchanged):
+                return Conclusion.UNCHANGED
             entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
             return Conclusion.CONFIRMED
         if entry is not None:

@@ -53,14 +53,23 @@ class Store:
 
     # -- tickets -------------------------------------------------------------------------------------
 
-    def take_ticket(self, path: str, caller: Caller, now: float, *, joinable: bool) -> Ticket:
+    def take_ticket(
+        self, path: str, caller: Caller, now: float, *, joinable: bool, is_thorough: bool = False
+    ) -> Ticket:
         """Take note that somebody is about to ask the NameNode about a path."""
         above = parent(path)
         assert above is not None
         directory = self.tree.ensure(above)
         self._numbers += 1
         ticket = Ticket(
-            directory, path, name(path), caller, asked_at=now, number=self._numbers, joinable=joinable
+            directory,
+            path,
+            name(path),
+            caller,
+            asked_at=now,
+            number=self._numbers,
+            joinable=joinable,
+            is_thorough=is_thorough,
         )
         directory.tickets.setdefault(ticket.name, []).append(ticket)
         self.tickets += 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from cache.admission import Admission, admit
-from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Shareable, Unchanged
+from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Unchanged
 from cache.entries import Kind, Reply, Ticket
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import PlainRead
@@ -39,7 +39,7 @@ class Landing:
     """
 
     conclusion: Conclusion
-    shared: Shareable | None
+    shared: Known | None
 
 
 class Flight:
@@ -48,13 +48,15 @@ class Flight:
     Attributes:
         answered: done when the NameNode has replied or failed; what the client who asked gets.
         landed: done when the cache has taken the outcome; what those who joined wait for.
+        is_joined: somebody else is to have the reply, if he may.
     """
 
-    __slots__ = ("answered", "landed", "ticket")
+    __slots__ = ("answered", "is_joined", "landed", "ticket")
 
     def __init__(self, ticket: Ticket) -> None:
         loop = asyncio.get_running_loop()
         self.ticket = ticket
+        self.is_joined = False
         self.answered: asyncio.Future[Answer] = loop.create_future()
         self.landed: asyncio.Future[Landing] = loop.create_future()
 
@@ -132,7 +134,7 @@ class Flights:
                 flight.answered.set_result(error)
                 return Failed()
             flight.answered.set_result(reply)
-            return await self._judge(flight.ticket, reply, plain)
+            return await self._judge(flight, reply, plain)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
             self.errors += 1
             _log.exception("a read of %s went wrong here", plain.path)
@@ -142,7 +144,7 @@ class Flights:
                 flight.answered.set_result(failure)
         return Failed()
 
-    async def _judge(self, ticket: Ticket, reply: UpstreamReply, plain: PlainRead) -> Outcome:
+    async def _judge(self, flight: Flight, reply: UpstreamReply, plain: PlainRead) -> Outcome:
         admission = admit(reply.status, reply.body, plain.as_requested)
         match admission:
             case Admission.MISSING:
@@ -151,7 +153,7 @@ class Flights:
                 return _known(reply, Kind.DIRECTORY)
             case Admission.ASK_WHETHER_CLOSED:
                 kept = _kept(reply)
-                if ticket.finds_unchanged(kept):
+                if not flight.is_joined and flight.ticket.finds_unchanged(kept):
                     return Unchanged(reply=kept, replied_at=reply.replied_at, term=reply.term)
                 if await self._is_closed(reply, plain):
                     return _known(reply, Kind.FILE)
@@ -190,7 +192,7 @@ class Flights:
         del self._under_way[flight.ticket]
         if not flight.answered.done():
             flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
-        shared = outcome if conclusion.is_shareable and isinstance(outcome, Shareable) else None
+        shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
         flight.landed.set_result(Landing(conclusion, shared))
 
 

@@ -12,7 +12,7 @@ from typing import Protocol, Self, assert_never
 
 from aiohttp import web
 
-from cache.decisions import Shareable
+from cache.decisions import Known
 from cache.entries import Hit
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call, PlainRead, read_call, read_plain
@@ -170,7 +170,7 @@ class FrontEnd:
             entry.reply, body, HIT, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
         )
 
-    def _collapsed(self, plain: PlainRead, known: Shareable) -> web.StreamResponse:
+    def _collapsed(self, plain: PlainRead, known: Known) -> web.StreamResponse:
         self._counts["collapsed"] += 1
         return cached_reply(
             known.reply,

@@ -6,7 +6,7 @@ The cache decides, this carries out.
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cache.decisions import Fetch, Forward, Join, Serve, Shareable, Wait
+from cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
 from cache.entries import Caller, Hit, Ticket
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import PlainRead
@@ -28,7 +28,7 @@ class FromMemory:
 class Collapsed:
     """The reply to the same caller's question, which was on its way already."""
 
-    known: Shareable
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,11 @@ class Reads:
         is_stored = landing is not None and landing.conclusion.is_shareable
         return FromNameNode(answer, why, is_stored=is_stored)
 
-    async def _joined(self, ticket: Ticket) -> Shareable | None:
+    async def _joined(self, ticket: Ticket) -> Known | None:
         """Wait for the same caller's question; None if its answer is not for others."""
         if (flight := self._flights.find(ticket)) is None:
             return None
+        flight.is_joined = True
         await flight.answer()  # as long as asking by ourselves would take, at most
         landing = await flight.landing(self._join_wait_s)
         return None if landing is None else landing.shared

@@ -10,7 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Final
 
-from cache.decisions import Shareable
+from cache.decisions import Known
 from cache.entries import Directory, Entry, Grant, Kind, Ticket
 from hadoop.events import Event, Rename
 from hadoop.filestatus import FileType
@@ -133,7 +133,7 @@ class Judge:
         versions, allowed = self._cluster.versions, list[Version]()
         for index in range(len(versions) - 1, -1, -1):
             version = versions[index]
-            if version.ended < bound:
+            if version.ended < bound and _shows_another(version, versions[index + 1], told):
                 return allowed, None
             allowed.append(version)
             if version.told_at <= told.started and not version.is_excused and index:
@@ -225,7 +225,7 @@ class Judge:
         elif (user, directory) not in self._cluster.proven:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
 
-    def _shared(self, ticket: Ticket, known: Shareable) -> None:
+    def _shared(self, ticket: Ticket, known: Known) -> None:
         """A reply counts as true: no change that is known may have ended it."""
         said = Answer(known.reply.status, known.reply.body)
         if b"File does not exist: " in said.body:  # it quotes the path as it was spelled
@@ -339,6 +339,16 @@ def _says(version: Version, path: str, entry: Entry) -> bool:
 def _is_closed(version: Version, told: Told) -> bool:
     inode = version.namespace.get(told.path)
     return inode is None or inode.kind is not FileType.FILE or not inode.is_open
+
+
+def _shows_another(before: Version, after: Version, told: Told) -> bool:
+    """Whether what ended one version was about what was told. If not, the one before may go on.
+
+    A change that nobody has been told of yet may lie before one whose client has given up.
+    """
+    return _is_closed(before, told) != _is_closed(after, told) or any(
+        before.answer(user, told.path) != after.answer(user, told.path) for user in (SUPERUSER, told.user)
+    )
 
 
 def _ended_by(versions: list[Version], is_true: Callable[[Version], bool]) -> Version | None:

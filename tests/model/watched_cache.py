@@ -11,10 +11,10 @@ from cache import (
     Entry,
     Fetch,
     Grant,
+    Known,
     MetadataCache,
     OpenFile,
     Outcome,
-    Shareable,
     Ticket,
 )
 from cache.entries import Directory
@@ -53,7 +53,7 @@ class WatchedCache(MetadataCache):
         self.on_cover: Callable[[float, int], None] = _nothing
         self.on_fetch: Callable[[], None] = _nothing
         self.on_conclude: Callable[[Conclusion], None] = _nothing
-        self.on_shared: Callable[[Ticket, Shareable], None] = _nothing
+        self.on_shared: Callable[[Ticket, Known], None] = _nothing
         self.on_overtaken: Callable[[Ticket], None] = _nothing
         self.on_contradicted: Callable[[Ticket], None] = _nothing
 
@@ -78,7 +78,7 @@ class WatchedCache(MetadataCache):
         after = self._entry_of(ticket.path)
         if before is not None and after is not None and before.number > after.number:
             self.on_overtaken(ticket)
-        if conclusion.is_shareable and isinstance(outcome, Shareable):
+        if conclusion.is_shareable and isinstance(outcome, Known):
             self.on_shared(ticket, outcome)
         if isinstance(outcome, OpenFile) and conclusion is Conclusion.NOT_KEPT and after is not None:
             self.on_contradicted(ticket)

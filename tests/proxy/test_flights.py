@@ -85,27 +85,33 @@ async def test_the_namenode_that_replied_is_asked_whether_the_file_is_closed() -
 
 
 async def test_whether_a_file_is_closed_is_not_asked_again_while_its_status_is_kept() -> None:
-    """The next caller costs one call; when the file has changed, or the caller insists, it is asked."""
+    """The next caller costs one call; when the file has changed, he insists or others wait with him, it is asked."""
     async with scene() as s:
 
-        async def concluded(text: bytes, user: str = "bob", *, refresh: bool = False) -> Conclusion:
+        async def concluded(
+            user: str = "bob", *, refresh: bool = False, is_joined: bool = False
+        ) -> Conclusion:
             flight = s.launch(PATH, user, refresh=refresh)
+            flight.is_joined = is_joined
             await turns()
-            s.namenode.fetches.answer(reply(200, text, s.clock()))
+            s.namenode.fetches.answer(reply(200, FILE, s.clock()))
             await turns()
             if s.namenode.closed.waiting:
                 s.namenode.closed.answer(result=True)
             landing = await flight.landing()
             assert landing is not None
-            assert landing.shared is not None
-            assert landing.shared.reply.body == text
+            assert (landing.shared is None) is (landing.conclusion is Conclusion.UNCHANGED)
             return landing.conclusion
 
-        assert (await concluded(FILE, "alice"), s.flights.closed_queries) == (Conclusion.STORED, 1)
-        assert (await concluded(FILE), s.flights.closed_queries) == (Conclusion.CONFIRMED, 1)
-        assert (await concluded(FILE, refresh=True), s.flights.closed_queries) == (Conclusion.CONFIRMED, 2)
+        assert (await concluded("alice"), s.flights.closed_queries) == (Conclusion.STORED, 1)
+        assert (await concluded(), s.flights.closed_queries) == (Conclusion.UNCHANGED, 1)
+        assert (await concluded("carol", is_joined=True), s.flights.closed_queries) == (
+            Conclusion.CONFIRMED,
+            2,
+        )
+        assert (await concluded(refresh=True), s.flights.closed_queries) == (Conclusion.CONFIRMED, 3)
         s.cache.apply(Touched(PATH), s.clock(), 101)
-        assert (await concluded(FILE), s.flights.closed_queries) == (Conclusion.STORED, 3)
+        assert (await concluded(), s.flights.closed_queries) == (Conclusion.STORED, 4)
 
 
 @pytest.mark.parametrize(

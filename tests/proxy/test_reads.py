@@ -118,6 +118,28 @@ async def test_a_herd_of_one_caller_costs_one_call() -> None:
         assert len(s.namenode.fetches.calls) == 1
 
 
+@pytest.mark.parametrize("herd", [1, HERD])
+async def test_a_file_that_is_kept_is_shared_only_if_it_is_known_to_be_closed(herd: int) -> None:
+    """Another caller has to prove his right: alone he costs one call, a herd of his asks about the file too."""
+    async with scene() as s:
+        first = s.ask()
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        await turns()
+        s.namenode.closed.answer(result=True)
+        await first
+        asked = [s.ask(PATH, "bob") for _ in range(herd)]
+        await turns()
+        s.namenode.fetches.answer(reply(200, FILE, s.clock()))
+        await turns()
+        assert s.namenode.closed.waiting == (herd > 1)
+        if herd > 1:
+            s.namenode.closed.answer(result=True)
+        answers = await asyncio.gather(*asked)
+        assert [type(answer) for answer in answers] == [FromNameNode] + [Collapsed] * (herd - 1)
+        assert len(s.namenode.fetches.calls) == 2
+
+
 async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
     """Wait: the others hold a right to the directory, and want the entry and then the proof of one moment."""
     async with scene() as s:
