@@ -92,7 +92,7 @@ CACHE_RULES: Final = (
         module=_CACHE,
         old="                    return Conclusion.SPOILED\n                kind",
         new="                    return self._rights.prove(self.store.take_ticket(ticket.path, ticket.caller, 0.0,"
-        " joinable=False), replied_at, None) or Conclusion.SPOILED\n                kind",
+        " joinable=False), outcome.replied_at, None) or Conclusion.SPOILED\n                kind",
     ),
     Variant(
         name="earlier-reply-wins",
