@@ -60,9 +60,10 @@ def hide(world: World, number: int) -> None:
 
 
 def reveal(world: World, number: int) -> None:
-    """Change what is in a shut directory, then open it: a new right must not show what is old."""
+    """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
     draw, system = Draw(number), world.system
     path, gap_s, is_told = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
+    changes = (ns.set_times, ns.append)[draw.of(2)]
     directory = parent(path) or ROOT
 
     async def story() -> None:
@@ -72,7 +73,7 @@ def reveal(world: World, number: int) -> None:
         await asyncio.sleep(SETTLED_S)
         await system.read(path, owner)
         await asyncio.sleep(gap_s)
-        _behind(system, ns.set_times, path)
+        _behind(system, changes, path)
         _behind(system, ns.set_permission, directory, 0o755)
         await system.read(path if is_told else f"{directory}/h", other)
         await system.read(path, other)

@@ -64,6 +64,14 @@ PROXY_RULES: Final = (
         new="if await self._is_closed(reply, plain) or plain:",
     ),
     Variant(
+        name="witness-of-a-file-not-asked-about",
+        guarantee=Guarantee.OPEN_FILE_UNCACHED,
+        rule="Who brings a status that is kept already, without a word on whether the file is closed, waits for proof.",
+        module="cache/metadata_cache.py",
+        old="            if isinstance(outcome, Unchanged):\n                return Conclusion.UNCHANGED\n",
+        new="",
+    ),
+    Variant(
         name="silence-counts-as-closed",
         guarantee=Guarantee.OPEN_FILE_UNCACHED,
         rule="A file of which nobody said that it is closed is not kept.",
