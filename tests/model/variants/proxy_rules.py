@@ -68,8 +68,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.OPEN_FILE_UNCACHED,
         rule="Who brings a status that is kept already, without a word on whether the file is closed, waits for proof.",
         module="cache/metadata_cache.py",
-        old="            if isinstance(outcome, Unchanged):\n                return Conclusion.UNCHANGED\n",
-        new="",
+        old="if isinstance(outcome, Unchanged):",
+        new="if isinstance(outcome, OpenFile):",
     ),
     Variant(
         name="silence-counts-as-closed",
