@@ -3,6 +3,7 @@
 import json
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,11 +83,18 @@ def sample(
 def _use(values: dict[tuple[str, str, str], float], source: str, pid: int) -> None:
     """Add the CPU seconds (user and system) and resident bytes of a process and its children."""
     process = psutil.Process(pid)
-    both = (process, *process.children(recursive=True))
-    values[source, "cpu", "s"] = sum(
-        times.user + times.system for times in (each.cpu_times() for each in both)
-    )
-    values[source, "resident", "bytes"] = sum(each.memory_info().rss for each in both)
+    cpu_s, resident = _use_of(process)
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            its_cpu_s, its_resident = _use_of(child)
+            cpu_s, resident = cpu_s + its_cpu_s, resident + its_resident
+    values[source, "cpu", "s"] = cpu_s
+    values[source, "resident", "bytes"] = resident
+
+
+def _use_of(process: psutil.Process) -> tuple[float, int]:
+    times = process.cpu_times()
+    return times.user + times.system, process.memory_info().rss
 
 
 def _calls(beans: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -2,8 +2,11 @@
 
 import json
 import os
+import subprocess
+import sys
 from typing import Any
 
+import psutil
 import pytest
 
 from bench.servers.counters import NameNodeAt, Sample, sample
@@ -59,6 +62,18 @@ def test_a_process_has_cpu_time_and_memory() -> None:
     for source in ("namenode", "proxy"):
         assert 0 < found[source, "cpu", "s"] < 100_000
         assert found[source, "resident", "bytes"] > 10 * 2**20
+
+
+def test_a_child_that_ends_while_one_looks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is gone itself is an error."""
+    child = subprocess.Popen((sys.executable, "-c", "input()"), stdin=subprocess.PIPE)
+    gone = psutil.Process(child.pid)
+    child.communicate()
+    monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [gone])
+    with serving(Script({"/jmx": (jmx(ACTIVITY), jmx(ACTIVITY))})) as server:
+        assert sample(NameNodeAt(server, "hdfs", os.getpid()), {}, probes).values["namenode", "cpu", "s"] > 0
+        with pytest.raises(psutil.NoSuchProcess):
+            sample(NameNodeAt(server, "hdfs", child.pid), {}, probes)
 
 
 def test_a_namenode_elsewhere_says_itself_what_it_uses() -> None:
