@@ -1,9 +1,9 @@
 """One mode of a run: its files, its server, its pollers and its changes, in step. (bench/driving.py)"""
 
 import asyncio
-import time
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,11 +132,16 @@ def run_mode(
         changer.await_ready()
         orders = _orders(stand, mode, running.address, conductor, settings.warm_up_s, settings.duration_s)
         changer.begin(orders.zero_s)
+        has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             polling = aside.submit(collect, stand.spark, orders, directory)
-            counting = aside.submit(_count, stand, running, orders)
-            _watch(str(mode), polling, conductor, orders, show)
-            polling.result()
+            counting = aside.submit(_count, stand, running, orders, has_failed)
+            try:
+                _watch(str(mode), polling, conductor, orders, show)
+                polling.result()
+            except BaseException:
+                has_failed.set()  # else it would be said only when the measured time is over
+                raise
             rows = counting.result()
         outcome = changer.outcome()
     _write_counters(rows, outcome, directory)
@@ -209,15 +214,17 @@ async def _lay_out(stand: Stand, mode: Mode, order: Order, show: Show) -> None:
         )
 
 
-def _count(stand: Stand, server: Running, orders: Orders) -> list[dict[str, object]]:
-    """Return what was used between the beginning and the end of the measured time."""
+def _count(
+    stand: Stand, server: Running, orders: Orders, has_failed: threading.Event
+) -> list[dict[str, object]]:
+    """Return what was used between the beginning and the end of the measured time, if the run has not failed."""
 
     def look() -> Sample:
         return sample(stand.namenode, server.processes, server.upkeep)
 
-    time.sleep(max(0.0, orders.zero_s - boottime()))
+    has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()
-    time.sleep(max(0.0, orders.zero_s + orders.duration_s - boottime()))
+    has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
     return look().since(before)
 
 
@@ -236,8 +243,7 @@ def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: 
 def _watch(what: str, polling: "Future[None]", conductor: Conductor, orders: Orders, show: Show) -> None:
     """Show how far the polling has come, until it ends."""
     whole_s = orders.warm_up_s + orders.duration_s
-    while not polling.done():
-        time.sleep(_LOOK_S)
+    while not wait((polling,), timeout=_LOOK_S).done:
         passed_s = boottime() - orders.zero_s + orders.warm_up_s
         said = _said(conductor.progress())
         show(Stage(what, min(max(0.0, passed_s), whole_s), whole_s, said))

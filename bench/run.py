@@ -45,17 +45,15 @@ def run(settings: RunSettings) -> tuple[str, bool]:
             if settings.jvm_warm_up_s:
                 warm_up_namenode(stand, show)
             _run_modes(stand, show)
-            for period_s in settings.also_periods_s:
-                _run_modes(replace(stand, settings=settings.at_period(period_s)), _named(show, period_s))
+            shorter = {period_s: settings.at_period(period_s) for period_s in settings.also_periods_s}
+            for period_s, each in shorter.items():
+                _run_modes(replace(stand, settings=each), _named(show, period_s))
         info = _info(settings, spark)
         (settings.directory / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(info)))
         figures = _figures(spark, settings, show)
         also = tuple(
-            AtPeriod(
-                period_s=period_s,
-                modes=_figures(spark, settings.at_period(period_s), _named(show, period_s)),
-            )
-            for period_s in settings.also_periods_s
+            AtPeriod(period_s=period_s, modes=_figures(spark, each, _named(show, period_s)))
+            for period_s, each in shorter.items()
         )
     demanded = (*checks(figures, settings.workload), *also_checks(also))
     write_report(settings.directory, info, figures, demanded, LIMITS, also)

@@ -45,7 +45,7 @@ def _periods(_: click.Context, __: click.Parameter, value: str) -> tuple[float, 
         raise click.BadParameter(f"{exc}; seconds are wanted, such as 1,30") from exc
     if not all(0 < period_s < math.inf for period_s in periods_s):
         raise click.BadParameter(f"{value}: each must be more than 0 seconds")
-    return periods_s
+    return tuple(dict.fromkeys(periods_s))
 
 
 def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...]:

@@ -10,6 +10,8 @@ from bench.servers.nncache import Channel
 from bench.workload import Workload
 
 WARM_UP_S: Final = 10.0
+"""Seconds of polls before a mode is measured, if two polls fit into them."""
+
 ALSO_S: Final = 30.0
 """Measured seconds at each further poll period, if two polls fit into them."""
 

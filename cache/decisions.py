@@ -81,7 +81,7 @@ class Known:
 class Unchanged:
     """A file's status that is just what was kept of it; nobody has asked anew whether the file is closed.
 
-    It proves the asker's right, and that the entry is no older than it was; it is for nobody else.
+    It proves the asker's right and leaves the entry as it is. It makes none, and nobody else may have it.
     """
 
     reply: Reply

@@ -152,11 +152,11 @@ class Flights:
             case Admission.DIRECTORY:
                 return _known(reply, Kind.DIRECTORY)
             case Admission.ASK_WHETHER_CLOSED:
-                kept = _kept(reply)
-                if not flight.is_joined and flight.ticket.finds_unchanged(kept):
-                    return Unchanged(reply=kept, replied_at=reply.replied_at, term=reply.term)
+                known = _known(reply, Kind.FILE)
+                if not flight.is_joined and flight.ticket.finds_unchanged(known.reply):
+                    return Unchanged(reply=known.reply, replied_at=reply.replied_at, term=reply.term)
                 if await self._is_closed(reply, plain):
-                    return _known(reply, Kind.FILE)
+                    return known
                 return OpenFile(replied_at=reply.replied_at, term=reply.term)
             case Admission.DO_NOT_KEEP:
                 return OpenFile(replied_at=reply.replied_at, term=reply.term)
@@ -196,9 +196,6 @@ class Flights:
         flight.landed.set_result(Landing(conclusion, shared))
 
 
-def _kept(reply: UpstreamReply) -> Reply:
-    return Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
-
-
 def _known(reply: UpstreamReply, kind: Kind) -> Known:
-    return Known(reply=_kept(reply), kind=kind, replied_at=reply.replied_at, term=reply.term)
+    kept = Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
+    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term)

@@ -76,7 +76,7 @@ def savings(
 
     Caches with a time limit (nginx) have measured rows only.
     """
-    run = {info.period_s: modes, **{at.period_s: at.modes for at in also}}
+    run = {**{at.period_s: at.modes for at in also}, info.period_s: modes}
     rows = []
     for period in sorted(
         {*run, *(each for each in periods if not any(math.isclose(each, at) for at in run))}

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from bench import driving
 from bench.checks import checks
 from bench.driving import Stage, Stand, run_mode
 from bench.figures import ModeFigures
 from bench.judge.reduction import reduce
-from bench.polling.collect import prepare
+from bench.polling.collect import ExecutorError, prepare
 from bench.servers.nncache import Channel
 from bench.servers.running import Running
 from bench.settings import Mode, RunSettings
@@ -119,6 +120,20 @@ def test_asked_directly_the_namenode_is_called_for_each_poll(
     assert figures.wrong == ()
     assert (figures.hits, figures.stale) == (0, 0)
     assert figures.calls["getFileInfo"] == pytest.approx(figures.due, rel=0.1)
+
+
+def test_a_run_whose_pollers_fail_ends_at_once(
+    cluster: Cluster, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not after the hour that was to be measured."""
+
+    def fail(*_: object) -> None:
+        raise ExecutorError("no room")
+
+    monkeypatch.setattr(driving, "collect", fail)
+    workload = replace(small("design"), changes_per_s=0.0)
+    with pytest.raises(ExecutorError, match="no room"):
+        run(cluster, spark, tmp_path, workload, Mode.DIRECT, duration_s=3600.0)
 
 
 @pytest.mark.skipif(

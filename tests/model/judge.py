@@ -136,13 +136,9 @@ class Judge:
             if version.ended < bound and _shows_another(version, versions[index + 1], told):
                 return allowed, None
             allowed.append(version)
-            if version.told_at <= told.started and not version.is_excused and index:
-                before = versions[index - 1]
-                if any(
-                    before.answer(user, told.path) != version.answer(user, told.path)
-                    for user in (SUPERUSER, told.user)
-                ):
-                    return allowed, version
+            is_own = version.told_at <= told.started and not version.is_excused and index
+            if is_own and _answers_another(versions[index - 1], version, told):
+                return allowed, version
         return allowed, None
 
     def _finding(self, told: Told, allowed: list[Version], floor: Version | None) -> tuple[Guarantee, str]:
@@ -346,7 +342,11 @@ def _shows_another(before: Version, after: Version, told: Told) -> bool:
 
     A change that nobody has been told of yet may lie before one whose client has given up.
     """
-    return _is_closed(before, told) != _is_closed(after, told) or any(
+    return _is_closed(before, told) != _is_closed(after, told) or _answers_another(before, after, told)
+
+
+def _answers_another(before: Version, after: Version, told: Told) -> bool:
+    return any(
         before.answer(user, told.path) != after.answer(user, told.path) for user in (SUPERUSER, told.user)
     )
 

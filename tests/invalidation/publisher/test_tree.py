@@ -27,8 +27,8 @@ from invalidation.publisher.stats import OutputCounters
 from invalidation.publisher.tree import MAX_BYTES, MAX_OPERATIONS, Stream, Tree, pack, tampered
 from tests.invalidation.publisher.samples import batch, published
 
-ZNODES = Znodes("/root", "ns")
-CACHE, FILTERS = "/root/ns/.cache", "/root/ns/.filters"
+ZNODES = Znodes("/inotify", "ns")
+CACHE, FILTERS = "/inotify/ns/.cache", "/inotify/ns/.filters"
 HUGE = "/" + "x" * 200_000
 
 
@@ -72,8 +72,8 @@ def test_a_publication_is_one_multi() -> None:
     publication = Publication(txid=13, content=content, filters={"f": events})
     assert list(made.plan_publication(publication)) == [
         [
-            Create("/root/ns/f/12", filter_record("f", 9, 12, events)),
-            SetData("/root/ns/f", b"12", 1),
+            Create("/inotify/ns/f/12", filter_record("f", 9, 12, events)),
+            SetData("/inotify/ns/f", b"12", 1),
             Create(f"{CACHE}/13", cache_record(10, 13, content)),
             Delete(f"{CACHE}/8"),
             SetData(CACHE, b"13", 5),
@@ -85,8 +85,8 @@ def test_a_publication_is_one_multi() -> None:
     assert made.fence == Check(CACHE, 6)
     (following,) = planned(made, 14, f=Dropped(13, 14, "purged"))
     assert following == [
-        Create("/root/ns/f/14", filter_record("f", 12, 14, Dropped(13, 14, "purged"))),
-        SetData("/root/ns/f", b"14", 2),
+        Create("/inotify/ns/f/14", filter_record("f", 12, 14, Dropped(13, 14, "purged"))),
+        SetData("/inotify/ns/f", b"14", 2),
         Create(f"{CACHE}/14", cache_record(13, 14, Stale(()))),
         Delete(f"{CACHE}/9"),
         SetData(CACHE, b"14", 6),
@@ -104,7 +104,7 @@ def test_what_is_too_large_for_one_multi_goes_before() -> None:
     assert multis[-1][-1] == SetData(CACHE, b"12", 5)
     flat = [operation.path for operations in multis for operation in operations]
     assert [path for path in flat if path.endswith("/12")] == [
-        *(f"/root/ns/{name}/12" for name in names),
+        *(f"/inotify/ns/{name}/12" for name in names),
         f"{CACHE}/12",
     ]
 
@@ -122,14 +122,14 @@ def test_a_record_that_is_too_large_is_split() -> None:
     batches = tuple(batch(txid, HUGE) for txid in range(11, 16))
     multis = planned(made, 15, f=Events(batches))
     created = [
-        op for ops in multis for op in ops if isinstance(op, Create) and op.path.startswith("/root/ns/f/")
+        op for ops in multis for op in ops if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
     ]
     records = [parse_filter_record(op.path, op.data) for op in created]
     assert all(fits(op.data) for op in created)
     assert [each.link.txid for each in records] == [12, 13, 15]
     assert [each.link.previous for each in records] == [9, 12, 13]
     assert sum((each.content.batches for each in records if isinstance(each.content, Events)), ()) == batches
-    values = [op for ops in multis for op in ops if isinstance(op, SetData) and op.path == "/root/ns/f"]
+    values = [op for ops in multis for op in ops if isinstance(op, SetData) and op.path == "/inotify/ns/f"]
     assert [(value.data, value.version) for value in values] == [(b"12", 1), (b"13", 2), (b"15", 3)]
 
 
@@ -138,7 +138,7 @@ def test_many_events_are_split_by_their_number() -> None:
     made = tree("f", max_records=100)
     (multi,) = planned(made, 2510, f=Events(tuple(batch(txid, "/f") for txid in range(11, 2511))))
     records = [op.path for op in multi if isinstance(op, Create)]
-    assert records == ["/root/ns/f/1010", "/root/ns/f/2010", "/root/ns/f/2510", f"{CACHE}/2510"]
+    assert records == ["/inotify/ns/f/1010", "/inotify/ns/f/2010", "/inotify/ns/f/2510", f"{CACHE}/2510"]
 
 
 def test_a_transaction_that_is_too_large_is_dropped_for_its_filter() -> None:
@@ -150,7 +150,7 @@ def test_a_transaction_that_is_too_large_is_dropped_for_its_filter() -> None:
     contents = [
         parse_filter_record(op.path, op.data).content
         for op in multi
-        if isinstance(op, Create) and op.path.startswith("/root/ns/f/")
+        if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
     ]
     assert contents == [
         Events((batch(11, "/f"),)),
@@ -200,7 +200,7 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     updated = published("same", owner="amy")
     change = FilterChange(removed=("old", "other"), added=(fresh, again), updated=(updated,))
     assert made.places_of(change) == (
-        *("/root/ns/old", "/root/ns/other", "/root/ns/orphan"),
+        *("/inotify/ns/old", "/inotify/ns/other", "/inotify/ns/orphan"),
         *(f"{FILTERS}/old", f"{FILTERS}/other"),
     )
     (multi,) = made.plan_filters(change)
@@ -208,14 +208,14 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
         SetData(CACHE, b"10", 5),
         SetData(FILTERS, b"3", 4),
         Delete(f"{FILTERS}/old"),
-        Delete("/root/ns/old"),
+        Delete("/inotify/ns/old"),
         Delete(f"{FILTERS}/other"),
-        Delete("/root/ns/other"),
+        Delete("/inotify/ns/other"),
         Create(f"{FILTERS}/other", encode_published_filter(again)),
-        Create("/root/ns/other", b"10"),
-        Delete("/root/ns/orphan"),
+        Create("/inotify/ns/other", b"10"),
+        Delete("/inotify/ns/orphan"),
         Create(f"{FILTERS}/orphan", encode_published_filter(fresh)),
-        Create("/root/ns/orphan", b"10"),
+        Create("/inotify/ns/orphan", b"10"),
         SetData(f"{FILTERS}/same", encode_published_filter(updated), 7),
     )
     assert made.positions() == {
@@ -228,9 +228,9 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     assert made.versions() == {
         FILTERS: 5,
         CACHE: 7,
-        "/root/ns/same": 1,
-        "/root/ns/other": 0,
-        "/root/ns/orphan": 0,
+        "/inotify/ns/same": 1,
+        "/inotify/ns/other": 0,
+        "/inotify/ns/orphan": 0,
         f"{FILTERS}/same": 8,
         f"{FILTERS}/other": 0,
         f"{FILTERS}/orphan": 0,
@@ -249,7 +249,7 @@ def test_a_damaged_filter_may_lack_znodes() -> None:
     made.add_definition("f", 0)
     made.add_place("g")
     (multi,) = made.plan_filters(FilterChange(removed=("f", "g", "h")))
-    assert multi[2:] == (Delete(f"{FILTERS}/f"), Delete("/root/ns/g"))
+    assert multi[2:] == (Delete(f"{FILTERS}/f"), Delete("/inotify/ns/g"))
 
 
 def test_many_changed_filters_take_several_multis() -> None:

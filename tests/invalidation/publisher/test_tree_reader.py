@@ -13,7 +13,7 @@ from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
-ZNODES = Znodes("/root", "ns")
+ZNODES = Znodes("/inotify", "ns")
 
 
 async def made(zookeeper: FakeSession, *paths: str) -> FoundTree:

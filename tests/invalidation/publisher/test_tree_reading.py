@@ -21,8 +21,8 @@ from invalidation.publisher.tree import Tree
 from invalidation.publisher.tree_reading import FoundStream, FoundTree, make_out, newest_of
 from tests.invalidation.publisher.samples import published
 
-ZNODES = Znodes("/root", "ns")
-CACHE = "/root/ns/.cache"
+ZNODES = Znodes("/inotify", "ns")
+CACHE = "/inotify/ns/.cache"
 NEWEST = encode_cache_record(CacheRecord(Link("chain", 9, 10), 4, Stale(())))
 
 
@@ -45,9 +45,9 @@ SOUND: Mapping[str, Any] = {
     "children": (".publisher", ".filters", ".cache", "f"),
     "cache": stream(CACHE, b"10", "9", "10"),
     "newest": znode(f"{CACHE}/10", NEWEST),
-    "filters": znode("/root/ns/.filters", b"4"),
+    "filters": znode("/inotify/ns/.filters", b"4"),
     "definitions": {"f": definition(published("f", since_txid=2))},
-    "streams": {"f": stream("/root/ns/f", b"7", "5", "7")},
+    "streams": {"f": stream("/inotify/ns/f", b"7", "5", "7")},
 }
 
 
@@ -69,10 +69,10 @@ def test_a_sound_tree_is_gone_on_from() -> None:
     record = CacheRecord(Link("chain", 10, 11), 4, Stale(()))
     assert multi == [Create(f"{CACHE}/11", encode_cache_record(record)), SetData(CACHE, b"11", 3)]
     assert tree.versions() == {
-        "/root/ns/.filters": 3,
+        "/inotify/ns/.filters": 3,
         CACHE: 4,
-        "/root/ns/f": 3,
-        "/root/ns/.filters/f": 2,
+        "/inotify/ns/f": 3,
+        "/inotify/ns/.filters/f": 2,
     }
 
 
@@ -85,7 +85,7 @@ def test_a_sound_tree_is_gone_on_from() -> None:
         pytest.param({"cache": stream(CACHE, b"10", "else")}, id="no records: the chain is not known"),
         pytest.param({"newest": None}, id="the newest record is gone"),
         pytest.param({"newest": znode(f"{CACHE}/10", b"{")}, id="the newest record can't be read"),
-        pytest.param({"filters": znode("/root/ns/.filters", b"x")}, id="no generation"),
+        pytest.param({"filters": znode("/inotify/ns/.filters", b"x")}, id="no generation"),
         pytest.param({"filters": None, "definitions": {}}, id="no filters at all"),
     ],
 )
@@ -109,16 +109,18 @@ def test_what_was_given_up_is_no_damage(cache: FoundStream | None) -> None:
 @pytest.mark.parametrize(
     ("found", "is_sound"),
     [
-        pytest.param(stream("/root/ns/f", b"2"), True, id="nothing has matched yet"),
-        pytest.param(stream("/root/ns/f", b"10"), True, id="its records are gone"),
-        pytest.param(stream("/root/ns/f", b"12", "12"), True, id="ahead of the caches: a crash in between"),
-        pytest.param(stream("/root/ns/f", b"7", "7", "else"), True, id="with a foreign child"),
-        pytest.param(stream("/root/ns/f", b"x", "7"), False, id="no number"),
-        pytest.param(stream("/root/ns/f", b"8", "5", "7"), False, id="ahead of its records"),
-        pytest.param(stream("/root/ns/f", b"5", "5", "7"), False, id="behind its records"),
-        pytest.param(stream("/root/ns/f", b"7", "2", "7"), False, id="a record from before its beginning"),
-        pytest.param(stream("/root/ns/f", b"1"), False, id="before its beginning"),
-        pytest.param(stream("/root/ns/f", b"11"), False, id="ahead of everything"),
+        pytest.param(stream("/inotify/ns/f", b"2"), True, id="nothing has matched yet"),
+        pytest.param(stream("/inotify/ns/f", b"10"), True, id="its records are gone"),
+        pytest.param(
+            stream("/inotify/ns/f", b"12", "12"), True, id="ahead of the caches: a crash in between"
+        ),
+        pytest.param(stream("/inotify/ns/f", b"7", "7", "else"), True, id="with a foreign child"),
+        pytest.param(stream("/inotify/ns/f", b"x", "7"), False, id="no number"),
+        pytest.param(stream("/inotify/ns/f", b"8", "5", "7"), False, id="ahead of its records"),
+        pytest.param(stream("/inotify/ns/f", b"5", "5", "7"), False, id="behind its records"),
+        pytest.param(stream("/inotify/ns/f", b"7", "2", "7"), False, id="a record from before its beginning"),
+        pytest.param(stream("/inotify/ns/f", b"1"), False, id="before its beginning"),
+        pytest.param(stream("/inotify/ns/f", b"11"), False, id="ahead of everything"),
         pytest.param(None, False, id="not there"),
     ],
 )
@@ -135,7 +137,7 @@ def test_a_filter_goes_on_where_its_znodes_agree(found: FoundStream | None, *, i
 
 def test_a_definition_that_cannot_be_read_is_damage() -> None:
     """Whatever its stream says."""
-    state, _ = made_out(definitions={"f": znode("/root/ns/.filters/f", b"{")})
+    state, _ = made_out(definitions={"f": znode("/inotify/ns/.filters/f", b"{")})
     assert (state.filters, state.damaged) == ({}, {"f": None})
 
 
@@ -154,8 +156,8 @@ def test_what_others_put_there_is_counted() -> None:
         counts,
         children=(*SOUND["children"], "orphan", ".hidden"),
         cache=stream(CACHE, b"10", "9", "10", "else"),
-        definitions=SOUND["definitions"] | {"not a name": znode("/root/ns/.filters/not a name", b"")},
-        streams=SOUND["streams"] | {"orphan": stream("/root/ns/orphan", b"", "007")},
+        definitions=SOUND["definitions"] | {"not a name": znode("/inotify/ns/.filters/not a name", b"")},
+        streams=SOUND["streams"] | {"orphan": stream("/inotify/ns/orphan", b"", "007")},
     )
     assert state.damaged == {}
     assert counts.foreign_znodes == 5
