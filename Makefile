@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types imports core others pytest model races differential differential-long-segment job-commit bench bench-pollers bench-hits docs proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload bench bench-pollers bench-hits bench-memory docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -56,6 +56,9 @@ core: $(READY) ## Check that the deciding modules are covered by their own tests
 others: $(READY) ## Run the tests that `make core` does not run
 	$(BIN)/python -m pytest -n $(WORKERS) --without-core
 
+test-long: $(READY) ## Run the tests that `make test` leaves out, since each takes a minute or more
+	$(BIN)/python -m pytest -n 2 -m long
+
 pytest: $(READY) ## Run the tests alone, all of them (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
@@ -76,6 +79,13 @@ differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit
 
+hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'
+	$(BIN)/python -m tests.hostile all
+
+overload: $(READY) ## Attack a real cluster's proxy in every way on the list and judge what others notice (about 15 minutes)
+	$(BIN)/python -m tests.overload
+
 bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light)
 	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench
 
@@ -88,6 +98,9 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 
 bench-hits: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute; apt-get install wrk)
 	$(BIN)/python -m bench.hit_path
+
+bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
+	$(BIN)/python -m bench.memory
 
 docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
 	$(BIN)/python -m nncache.reference

@@ -36,6 +36,7 @@ from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
 from proxy.limits import LimitSettings
 from proxy.messages import Headers, RequestHead, UpstreamReply
+from proxy.ports import Right
 from proxy.server import Server
 from proxy.settings import ProxySettings
 from proxy.upstream import Decorate, Settle
@@ -99,13 +100,17 @@ class OneAnswer:
         """Say yes."""
         return True
 
-    async def is_directory(self, path: str) -> bool:  # noqa: ARG002 - one answer
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:  # noqa: ARG002 - one answer
         """Say no."""
         return False
 
-    async def exists(self, path: str) -> bool:  # noqa: ARG002 - one answer
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:  # noqa: ARG002 - one answer
         """Say no."""
         return False
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:  # noqa: ARG002 - one answer
+        """Let everybody."""
+        return Right.UNKNOWN
 
     async def last_txid(self, namenode: NameNode) -> int:  # noqa: ARG002 - one answer
         """Say 1."""
@@ -128,16 +133,16 @@ async def keep_covered(cache: MetadataCache) -> None:
         await asyncio.sleep(0.25)
 
 
-async def serve_proxy(tell: Callable[[int], None], *, fast_path_bytes: int) -> None:
+async def serve_proxy(tell: Callable[[int], None], *, remembers: bool) -> None:
     """Serve with the proxy's own parts."""
     cache, answer = MetadataCache(CacheSettings(glob=(GLOB,))), OneAnswer()
-    fast_path = FastPath(cache.is_good, boottime, max_bytes=fast_path_bytes)
+    fast_path = FastPath(cache.is_good, cache.store, boottime)
     async with (
         asyncio.TaskGroup() as tasks,
         FrontEnd(cache, answer, answer, answer, ProxySettings(), boottime) as front_end,
     ):
         tasks.create_task(keep_covered(cache))
-        front_end.hit_memory = FastPathMemory(fast_path)
+        front_end.hit_memory = FastPathMemory(fast_path) if remembers else None
         server = Server(front_end.handle, fast_path, LimitSettings())
         await server.start("127.0.0.1", 0)
         tell(server.port)
@@ -159,8 +164,8 @@ async def serve_plain(tell: Callable[[int], None]) -> None:
 
 SERVERS: Final[dict[str, Serve]] = {
     "plain aiohttp handler": serve_plain,
-    "proxy, ordinary path": lambda tell: serve_proxy(tell, fast_path_bytes=0),
-    "proxy, fast path": lambda tell: serve_proxy(tell, fast_path_bytes=LimitSettings().fast_path_bytes),
+    "proxy, ordinary path": lambda tell: serve_proxy(tell, remembers=False),
+    "proxy, fast path": lambda tell: serve_proxy(tell, remembers=True),
 }
 
 

@@ -20,9 +20,11 @@ from cache.decisions import (
     Unchanged,
     Wait,
 )
-from cache.entries import Caller, Entry, Grant, Hit, Kind, Reply, Ticket
+from cache.entries import Entry, Grant, Hit, Kind, Ticket
 from cache.explanation import Explanation
 from cache.metadata_cache import MetadataCache
+from cache.replies import Reply
+from cache.ring import Caller
 from cache.settings import CacheSettings
 from cache.stats import CacheStats
 

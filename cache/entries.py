@@ -6,28 +6,39 @@ still attached to the root; see `cache/tree.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
 from enum import Enum
-from typing import Final, NewType
+from typing import Any, Final, NoReturn
 
-Caller = NewType("Caller", str)
-"""Whom the NameNode would see asking: an opaque key made by the front end."""
+from cache.replies import Reply, Shared, reply_bytes
+from cache.ring import Account, Caller, Kept
+from cache.sizes import (
+    ENTRY_BYTES,
+    GRANT_BYTES,
+    HIT_BYTES,
+    TICKET_BYTES,
+    WITNESS_BYTES,
+    WITNESSES_BYTES,
+    blob_bytes,
+    text_bytes,
+)
 
 MAX_WITNESSES: Final = 100
-"""Of one entry; they are not reckoned among the bytes kept."""
+"""Of one entry; each counts for what it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply of the NameNode, to be replayed byte for byte (guarantee Verbatim).
+class _Nothing(dict[Any, Any]):
+    """An empty table that stays so, in place of one of its own for each directory."""
 
-    `headers` are the end-to-end headers in the NameNode's order, without `Date`, `Expires`,
-    `Set-Cookie` and those that frame the message.
-    """
+    def __setitem__(self, key: str, value: object) -> NoReturn:
+        raise TypeError(f"the shared empty table cannot take {key!r}: {value!r}")
 
-    status: int
-    headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
+    def setdefault(self, key: str, default: object = None) -> NoReturn:
+        self[key] = default
+
+
+NOTHING: Final = _Nothing()
+"""What a directory's tables are until something stands in them: an empty dict takes 64 bytes, one with an item 232."""
 
 
 class Kind(Enum):
@@ -59,20 +70,51 @@ class Directory:
     def __init__(self, parent: Directory | None, name: str) -> None:
         self.parent = parent
         self.name = name
-        self.children: dict[str, Directory] = {}
-        self.entries: dict[str, Entry] = {}
-        self.grants: dict[Caller, Grant] = {}
-        self.status_grants: dict[Caller, Grant] = {}
-        self.tickets: dict[str, list[Ticket]] = {}
+        self.children: dict[str, Directory] = NOTHING
+        self.entries: dict[str, Entry] = NOTHING
+        self.grants: dict[Caller, Grant] = NOTHING
+        self.status_grants: dict[Caller, Grant] = NOTHING
+        self.tickets: dict[str, list[Ticket]] = NOTHING
         self.positives = 0
+
+    def add_child(self, name: str) -> Directory:
+        """Make a directory below this one."""
+        if self.children is NOTHING:
+            self.children = {}
+        child = self.children[name] = Directory(self, name)
+        return child
+
+    def add_entry(self, entry: Entry) -> None:
+        """Put an outcome in its place; there must be none yet."""
+        assert entry.name not in self.entries
+        if self.entries is NOTHING:
+            self.entries = {}
+        self.entries[entry.name] = entry
+        self.positives += not entry.is_missing
+
+    def add_ticket(self, ticket: Ticket) -> None:
+        """Take note of a question."""
+        if self.tickets is NOTHING:
+            self.tickets = {}
+        self.tickets.setdefault(ticket.name, []).append(ticket)
+
+    def table(self, *, of_status: bool) -> dict[Caller, Grant]:
+        """Return the table for a right to see the directory's own status, or else to traverse it."""
+        if of_status:
+            if self.status_grants is NOTHING:
+                self.status_grants = {}
+            return self.status_grants
+        if self.grants is NOTHING:
+            self.grants = {}
+        return self.grants
 
     def is_bare(self) -> bool:
         """Whether nothing is known here and nobody is asking, so that the node can go."""
         return not (self.children or self.entries or self.grants or self.status_grants or self.tickets)
 
 
-class Entry:
-    """The outcome known for one path.
+class Entry(Kept):
+    """The outcome known for one path; it is in the account of the caller for whom it was asked.
 
     Attributes:
         number: the ticket under which it was asked; a reply asked earlier never replaces it.
@@ -81,64 +123,76 @@ class Entry:
         confirmed_at: the latest time at which the NameNode gave this very reply and, of a file, was asked if it
             is closed.
         since_txid: last transaction applied when it was kept; nothing after it has changed the path.
-        witnesses: callers to whom the NameNode itself gave this reply; it matters until covered.
-        alive: false once it was forgotten.
-        asked: asked for since the eviction hand last came by.
+        shared: what of the reply other entries have as well.
+        hits: the first of those that are held for repeated requests.
     """
 
     __slots__ = (
-        "alive",
-        "asked",
+        "_witnesses",
         "confirmed_at",
-        "cost",
         "directory",
+        "hits",
         "kind",
         "name",
         "number",
         "replied_at",
         "reply",
+        "shared",
         "since_txid",
-        "witnessed_at",
-        "witnesses",
     )
 
     def __init__(
         self,
-        directory: Directory,
-        name: str,
+        ticket: Ticket,
         reply: Reply,
+        account: Account,
         *,
         kind: Kind,
-        number: int,
         replied_at: float,
         since_txid: int,
-        cost: int,
+        shared: Shared = Shared.NOTHING,
     ) -> None:
-        self.directory = directory
-        self.name = name
+        super().__init__(account)
+        self.directory = ticket.directory
+        self.name = ticket.name
+        self.number = ticket.number
         self.reply = reply
         self.kind = kind
-        self.number = number
         self.replied_at = replied_at
         self.confirmed_at = replied_at
         self.since_txid = since_txid
-        self.cost = cost
-        self.witnesses: set[Caller] = set()
-        self.witnessed_at = replied_at  # when the last of them was told
-        self.alive = True
-        self.asked = False
+        self.shared = shared
+        self._witnesses: set[bytes] | None = None  # digests; None: just the caller of the account
+        self.hits: Hit | None = None
+
+    @property
+    def cost(self) -> int:
+        """Bytes it takes, without the hits."""
+        cost = ENTRY_BYTES + text_bytes(self.name) + reply_bytes(self.reply, self.shared)
+        if self._witnesses is not None:
+            cost += WITNESSES_BYTES + WITNESS_BYTES * len(self._witnesses)
+        return cost
+
+    def has_witness(self, caller: Caller) -> bool:
+        """Whether a caller is among the witnesses: the NameNode itself gave them this reply."""
+        if self._witnesses is None:
+            return caller == self.account.caller
+        return _digest(caller) in self._witnesses
 
     def witness(self, caller: Caller, told_at: float, *, seen_as_of: float) -> None:
-        """Take note that the NameNode gave this very reply to a caller.
+        """Take note that the NameNode gave this very reply to a caller. Changes `cost`.
 
         Once all witnesses were told before what is covered, their grants are covered as well, and the
         set has served its purpose; so it stays as small as what happens between two probes. While
         nothing is covered its number is bounded: who is no witness waits for coverage.
         """
-        if seen_as_of >= self.witnessed_at or len(self.witnesses) >= MAX_WITNESSES:
-            self.witnesses.clear()
-        self.witnesses.add(caller)
-        self.witnessed_at = max(self.witnessed_at, told_at)
+        known = {_digest(self.account.caller)} if self._witnesses is None else self._witnesses
+        if seen_as_of >= self.confirmed_at or len(known) >= MAX_WITNESSES:
+            known = set()
+        if not known and caller == self.account.caller:
+            self._witnesses = None
+        else:
+            self._witnesses = known | {_digest(caller)}
         self.confirmed_at = max(self.confirmed_at, told_at)
 
     @property
@@ -153,33 +207,44 @@ class Entry:
         return self.is_missing or self.reply.body == reply.body
 
 
-class Grant:
+def _digest(caller: Caller) -> bytes:
+    """Stand for a caller: a witness's name, of any length, need not be kept."""
+    return hashlib.blake2b(caller.encode(errors="surrogatepass"), digest_size=20).digest()
+
+
+class Grant(Kept):
     """A caller's right to traverse a directory, proven by the NameNode to that caller.
 
     With `grants = per_path` a directory's own status has grants of its own, kept in the directory that
     the status is about; `table` is the dict that holds this grant.
     """
 
-    __slots__ = ("alive", "asked", "caller", "cost", "directory", "expires_at", "proven_at", "table")
+    __slots__ = ("directory", "expires_at", "proven_at", "table")
 
     def __init__(
         self,
         directory: Directory,
-        table: dict[Caller, Grant],
-        caller: Caller,
+        account: Account,
         *,
+        of_status: bool,
         proven_at: float,
         expires_at: float,
-        cost: int,
     ) -> None:
+        super().__init__(account)
         self.directory = directory
-        self.table = table
-        self.caller = caller
+        self.table = directory.table(of_status=of_status)
         self.proven_at = proven_at
         self.expires_at = expires_at
-        self.cost = cost
-        self.alive = True
-        self.asked = False
+
+    @property
+    def cost(self) -> int:
+        """Bytes it takes; the caller's name is in the account."""
+        return GRANT_BYTES
+
+    @property
+    def caller(self) -> Caller:
+        """Who has the right."""
+        return self.account.caller
 
 
 class Ticket:
@@ -228,6 +293,11 @@ class Ticket:
         self.is_thorough = is_thorough
         self.spoiled = False
 
+    @property
+    def cost(self) -> int:
+        """Bytes it takes."""
+        return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
+
     def finds_unchanged(self, reply: Reply) -> bool:
         """Whether a file's status that has just come is what is kept of it, so that nobody need ask if it is closed.
 
@@ -239,17 +309,51 @@ class Ticket:
         return entry is not None and entry.kind is Kind.FILE and entry.says_the_same(reply)
 
 
-class Hit:
-    """An entry together with the grant under which one caller may see it.
+class Hit(Kept):
+    """An entry together with the grant under which one caller may see it, in the caller's account.
 
-    `stamp` is the cache's count of forgettings at which both were last seen to be good: while it has
-    not moved, nothing needs to be looked at again.
+    A shell may hold it for the next time (`Store.hold`), under a key of its own choice; a subclass says what that
+    costs. Those of one entry form a chain, so that they go with it.
+
+    Attributes:
+        key: under which it is held.
+        stamp: the cache's count of forgettings at which entry and grant were last seen to be good: while it has
+            not moved, nothing needs to be looked at again.
+        before, after: its neighbours in the chain.
     """
 
-    __slots__ = ("entry", "expires_at", "grant", "stamp")
+    __slots__ = ("after", "before", "entry", "expires_at", "grant", "key", "stamp")
 
-    def __init__(self, entry: Entry, grant: Grant, *, stamp: int, expires_at: float) -> None:
+    def __init__(
+        self, entry: Entry, grant: Grant, *, stamp: int, expires_at: float, key: bytes = b""
+    ) -> None:
+        super().__init__(grant.account)
+        self.key = key
         self.entry = entry
         self.grant = grant
         self.stamp = stamp
         self.expires_at = expires_at
+        self.before: Hit | None = None
+        self.after: Hit | None = None
+
+    @property
+    def cost(self) -> int:
+        """Bytes it takes while it is held."""
+        return HIT_BYTES + blob_bytes(self.key)
+
+    def link(self) -> None:
+        """Join the chain of the entry's hits."""
+        self.after = self.entry.hits
+        if self.after is not None:
+            self.after.before = self
+        self.entry.hits = self
+
+    def unlink(self) -> None:
+        """Leave the chain."""
+        if self.before is None:
+            self.entry.hits = self.after
+        else:
+            self.before.after = self.after
+        if self.after is not None:
+            self.after.before = self.before
+        self.before = self.after = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cache.entries import Entry
 from cache.store import Forgotten
-from hadoop.paths import ancestors
+from hadoop.paths import ROOT
 
 GRANTS_SHOWN = 20
 
@@ -81,8 +81,12 @@ def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
 
 def last_forgotten(remembered: MutableMapping[str, Forgotten], path: str, now: float) -> LastForgotten | None:
     """Find the latest change that cost the path or a directory above it something."""
-    found = [(remembered[place], place) for place in (path, *ancestors(path)) if place in remembered]
+    found = [(remembered[place], place) for place in list(remembered) if _is_at_or_below(path, place)]
     if not found:
         return None
     forgotten, place = max(found, key=lambda pair: pair[0].at)
     return LastForgotten(path=place, change=forgotten.change, txid=forgotten.txid, age_s=now - forgotten.at)
+
+
+def _is_at_or_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip(ROOT) + ROOT)

@@ -1,6 +1,6 @@
 """What each change makes the cache forget. (cache/forgetting.py)
 
-`hadoop/changes.py` says what an operation or event can have changed; here stands what that costs.
+`hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here stands what that costs.
 Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was
 (storage policy, erasure coding), so the only safe answer is to forget.
 """
@@ -14,9 +14,11 @@ from cache.windows import TwoStepWindows
 from hadoop.change import (
     AccessChanged,
     Appeared,
-    Change,
     Closed,
     EverythingUnknown,
+    FileTouched,
+    Footprint,
+    LineTouched,
     Moved,
     Opened,
     SubtreeUnknown,
@@ -26,7 +28,7 @@ from hadoop.change import (
 from hadoop.paths import ROOT, parent
 
 
-def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
+def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
     """Forget what the change makes stale, and tell the two-step writes of events (`txid` not None)."""
     stamp = store.stamp
     match change:
@@ -36,9 +38,13 @@ def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float,
             _forget_place(store, source)
             _forget_place(store, path)
             if store.stamp != stamp:
-                store.note_forgotten(source, Forgotten(type(change).__name__, txid, now))
+                store.note_forgotten(Forgotten(source, type(change).__name__, txid, now))
         case Touched(path) | Opened(path) | Closed(path):
             store.forget_status(path)
+        case FileTouched(path):
+            store.forget_status(path, spares_directory=True)
+        case LineTouched(line, path):  # noted at the top, where `explain` looks for all of it
+            store.forget_line(line, path)
         case AccessChanged(path) | SubtreeUnknown(path):
             store.forget_subtree(path)
         case EverythingUnknown():
@@ -48,12 +54,13 @@ def forget(change: Change, store: Store, windows: TwoStepWindows, *, now: float,
             assert_never(change)
     store.counters.changes += 1
     if store.stamp != stamp:
-        store.note_forgotten(path, Forgotten(type(change).__name__, txid, now))
+        store.note_forgotten(Forgotten(path, type(change).__name__, txid, now))
+    _grant(windows, change)
     if txid is not None:
         _tell(windows, change, txid)
 
 
-def _tell(windows: TwoStepWindows, change: Change, txid: int) -> None:
+def _tell(windows: TwoStepWindows, change: Footprint, txid: int) -> None:
     """Tell the two-step writes of an event."""
     match change:
         case Appeared(path) | Moved(_, path):
@@ -62,6 +69,20 @@ def _tell(windows: TwoStepWindows, change: Change, txid: int) -> None:
             windows.opened(path, txid)
         case Closed(path):
             windows.closed(path)
+        case _:
+            return
+
+
+def _grant(windows: TwoStepWindows, change: Footprint) -> None:
+    """Tell the two-step writes at and below which paths callers may have more rights now."""
+    match change:
+        case Moved(source, path):
+            windows.may_be_granted(source)
+            windows.may_be_granted(path)
+        case Appeared(path) | Vanished(path) | AccessChanged(path) | SubtreeUnknown(path):
+            windows.may_be_granted(path)
+        case EverythingUnknown():
+            windows.may_be_granted(ROOT)
         case _:
             return
 

@@ -27,18 +27,20 @@ from cache.decisions import (
     Unchanged,
     Wait,
 )
-from cache.entries import Caller, Directory, Entry, Grant, Hit, Ticket
+from cache.entries import Directory, Entry, Grant, Hit, Ticket
 from cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
 from cache.filters import Filters
 from cache.forgetting import forget
 from cache.gate import FreshnessGate
 from cache.rights import Rights, may_see
+from cache.ring import Caller
+from cache.set_aside import ANYBODY, TwoStepWrite, Writer
 from cache.settings import CacheSettings
 from cache.stats import CacheStats
 from cache.store import Store
 from cache.windows import TwoStepWindows
-from hadoop.change import Appeared, Change, EverythingUnknown
-from hadoop.paths import ROOT, ancestors, name, parent
+from hadoop.change import Appeared, EverythingUnknown, Footprint
+from hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
 
 
 class MetadataCache:
@@ -59,7 +61,7 @@ class MetadataCache:
         self._filters = Filters({glob: glob for glob in settings.glob})
         self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
         self._closed_because = "not opened yet"  # for `explain`, while there is no term
-        self._windows = TwoStepWindows(
+        self.windows = TwoStepWindows(
             window_s=settings.two_step_window_s, max_windows=settings.max_two_step_windows
         )
         self.gate = FreshnessGate(settings.max_staleness_s)
@@ -121,9 +123,9 @@ class MetadataCache:
             return Reason.NO_FILTER
         if self._term is None:
             return Reason.STREAM_CLOSED
-        if self._windows.is_full(now):
+        if self.windows.is_full(now):
             return Reason.WINDOW_TABLE_FULL
-        if self._windows.covers(path, now):
+        if self.windows.covers(path, now):
             return Reason.TWO_STEP_WRITE
         return None
 
@@ -208,7 +210,7 @@ class MetadataCache:
             entry.number = max(entry.number, ticket.number)
             if isinstance(outcome, Unchanged):
                 return Conclusion.UNCHANGED
-            entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
+            self.store.witness(entry, ticket.caller, outcome.replied_at, self.gate.seen_as_of)
             return Conclusion.CONFIRMED
         if entry is not None:
             self.store.forget_entry(entry)
@@ -216,14 +218,13 @@ class MetadataCache:
                 return Conclusion.NOT_KEPT
         if not isinstance(outcome, Known):
             return Conclusion.NOT_KEPT
-        entry = self.store.keep_entry(
+        self.store.keep_entry(
             ticket,
             outcome.reply,
             kind=outcome.kind,
             replied_at=outcome.replied_at,
             since_txid=self.gate.covered_txid,
         )
-        entry.witness(ticket.caller, outcome.replied_at, seen_as_of=self.gate.seen_as_of)
         return Conclusion.STORED
 
     # -- the stream of changes -----------------------------------------------------------------------
@@ -255,10 +256,11 @@ class MetadataCache:
         if not self._filters.go_on_in(filters):
             self.store.forget_all()
         self._filters = filters
-        self._windows.follow(filters.globs)
+        self.windows.follow(filters.globs)
 
     def _flush(self) -> None:
         self.store.forget_all()
+        self.windows.may_be_granted(ROOT)  # what has changed meanwhile is not known
         self.gate.reset()
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
@@ -270,62 +272,60 @@ class MetadataCache:
         if self._term is not None:
             self.gate.cover(as_of, txid, as_of if seen_as_of is None else seen_as_of)
 
-    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+    def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
         """Forget what a change makes stale; `txid` is None for a write that came through the proxy.
 
         Source of the footprints: `hadoop/changes.py`.
         """
-        forget(change, self.store, self._windows, now=now, txid=txid)
+        forget(change, self.store, self.windows, now=now, txid=txid)
 
     # -- two-step writes -----------------------------------------------------------------------------
 
     def open_window(
-        self, path: str, last_txid: int | None, now: float, topmost_missing: str | None = None
+        self,
+        path: str,
+        last_txid: int | None,
+        now: float,
+        topmost_missing: str | None = None,
+        writer: Writer = ANYBODY,
     ) -> None:
         """Forward a path from now until the redirected CREATE or APPEND of it has ended.
 
-        `last_txid` is a transaction known to lie before the write; None if it could not be asked, then
-        only time ends the window. `topmost_missing` is the topmost ancestor that may have to be made.
+        `last_txid` is a transaction known to lie before the write; without one only time ends the window.
+        `topmost_missing` is the topmost ancestor that may have to be made. Without a right to the write there
+        is no window before its writer may have got one.
         """
-        is_taken = self._windows.begin(
-            path,
-            after_txid=last_txid,
-            now=now,
-            topmost_missing=topmost_missing,
-            filters=self._filters.globs,
-        )
-        if not is_taken:
+        write = TwoStepWrite(path, last_txid, self.windows.ends_at(now), topmost_missing, writer)
+        covered = self.windows.begin(write, now=now, filters=self._filters.globs)
+        if covered is None:
             self.apply(EverythingUnknown("no room for another two-step write"), now)
-            return
-        self.apply(Appeared(path), now)
-        if topmost_missing is not None:
-            self.apply(Appeared(topmost_missing), now)
+        for root in covered or ():
+            self.apply(Appeared(root), now)
+        if not writer.is_known:
+            self.windows.doubt(write)
 
     def forward_all(self, now: float) -> None:
         """Forward every path for as long as a window lasts: a two-step write is under way that could not be noted."""
-        self._windows.cover_all(now)
+        self.windows.cover_all(now)
+
+    def concerns(self, path: str) -> bool:
+        """Whether a write to the path can make anything stale that may be kept."""
+        return self._filters.globs.lowest_concern(path) not in {None, ROOT}
 
     def holds(self, path: str) -> bool:
         """Whether anything is kept, or asked, about a canonical path or below it."""
         return self.store.tree.holds(path)
 
-    def proves_directory(self, path: str, now: float) -> bool:
-        """Whether the path is a directory, as far as what may be served can tell."""
-        return self.gate.is_open(now) and self.store.tree.proves_directory(path)
-
-    def unproven_ancestors(self, path: str, now: float) -> tuple[str, ...]:
+    def unproven_ancestors(self, path: str, now: float) -> Ancestors:
         """Ancestors whose coming would concern what may be kept but whose existence nothing kept proves.
 
         Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
-        shell asks the NameNode about these, nearest first, until one exists.
+        shell asks the NameNode about these, nearest first, until one exists. Costs O(length of the path).
         """
-        unproven = []
-        for above in ancestors(path)[:-1]:
-            if self.proves_directory(above, now):
-                break
-            if self._filters.globs.may_concern(above):
-                unproven.append(above)
-        return tuple(unproven)
+        above = ancestors(path)
+        lowest = depth(self._filters.globs.lowest_concern(path) or ROOT)
+        proven = self.store.tree.proven_depth(path) if self.gate.is_open(now) else 0
+        return above[max(0, len(above) - 1 - lowest) : max(0, len(above) - 1 - proven)]
 
     # -- for the operator ----------------------------------------------------------------------------
 
@@ -351,7 +351,7 @@ class MetadataCache:
             gate_open=is_open,
             gate_age_s=age_s if math.isfinite(age_s) else None,
             covered_txid=self.gate.covered_txid,
-            in_two_step_write=self._windows.covers(path, now),
+            in_two_step_write=self.windows.covers(path, now),
             questions_under_way=len(directory.tickets.get(name(path), ())) if directory is not None else 0,
             entry=view_of(entry, now, seen_as_of=self.gate.seen_as_of) if entry is not None else None,
             grants=len(grants),
@@ -368,7 +368,7 @@ class MetadataCache:
             directories=store.tree.directories,
             bytes=store.bytes,
             tickets=store.tickets,
-            windows=self._windows.open,
+            windows=self.windows.open,
             is_open=self._term is not None and self.gate.is_open(now),
             gate_age_s=now - self.gate.covered_as_of,
             covered_txid=self.gate.covered_txid,
@@ -390,7 +390,7 @@ class MetadataCache:
     def check(self) -> None:
         """Assert the invariants of all parts; for tests."""
         self.store.check()
-        self._windows.check()
+        self.windows.check()
 
 
 def _directory_of(path: str) -> str:

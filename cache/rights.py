@@ -7,7 +7,8 @@ to a caller and a directory.
 
 from __future__ import annotations
 
-from cache.entries import Caller, Directory, Entry, Grant, Kind, Ticket
+from cache.entries import Directory, Entry, Grant, Kind, Ticket
+from cache.ring import Caller
 from cache.settings import CacheSettings
 from cache.store import Store
 
@@ -46,13 +47,16 @@ class Rights:
 
         `kind` is None where the reply itself is not kept.
         """
-        homes = [(ticket.directory, ticket.directory.grants)]
+        homes = [(ticket.directory, False)]
         if kind is Kind.DIRECTORY and self._is_per_path:
-            own = self._store.tree.ensure(ticket.path)
-            homes.append((own, own.status_grants))
-        for home, table in homes:
+            homes.append((self._store.tree.ensure(ticket.path), True))
+        for home, of_status in homes:
             self._store.keep_grant(
-                home, table, ticket.caller, proven_at=replied_at, expires_at=replied_at + self._ttl_s
+                home,
+                ticket.caller,
+                of_status=of_status,
+                proven_at=replied_at,
+                expires_at=replied_at + self._ttl_s,
             )
 
     def refuse(self, ticket: Ticket) -> None:
@@ -73,4 +77,4 @@ def may_see(entry: Entry, grant: Grant, *, seen_as_of: float) -> bool:
     """
     if seen_as_of >= max(entry.replied_at, grant.proven_at):
         return True
-    return grant.caller in entry.witnesses
+    return entry.has_witness(grant.caller)

@@ -53,11 +53,18 @@ class CacheSettings:
         },
     )
     max_cache_bytes: int = field(
-        default=256 * 1024 * 1024,
-        metadata={"help": "Bytes that entries, grants and directories of the cache may take."},
+        default=1024 * 1024 * 1024,
+        metadata={
+            "help": "Bytes that the cache may take: entries, grants, directories, answers to repeated requests and "
+            "questions under way. About 1,100 bytes hold one status with its answer (docs/sizing.md)."
+        },
     )
     max_cache_entries: int = field(
-        default=1_000_000, metadata={"help": "Number of entries and grants that the cache may hold."}
+        default=2_000_000,
+        metadata={
+            "help": "Number of entries and grants that the cache may hold; a second bound, reached before "
+            "max_cache_bytes where few requests are repeated."
+        },
     )
     two_step_window_s: float = field(
         default=600.0,

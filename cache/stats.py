@@ -14,7 +14,7 @@ class CacheStats:
 
     Attributes:
         entries, grants, directories: held now, those that wait to be taken apart included.
-        bytes: what they are reckoned to take.
+        bytes: what they take, with the hits held for repeated requests and the questions under way.
         tickets: questions on their way to the NameNode.
         windows: two-step writes under way.
         gate_age_s: seconds since all changes were last known to be applied; infinite before the first time.
@@ -56,3 +56,4 @@ class CacheCounters:
     forgotten: int = 0
     flushes: int = 0
     evictions: int = 0
+    hits_evicted: int = 0  # of those that were held for repeated requests

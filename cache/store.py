@@ -7,26 +7,32 @@ from itertools import islice
 
 from cachetools import LRUCache
 
-from cache.entries import Caller, Directory, Entry, Grant, Kind, Reply, Ticket
-from cache.ring import Ring
+from cache.entries import Directory, Entry, Grant, Hit, Kind, Ticket
+from cache.replies import Reply, SharedReplies
+from cache.ring import Caller, Ring
+from cache.sizes import text_bytes
 from cache.stats import CacheCounters
-from cache.tree import Tree
-from hadoop.paths import ROOT, name, parent
+from cache.tree import Tree, components
+from hadoop.paths import ROOT, depth, name, parent
 
-# Bytes that CPython 3.11 takes for one of each, beside its text: measured by tests/cache/test_store.py.
-ENTRY_BYTES = 900
-GRANT_BYTES = 420
-DIRECTORY_BYTES = 900
-FORGOTTEN_REMEMBERED = 1_000
+FORGOTTEN_BYTES = 512 * 1024
+"""Bound of what is remembered for `nncache explain`: about 2,000 changes of ordinary paths."""
+_ROOM = 15 / 16  # of the bounds: beyond it, newcomers have to be asked for to settle
+_FORGOTTEN_OVERHEAD = 200  # of one, its numbers and its places in two tables
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A change that cost something; for `nncache explain`."""
+    """A change that cost a path something; for `nncache explain`."""
 
+    path: str
     change: str
     txid: int | None
     at: float
+
+
+def _forgotten_bytes(forgotten: Forgotten) -> int:
+    return _FORGOTTEN_OVERHEAD + text_bytes(forgotten.path)
 
 
 class Store:
@@ -35,21 +41,28 @@ class Store:
     Invariants:
         S1  An entry or grant is held by the ring if and only if it stands in a directory's table.
         S2  `stamp` moves whenever something that may have been served stops being good.
-        S3  After `evict`, what is kept is within both bounds.
+        S3  After `evict`, what is kept is within both bounds, but for questions under way.
+        S4  A hit is held by the ring if and only if it stands in `held` and in the chain of its entry, and it goes
+            with the entry, at once or with the next slices of `reclaim`.
     """
 
     def __init__(self, *, max_bytes: int, max_items: int) -> None:
         self._max_bytes = max_bytes
         self._max_items = max_items
-        self._ring: Ring[Entry | Grant] = Ring()
+        self._ring: Ring[Entry | Grant | Hit] = Ring()
+        self._replies = SharedReplies()
         self._numbers = 0  # tickets taken so far
+        self._ticket_bytes = 0
+        self._bereft: list[Entry] = []  # let go of, while hits of theirs are still held
         self.tree = Tree()
         self.stamp = 0
         self.counters = CacheCounters()
         self.entries = 0
         self.grants = 0
+        self.held: dict[bytes, Hit] = {}  # for repeated requests, by their keys
+        self.held_bytes = 0
         self.tickets = 0
-        self.last_forgotten: LRUCache[str, Forgotten] = LRUCache(FORGOTTEN_REMEMBERED)
+        self.last_forgotten: LRUCache[str, Forgotten] = LRUCache(FORGOTTEN_BYTES, _forgotten_bytes)
 
     # -- tickets -------------------------------------------------------------------------------------
 
@@ -71,13 +84,15 @@ class Store:
             joinable=joinable,
             is_thorough=is_thorough,
         )
-        directory.tickets.setdefault(ticket.name, []).append(ticket)
+        directory.add_ticket(ticket)
         self.tickets += 1
+        self._ticket_bytes += ticket.cost
         return ticket
 
     def return_ticket(self, ticket: Ticket) -> bool:
         """End a question; whether nothing that makes its path stale has happened since it was taken."""
         self.tickets -= 1
+        self._ticket_bytes -= ticket.cost
         waiting = ticket.directory.tickets.get(ticket.name)
         if waiting is not None and ticket in waiting:
             waiting.remove(ticket)
@@ -91,49 +106,52 @@ class Store:
         self, ticket: Ticket, reply: Reply, *, kind: Kind, replied_at: float, since_txid: int
     ) -> Entry:
         """Keep a reply under the ticket with which it was asked for; there must be no entry yet."""
-        directory = ticket.directory
-        assert ticket.name not in directory.entries
+        shared_reply, shared = self._replies.share(reply, without_body=kind is Kind.MISSING)
         entry = Entry(
-            directory,
-            ticket.name,
-            reply,
+            ticket,
+            shared_reply,
+            self._ring.account(ticket.caller),
             kind=kind,
-            number=ticket.number,
             replied_at=replied_at,
             since_txid=since_txid,
-            cost=ENTRY_BYTES + len(ticket.name) + len(reply.body),
+            shared=shared,
         )
-        directory.entries[ticket.name] = entry
-        directory.positives += not entry.is_missing
+        ticket.directory.add_entry(entry)
         self._ring.add(entry)
         self.entries += 1
         return entry
 
+    def witness(self, entry: Entry, caller: Caller, told_at: float, seen_as_of: float) -> None:
+        """Take note that the NameNode gave an entry's very reply to a caller."""
+        before = entry.cost
+        entry.witness(self._ring.account(caller).caller, told_at, seen_as_of=seen_as_of)
+        self._ring.recost(entry, before)
+
     def keep_grant(
-        self,
-        directory: Directory,
-        table: dict[Caller, Grant],
-        caller: Caller,
-        *,
-        proven_at: float,
-        expires_at: float,
+        self, directory: Directory, caller: Caller, *, of_status: bool, proven_at: float, expires_at: float
     ) -> None:
         """Keep a proven right; one that is there already only lives longer."""
-        grant = table.get(caller)
-        if grant is not None:
+        held = directory.status_grants if of_status else directory.grants
+        if (grant := held.get(caller)) is not None:
             grant.expires_at = max(grant.expires_at, expires_at)
             return
-        grant = Grant(
-            directory,
-            table,
-            caller,
-            proven_at=proven_at,
-            expires_at=expires_at,
-            cost=GRANT_BYTES + len(caller),
-        )
-        table[caller] = grant
+        account = self._ring.account(caller)
+        grant = Grant(directory, account, of_status=of_status, proven_at=proven_at, expires_at=expires_at)
+        grant.table[account.caller] = grant
         self._ring.add(grant)
         self.grants += 1
+
+    def hold(self, hit: Hit) -> None:
+        """Hold a hit that was just looked up, until it or its entry is forgotten, or room is needed."""
+        if not (hit.entry.alive and hit.grant.alive):
+            return
+        if (older := self.held.get(hit.key)) is not None:
+            self.forget_hit(older)
+        self.held[hit.key] = hit
+        hit.link()
+        self._ring.add(hit)
+        self.held_bytes += hit.cost
+        self.evict()
 
     def is_alive(self, kept: Entry | Grant) -> bool:
         """Whether an entry or grant was neither forgotten nor cut off with a directory above it."""
@@ -156,18 +174,45 @@ class Store:
         self.stamp += 1
         self.counters.forgotten += 1
 
-    def forget_status(self, path: str) -> None:
-        """Forget the path's own outcome, and spoil the questions about it."""
+    def forget_hit(self, hit: Hit) -> None:
+        """Hold a hit no longer; the entry stays."""
+        del self.held[hit.key]
+        hit.unlink()
+        self._ring.remove(hit)
+        self.held_bytes -= hit.cost
+
+    def forget_status(self, path: str, *, spares_directory: bool = False) -> None:
+        """Forget the path's own outcome, and spoil the questions about it; a directory's outcome may be spared."""
         above = parent(path)
         directory = self.tree.find(above) if above is not None else None
         if directory is None:
             return
-        own_name = name(path)
+        self._forget_status_in(directory, name(path), spares_directory=spares_directory)
+        self.prune(directory)
+
+    def _forget_status_in(
+        self, directory: Directory, own_name: str, *, spares_directory: bool = False
+    ) -> None:
         for ticket in directory.tickets.pop(own_name, ()):
             ticket.spoiled = True
         entry = directory.entries.get(own_name)
-        if entry is not None:
+        if entry is not None and not (spares_directory and entry.kind is Kind.DIRECTORY):
             self.forget_entry(entry)
+
+    def forget_line(self, path: str, top: str) -> None:
+        """Forget the own outcomes of the path and its ancestors up to `top`, as `forget_status` would each.
+
+        One walk from the root: O(length of the path).
+        """
+        directory = self.tree.root
+        top_level = depth(top)
+        for level, own_name in enumerate(components(path), 1):
+            if level >= top_level:
+                self._forget_status_in(directory, own_name)
+            child = directory.children.get(own_name)
+            if child is None:
+                break
+            directory = child
         self.prune(directory)
 
     def forget_subtree(self, path: str) -> None:
@@ -180,59 +225,91 @@ class Store:
     def forget_all(self) -> None:
         """Forget everything and spoil every question under way."""
         self.forget_subtree(ROOT)
+        self._replies.clear()
         self.counters.flushes += 1
 
-    def note_forgotten(self, path: str, forgotten: Forgotten) -> None:
+    def note_forgotten(self, forgotten: Forgotten) -> None:
         """Remember for a while what cost a path something."""
-        self.last_forgotten[path] = forgotten
+        if _forgotten_bytes(forgotten) <= self.last_forgotten.maxsize:
+            self.last_forgotten[forgotten.path] = forgotten
 
     # -- memory --------------------------------------------------------------------------------------
 
     @property
     def bytes(self) -> int:
-        """What everything kept is reckoned to take, detached parts included."""
-        return self._ring.bytes + self.tree.directories * DIRECTORY_BYTES
+        """What everything kept takes: entries, grants, hits, directories, questions, also what was cut off."""
+        return self._ring.bytes + self.tree.bytes + self._ticket_bytes + self._replies.bytes
 
     def prune(self, directory: Directory) -> None:
         """Let go of a directory in which nothing is kept and about which nobody asks."""
         self.tree.prune(directory)
 
     def evict(self) -> None:
-        """Come back within the bounds: first what was cut off, then what nobody asked for."""
-        while self.bytes > self._max_bytes or len(self._ring) > self._max_items:
-            if self.tree.has_detached:
+        """Come back within the bounds: first what was cut off, then what the ring says."""
+        while self.bytes > self._max_bytes or self._items > self._max_items:
+            if self.has_detached:
                 self.reclaim(1)
                 continue
             item = self._ring.take()
             if item is None:  # only directories with questions under way are left
                 return
             self.counters.evictions += 1
+            if isinstance(item, Hit):
+                self.forget_hit(item)
+                self.counters.hits_evicted += 1
+                continue
             if isinstance(item, Entry):
                 self.forget_entry(item)
             else:
                 self.forget_grant(item)
             self.prune(item.directory)
+        if self.bytes < self._max_bytes * _ROOM and self._items < self._max_items * _ROOM:
+            self._ring.settle()
+
+    @property
+    def _items(self) -> int:
+        return self.entries + self.grants
+
+    @property
+    def has_detached(self) -> bool:
+        """Whether something waits to be taken apart."""
+        return self.tree.has_detached or bool(self._bereft)
 
     def reclaim(self, max_items: int) -> bool:
-        """Take up to `max_items` kept things that were cut off apart; true while more is left."""
-        for item in islice(self.tree.dismantle(), max_items):
-            self._let_go(item)
-        return self.tree.has_detached
+        """Take up to `max_items` things that were cut off apart; true while more is left."""
+        left = max_items
+        for item in islice(self.tree.dismantle(), left):
+            left -= 1
+            if item is not None:
+                self._let_go(item)
+        while self._bereft and left > 0:
+            entry = self._bereft[-1]
+            if entry.hits is None:
+                self._bereft.pop()
+            else:
+                self.forget_hit(entry.hits)
+            left -= 1
+        return self.has_detached
 
     def _let_go(self, item: Entry | Grant) -> None:
         self._ring.remove(item)
-        item.alive = False
-        if isinstance(item, Entry):
-            self.entries -= 1
-        else:
+        if isinstance(item, Grant):
             self.grants -= 1
+            return
+        self.entries -= 1
+        if item.hits is not None:
+            self.forget_hit(item.hits)  # most have one
+            if item.hits is not None:
+                self._bereft.append(item)
 
     def check(self) -> None:
-        """Assert S1, T2, T3 and the counts; for tests."""
+        """Assert S1, S4, T2, T3 and the counts; for tests."""
         self.tree.check()
         self._ring.check()
+        self._replies.check()
         stack = [self.tree.root, *self.tree.detached]
         entries = grants = 0
+        hits = sum(len(chain(entry)) for entry in self._bereft)
         while stack:
             directory = stack.pop()
             stack.extend(directory.children.values())
@@ -241,11 +318,25 @@ class Store:
             for entry in directory.entries.values():
                 assert entry in self._ring
                 assert entry.alive
+                assert all(hit in self._ring for hit in chain(entry))
+                hits += len(chain(entry))
                 entries += 1
             for table in (directory.grants, directory.status_grants):
                 for grant in table.values():
                     assert grant in self._ring
                     assert grant.alive
                     grants += 1
-        assert (entries, grants) == (self.entries, self.grants)
-        assert entries + grants == len(self._ring)
+        assert (entries, grants, hits) == (self.entries, self.grants, len(self.held))
+        assert all(hit.key == key for key, hit in self.held.items())
+        assert self.held_bytes == sum(hit.cost for hit in self.held.values())
+        assert entries + grants + hits == len(self._ring)
+
+
+def chain(entry: Entry) -> list[Hit]:
+    """Return the hits of an entry that are held; for tests."""
+    hits = []
+    hit = entry.hits
+    while hit is not None:
+        hits.append(hit)
+        hit = hit.after
+    return hits

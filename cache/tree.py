@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cache.entries import Directory, Entry, Grant, Kind
+from cache.sizes import DIRECTORY_BYTES, text_bytes
 from hadoop.paths import ROOT, name, parent
 
 
@@ -24,14 +25,16 @@ class Tree:
     Invariants:
         T1  A directory is attached if and only if its chain of parents ends at `root`.
         T2  A child's `parent` is the directory in whose `children` it stands.
-        T3  `directories` counts the nodes that are attached or wait to be taken apart, but the root.
+        T3  `directories` counts the nodes that are attached or wait to be taken apart, but the root; `bytes` is what
+            they take.
     """
 
-    __slots__ = ("_detached", "directories", "root")
+    __slots__ = ("_detached", "bytes", "directories", "root")
 
     def __init__(self) -> None:
         self.root = Directory(None, "")
         self.directories = 0
+        self.bytes = 0
         self._detached: list[Directory] = []  # cut off, to be taken apart
 
     def is_attached(self, directory: Directory) -> bool:
@@ -55,8 +58,8 @@ class Tree:
         for component in components(path):
             child = directory.children.get(component)
             if child is None:
-                child = directory.children[component] = Directory(directory, component)
-                self.directories += 1
+                child = directory.add_child(component)
+                self._count(child, 1)
             directory = child
         return directory
 
@@ -70,7 +73,7 @@ class Tree:
             return False
         if directory.parent is None:
             self.root = Directory(None, "")
-            self.directories += 1  # the old root now waits among the detached
+            self._count(directory, 1)  # the old root now waits among the detached
         else:
             del directory.parent.children[directory.name]
             directory.parent = None
@@ -83,13 +86,18 @@ class Tree:
             parent = directory.parent
             del parent.children[directory.name]
             directory.parent = None
-            self.directories -= 1
+            self._count(directory, -1)
             directory = parent
 
-    def dismantle(self) -> Iterator[Entry | Grant]:
+    def _count(self, directory: Directory, number: int) -> None:
+        self.directories += number
+        self.bytes += number * (DIRECTORY_BYTES + text_bytes(directory.name))
+
+    def dismantle(self) -> Iterator[Entry | Grant | None]:
         """Take detached nodes apart, and yield what lived in them; the caller stops when it likes.
 
-        All links between nodes are cut here, so no garbage collection is needed to free them.
+        Yields None for each node, so that nodes in which nothing lives count as well. All links between nodes are cut
+        here, so no garbage collection is needed to free them.
         """
         while self._detached:
             directory = self._detached[-1]
@@ -105,7 +113,8 @@ class Tree:
                     yield table.popitem()[1]
             directory.tickets.clear()  # their holders find the chain broken
             self._detached.pop()
-            self.directories -= 1
+            self._count(directory, -1)
+            yield None
 
     @property
     def has_detached(self) -> bool:
@@ -125,19 +134,24 @@ class Tree:
         own_name = name(path)
         return own_name in holder.children or own_name in holder.entries or own_name in holder.tickets
 
-    def proves_directory(self, path: str) -> bool:
-        """Whether something kept proves that the path is a directory: its status, or a child's."""
-        holder = self.find(parent(path) or ROOT)
-        if holder is None:
-            return False
-        node, entry = holder.children.get(name(path)), holder.entries.get(name(path))
-        return (node is not None and node.positives > 0) or (
-            entry is not None and entry.kind is Kind.DIRECTORY
-        )
+    def proven_depth(self, path: str) -> int:
+        """Return how many names lead to the deepest ancestor that something kept proves to be a directory.
+
+        0 where that is none but the root. One walk: O(length of the path).
+        """
+        directory, proven = self.root, 0
+        for level, component in enumerate(components(parent(path) or ROOT), 1):
+            child, entry = directory.children.get(component), directory.entries.get(component)
+            if _is_directory(child, entry):
+                proven = level
+            if child is None:
+                break
+            directory = child
+        return proven
 
     def check(self) -> None:
         """Assert T2 and T3; for tests."""
-        count = 0
+        count = taken = 0
         stack: list[tuple[Directory | None, Directory]] = [
             (None, self.root),
             *((None, directory) for directory in self._detached),
@@ -146,5 +160,12 @@ class Tree:
             parent, directory = stack.pop()
             assert directory.parent is parent
             count += 1
+            taken += DIRECTORY_BYTES + text_bytes(directory.name)
             stack.extend((directory, child) for child in directory.children.values())
         assert count == self.directories + 1
+        assert taken == self.bytes + DIRECTORY_BYTES + text_bytes(self.root.name)
+
+
+def _is_directory(node: Directory | None, entry: Entry | None) -> bool:
+    """Whether a path's own node, or its status, proves that it is a directory."""
+    return (node is not None and node.positives > 0) or (entry is not None and entry.kind is Kind.DIRECTORY)

@@ -6,47 +6,44 @@ Until its end is known, nothing that it makes stale may be served or kept (guara
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
-from typing import NamedTuple
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+from cache.crowding import crowded_directory
+from cache.set_aside import SetAside, TwoStepWrite
+from cache.subtrees import Subtrees
 from hadoop.globs import GlobSet
-from hadoop.paths import ROOT, ancestors, parent
+from hadoop.paths import ROOT, parent
 
-
-class _Write(NamedTuple):
-    """One redirected write."""
-
-    path: str
-    after_txid: int | None  # None: unknown, so no event can end its window
-    ends_at: float
-    topmost_missing: str | None
-
-    def place(self, filters: GlobSet) -> str | None:
-        """Return the lowest path that it may make and that concerns the filters; its own counts most."""
-        if filters.may_concern(self.path):
-            return self.path
-        for above in ancestors(self.path) if self.topmost_missing is not None else ():
-            if filters.may_concern(above):
-                return above
-            if above == self.topmost_missing:
-                break
-        return None
+_SHARES = 16
+"""One caller, and one client address, may have one of so many parts of all windows."""
 
 
 class _Window:
-    """A redirected write that concerns the filters."""
+    """A redirected write that concerns the filters, or the directory that stands for several of them."""
 
-    __slots__ = ("after_txid", "ends_at", "ends_with", "is_armed", "names", "path", "roots", "write")
+    __slots__ = (
+        "after_txid",
+        "directory",
+        "ends_at",
+        "ends_with",
+        "is_armed",
+        "names",
+        "path",
+        "roots",
+        "write",
+    )
 
-    def __init__(self, write: _Write, place: str) -> None:
+    def __init__(self, write: TwoStepWrite, place: str, directory: str | None) -> None:
         self.write = write
         self.path = write.path
         self.after_txid = write.after_txid
         self.ends_at = write.ends_at
         self.ends_with = place if place != write.path else None  # see `TwoStepWindows`
+        self.directory = directory  # all that can be made is in it
         self.is_armed = False  # its CREATE or APPEND was seen
-        topmost = write.topmost_missing
-        self.roots = {write.path} if topmost is None else {write.path, topmost}
+        self.roots = {write.path, write.topmost}
         self.names = {above for root in self.roots if (above := parent(root)) is not None}
 
 
@@ -59,16 +56,23 @@ class TwoStepWindows:
     Where only some of these ancestors concern the filters, the write is over, as far as they go, once the
     lowest of these is there. A channel that carries what concerns the filters need not tell the path's CLOSE.
 
-    A write that touches nothing that concerns the filters needs no window, but filters that come later may find it
-    still under way. So it is set aside for as long as its window would last; of those only the latest are remembered,
-    as many as there may be windows, and what was not asked about its ancestors then is not known of it later.
+    A write that touches nothing that concerns the filters needs no window, and neither does one whose caller has no
+    right to carry out its second step. But filters that come later may find the first kind still under way, and a
+    change of what is at or above its path may give the second one its right. So both are set aside for as long as
+    their windows would last; of those only the latest are remembered, as many as there may be windows, and what was
+    not asked about its ancestors then is not known of it later.
+
+    Each caller and each address has a share of the windows. Where it is used up, the directory in which most of their
+    writes are under way is covered in place of these: the greedy lose, and not everybody.
 
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
             than `after_txid` while no other window of that path is open; one that is about ancestors only
             also ends when the lowest that concerns the filters appears, later than `after_txid`.
         W2  A write that finds no room covers every path until its window would have ended.
-        W3  No write that is set aside concerns the filters.
+        W3  No write that is set aside concerns the filters, unless its caller had no right to it.
+        W4  No owner has more windows than their share, but where these lie in different top directories.
+        W5  A window in place of others covers all that these cover, at least as long.
     """
 
     def __init__(self, *, window_s: float, max_windows: int) -> None:
@@ -79,31 +83,31 @@ class TwoStepWindows:
         )  # all last equally long: the oldest ends first
         self._by_path: dict[str, list[_Window]] = {}
         self._by_ancestor: dict[str, list[_Window]] = {}  # by `ends_with`
-        self._roots: Counter[str] = Counter()  # covered with all below
+        self._roots = Subtrees()  # covered with all below
         self._names: Counter[str] = Counter()  # covered alone
-        self._aside: deque[_Write] = deque(maxlen=max_windows)  # writes without a window, the oldest first
+        self._share = max(1, max_windows // _SHARES)
+        self._by_owner: dict[str, OrderedDict[_Window, None]] = {}
+        self._aside = SetAside(max_writes=max_windows, share=self._share)
+        self._doubtful: dict[TwoStepWrite, None] = {}  # in the order in which they came
+        self.on_doubt: Callable[[], None] = _nothing  # called when a NameNode must be asked again
         self._full_until = float("-inf")
 
-    def begin(
-        self,
-        path: str,
-        *,
-        after_txid: int | None,
-        now: float,
-        topmost_missing: str | None,
-        filters: GlobSet,
-    ) -> bool:
-        """Open a window; false says that there was no room and that every path is covered now.
+    def begin(self, write: TwoStepWrite, *, now: float, filters: GlobSet) -> tuple[str, ...] | None:
+        """Open a window; return what it covers, with all below: none if there is no window for the write.
 
-        None is opened for a write that touches nothing that concerns the filters.
+        None says that there was no room, and that every path is covered now. No window is opened for a write that
+        touches nothing that concerns the filters, or that its caller has no right to carry out.
         """
         self._expire(now)
-        write = _Write(path, after_txid, now + self._window_s, topmost_missing)
         place = write.place(filters)
-        if place is None:
-            self._aside.append(write)
-            return True
+        if place is None or not write.writer.has_right:
+            self._aside.add(write)
+            return ()
         return self._begin(write, place)
+
+    def ends_at(self, now: float) -> float:
+        """Return when a window ends by time that begins now."""
+        return now + self._window_s
 
     def cover_all(self, now: float) -> None:
         """Cover every path for as long as a window lasts: a write is under way that could not be noted (W2)."""
@@ -111,12 +115,12 @@ class TwoStepWindows:
 
     def follow(self, filters: GlobSet) -> None:
         """Take note that these are the filters now: some may concern writes that others did not."""
-        aside, self._aside = self._aside, deque(maxlen=self._max_windows)
-        for write in reversed(aside):  # should there be no room, the oldest are the likeliest to have ended
+        for write in reversed(
+            tuple(self._aside)
+        ):  # should there be no room, the oldest are the likeliest to have ended
             place = write.place(filters)
-            if place is None:
-                self._aside.appendleft(write)
-            else:
+            if place is not None and write.writer.has_right:
+                self._aside.remove(write)
                 self._begin(write, place)
         for window in [window for windows in self._by_ancestor.values() for window in windows]:
             place = window.write.place(filters)
@@ -124,18 +128,38 @@ class TwoStepWindows:
                 self._set_end(window, place if place != window.path else None)
         self._by_age = OrderedDict.fromkeys(sorted(self._by_age, key=_end_of))
 
-    def _begin(self, write: _Write, place: str) -> bool:
+    def _begin(self, write: TwoStepWrite, place: str) -> tuple[str, ...] | None:
+        covered: tuple[str, ...] = ()
+        for owner in write.writer.owners:
+            theirs = self._by_owner.get(owner, ())
+            places = [window.directory for window in theirs] if len(theirs) >= self._share else []
+            if (directory := crowded_directory(places)) is not None:
+                covered += self._merge(write, theirs, directory)
+        if any(_is_inside(write, root) for root in covered):
+            return covered
         if self.open >= self._max_windows:
             self._full_until = max(self._full_until, write.ends_at)
-            return False
-        window = _Window(write, place)
+            return None
+        return covered + self._open(_Window(write, place, parent(write.topmost)))
+
+    def _merge(self, write: TwoStepWrite, theirs: Iterable[_Window], directory: str) -> tuple[str, ...]:
+        """Cover a directory, until time ends it, in place of its owner's windows in it; `write` is their newest."""
+        for window in [window for window in theirs if _is_inside(window.write, directory)]:
+            self._end(window)
+        merged = replace(write, path=directory, after_txid=None, topmost_missing=None)
+        return self._open(_Window(merged, directory, directory))
+
+    def _open(self, window: _Window) -> tuple[str, ...]:
         self._by_age[window] = None
         self._by_path.setdefault(window.path, []).append(window)
         if window.ends_with is not None:
             self._by_ancestor.setdefault(window.ends_with, []).append(window)
-        self._roots.update(window.roots)
+        for owner in window.write.writer.owners:
+            self._by_owner.setdefault(owner, OrderedDict())[window] = None
+        for root in window.roots:
+            self._roots.add(root)
         self._names.update(window.names)
-        return True
+        return tuple(window.roots)
 
     @property
     def open(self) -> int:
@@ -151,9 +175,7 @@ class TwoStepWindows:
         self._expire(now)
         if not self.open:
             return False
-        if path in self._names or path in self._roots:
-            return True
-        return any(above in self._roots for above in ancestors(path))
+        return path in self._names or self._roots.cover(path)
 
     def appeared(self, path: str, txid: int) -> None:
         """Take note that an event has made the path, or moved something there."""
@@ -173,11 +195,35 @@ class TwoStepWindows:
         if len(windows) == 1 and windows[0].is_armed:
             self._end(windows[0])
 
+    def take_doubtful(self) -> list[TwoStepWrite]:
+        """Return the writes of which a NameNode must be asked again, each once."""
+        doubtful, self._doubtful = self._doubtful, {}
+        return list(doubtful)
+
+    def doubt(self, write: TwoStepWrite) -> None:
+        """Have a NameNode asked (again) what the write can do; bounded, and those asked for longest go first."""
+        if write not in self._doubtful and len(self._doubtful) >= self._max_windows:
+            del self._doubtful[next(iter(self._doubtful))]
+        self._doubtful[write] = None
+        self.on_doubt()
+
+    def may_be_granted(self, path: str) -> None:
+        """Take note of a change after which callers may have more rights at or below a path."""
+        for write in self._aside.take_denied(path):
+            self.doubt(write)
+
+    def end(self, write: TwoStepWrite) -> bool:
+        """End the window of a write; false if it has none any more."""
+        for window in self._by_path.get(write.path, ()):
+            if window.write is write:
+                self._end(window)
+                return True
+        return False
+
     def _expire(self, now: float) -> None:
         while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
             self._end(oldest)
-        while self._aside and now >= self._aside[0].ends_at:
-            self._aside.popleft()
+        self._aside.expire(now)
 
     def _set_end(self, window: _Window, ends_with: str | None) -> None:
         if window.ends_with is not None:
@@ -190,11 +236,17 @@ class TwoStepWindows:
         del self._by_age[window]
         _remove(self._by_path, window.path, window)
         self._set_end(window, None)
-        for counter, paths in ((self._roots, window.roots), (self._names, window.names)):
-            for path in paths:
-                counter[path] -= 1
-                if not counter[path]:
-                    del counter[path]
+        for owner in window.write.writer.owners:
+            theirs = self._by_owner[owner]
+            del theirs[window]
+            if not theirs:
+                del self._by_owner[owner]
+        for root in window.roots:
+            self._roots.remove(root)
+        for path in window.names:
+            self._names[path] -= 1
+            if not self._names[path]:
+                del self._names[path]
 
     def check(self) -> None:
         """Assert that the indexes agree; for tests."""
@@ -207,9 +259,24 @@ class TwoStepWindows:
         }
         assert len(windows) == self.open <= self._max_windows
         assert list(self._by_age) == sorted(self._by_age, key=_end_of)
-        assert self._roots == Counter(path for window in windows for path in window.roots)
+        assert self._roots.counted() == Counter(path for window in windows for path in window.roots)
         assert self._names == Counter(path for window in windows for path in window.names)
         assert ROOT not in self._by_path
+        for owner, theirs in self._by_owner.items():
+            assert (
+                set(theirs) == {window for window in windows if owner in window.write.writer.owners} != set()
+            )
+        assert {owner for window in windows for owner in window.write.writer.owners} == self._by_owner.keys()
+        self._aside.check()
+
+
+def _nothing() -> None:
+    """Nobody listens."""
+
+
+def _is_inside(write: TwoStepWrite, directory: str) -> bool:
+    """Tell whether a directory with all below it holds all that a write can make."""
+    return f"{write.topmost}/".startswith(f"{directory}/")
 
 
 def _end_of(window: _Window) -> float:

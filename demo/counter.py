@@ -25,21 +25,24 @@ class CallCounter:
     nobody else in the story does, and the copy that counts it counts every call before it as well.
     """
 
-    def __init__(self, bean: Callable[[], Mapping[str, Any] | None], mark: Callable[[], None]) -> None:
+    def __init__(
+        self, bean: Callable[[], Mapping[str, Any] | None], mark: Callable[[], None], counted: str = CALLS
+    ) -> None:
         self._bean = bean
         self._mark = mark
+        self._counted = counted  # the name of its count
         self._marked = 0  # marks sent by us
         self._marks_before: int | None = None  # what the counter of marks showed before our first
 
     @classmethod
-    def of(cls, namenode_http: str, user: str) -> "CallCounter":
-        """Return the counter of the NameNode at this address; `user` sends the marks."""
+    def of(cls, namenode_http: str, user: str, counted: str = CALLS) -> "CallCounter":
+        """Return the counter of the NameNode at this address; `user` sends the marks, `counted` names the count."""
 
         def mark() -> None:
             with Asker(namenode_http) as asker:
                 asker.ask("GET", f"/webhdfs/v1/?op=GETSNAPSHOTTABLEDIRECTORYLIST&user.name={user}")
 
-        return cls(lambda: jmx(namenode_http, BEAN), mark)
+        return cls(lambda: jmx(namenode_http, BEAN), mark, counted)
 
     async def calls(self) -> int:
         """Return the calls so far, those of this moment included. Takes up to a metrics period.
@@ -61,10 +64,10 @@ class CallCounter:
             raise SilentCounterError(
                 f"{MARKS} of the NameNode still shows {counters[MARKS]} after {_TIMEOUT_S:.0f} s"
             ) from None
-        return counters[CALLS]
+        return counters[self._counted]
 
     async def _counters(self) -> dict[str, int]:
         bean = await asyncio.to_thread(self._bean)
-        if bean is None or MARKS not in bean or CALLS not in bean:
-            raise SilentCounterError(f"the NameNode does not show {CALLS} and {MARKS} ({BEAN})")
-        return {name: int(bean[name]) for name in (CALLS, MARKS)}
+        if bean is None or MARKS not in bean or self._counted not in bean:
+            raise SilentCounterError(f"the NameNode does not show {self._counted} and {MARKS} ({BEAN})")
+        return {name: int(bean[name]) for name in (self._counted, MARKS)}

@@ -21,13 +21,18 @@ from hadoop.paths import (
     is_cacheable,
     percent_decode,
 )
+from hadoop.users import MAX_LENGTH
 
 PREFIX: Final = "/webhdfs/v1"
 # Methods that write nothing. Others, also unknown ones, may.
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
+MAX_PARAMETERS: Final = 1_000
+"""Parameters of a query that are read; what says more than that is not certain."""
+
 _ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _PLAIN_NAMES: Final = frozenset({"op", "user.name", "doas", "delegation"})
+_USER_NAMES: Final = frozenset({"user.name", "doas"})
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
 
 
@@ -96,8 +101,8 @@ def read_plain(target: str) -> PlainRead | None:
     """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
     Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
-    most once, with plain values and nothing else. (3.5.0 takes `USER.NAME=alice` for alice, 3.4.1 does not: nobody may
-    guess.)
+    most once, with plain values and nothing else, names of users no longer than a file's may be. (3.5.0 takes
+    `USER.NAME=alice` for alice, 3.4.1 does not: nobody may guess.)
     """
     spelled, _, query = target.partition("?")
     if not spelled.startswith(PREFIX):
@@ -107,6 +112,8 @@ def read_plain(target: str) -> PlainRead | None:
         name, _, value = parameter.partition("=")
         if name not in _PLAIN_NAMES or name in arguments or not _PLAIN_VALUE.fullmatch(value):
             return None
+        if name in _USER_NAMES and len(value) > MAX_LENGTH:
+            return None  # a NameNode may take it, but each caller's name is kept while there is something for them
         arguments[name] = value
     if arguments.get("op", "").upper() != "GETFILESTATUS":
         return None
@@ -138,10 +145,11 @@ def _loose_path(spelled: str) -> str | None:
 
 
 def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
-    """Give every parameter that can be read, and whether that was all of them."""
-    arguments: dict[str, tuple[str, ...]] = {}
-    is_certain = True
-    for parameter in query.split("&"):
+    """Give the parameters that can be read, the first `MAX_PARAMETERS` at most, and whether that was all of them."""
+    arguments: dict[str, list[str]] = {}
+    parameters = query.split("&", MAX_PARAMETERS)
+    is_certain = len(parameters) <= MAX_PARAMETERS
+    for parameter in parameters[:MAX_PARAMETERS]:
         name, _, value = parameter.partition("=")
         try:
             key, decoded = _form_decode(name).lower(), _form_decode(value)
@@ -149,8 +157,8 @@ def _loose_query(query: str) -> tuple[dict[str, tuple[str, ...]], bool]:
             is_certain = False
             continue
         if key:
-            arguments[key] = (*arguments.get(key, ()), decoded)
-    return arguments, is_certain
+            arguments.setdefault(key, []).append(decoded)
+    return {key: tuple(values) for key, values in arguments.items()}, is_certain
 
 
 def _form_decode(text: str) -> str:

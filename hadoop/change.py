@@ -1,6 +1,7 @@
 """What can happen to a path, as far as anybody who remembers its status must know. (hadoop/change.py)
 
-A change names what may have become stale, not what happened: `hadoop.changes` says which event or call brings which.
+A change names what may have become stale, not what happened: `hadoop.changes` says which event brings which,
+`hadoop.effects` which call.
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,27 @@ class Touched:
     """The path's own status."""
 
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileTouched:
+    """The path's own status, if it is a file's: a read has set its access time. A directory has none.
+
+    No event brings it; that of the access time is a Touched.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineTouched:
+    """The own statuses of the path and of its ancestors up to `top`, which is one of them or the path itself.
+
+    No event brings it. It stands for a Touched of each, and takes no more memory than two paths.
+    """
+
+    path: str
+    top: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +104,7 @@ Change: TypeAlias = (
     | SubtreeUnknown
     | EverythingUnknown
 )
+"""What an event brings."""
+
+Footprint: TypeAlias = Change | FileTouched | LineTouched
+"""What a call brings."""

@@ -6,8 +6,11 @@ the NameNodes' own business, and this is what can be seen of it from outside.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 
+from hadoop.claims import Claim, claim_after, latest_of
 from hadoop.ha_state import HaState
+from hadoop.namespace import Namespace
 
 FAILURES_OF_ACTIVE = 2
 """So many unanswered probes in a row take the active NameNode's place from it: one may be a long pause of its
@@ -37,7 +40,7 @@ class Answer:
     state: HaState
     started_ms: int  # when its process started, by its own clock
     transition_ms: int  # when it last changed its HA state, by its own clock; 0 without HA
-    block_pool: str = ""  # the namespace that it serves; "" if it did not say
+    namespace: Namespace | None = None  # the one that it serves; None if it did not say
     journal: Journal | None = None  # None if it did not say
 
 
@@ -49,7 +52,7 @@ class Active:
     started_ms: int
     transition_ms: int
     term: int  # counts up with each other or restarted active NameNode; never goes back
-    block_pool: str = ""  # the namespace that it serves; "" if it did not say
+    namespace: Namespace | None = None  # the one that it serves; None if it did not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,7 @@ class _Seen:
     asked_at: float = float("-inf")  # when the question was sent that `answer` answers
     failures: int = 0  # probes without an answer since the last answer
     others_had: int = 0  # how far others' logs were known to have come when that question was sent
+    claim: Claim | None = None  # to be active; None: its last answer made none
 
 
 class ElectionView:
@@ -93,11 +97,13 @@ class ElectionView:
         I3  A term stands for one NameNode in one life as the active one, and comes only once: after two have
             claimed to be active, or the active one has said that it is not, the next term is a new one.
         I4  `last_probe` belongs to `active`, and its `as_of` never goes back within a term.
+        I5  While reachable NameNodes name different namespaces, nothing is confirmed.
     """
 
     def __init__(self, namenodes: Iterable[NameNode]) -> None:
         self._seen = {namenode: _Seen() for namenode in namenodes}
         self._active: Active | None = None  # the active one now
+        self._claimant: NameNode | None = None  # the one to be asked: active, or the latest that says it is
         self._latest: Active | None = None  # the one whom `_active` was last; None after a contradiction
         self._term = 0  # the highest that was given out
         self._confirmed_as_of: float | None = None
@@ -110,10 +116,33 @@ class ElectionView:
         return self._active
 
     @property
+    def claimant(self) -> NameNode | None:
+        """The one that became active last, as far as it can be known, of those that say they are active.
+
+        Reads and writes go there, also while `active` is None since several say so. None while no one says so.
+        """
+        return self._claimant
+
+    @property
+    def disagreement(self) -> str:
+        """Which namespaces are named, if those NameNodes that are reachable name several; else ""."""
+        named = {
+            namenode: seen.answer.namespace
+            for namenode, seen in self._seen.items()
+            if seen.answer is not None and seen.answer.namespace is not None
+        }
+        if len(set(named.values())) <= 1:
+            return ""
+        each = ", ".join(
+            f"{namenode.http} serves namespace {namespace}" for namenode, namespace in named.items()
+        )
+        return f"{each}: name the NameNodes of one nameservice only in --namenode-http and --namenode-rpc"
+
+    @property
     def confirmed_as_of(self) -> float | None:
         """When the oldest of the questions was sent whose answers show that `active` is the only active one.
 
-        None while `active` is None. It stands still when NameNodes stop answering.
+        None while `active` is None, or while `disagreement`. It stands still when NameNodes stop answering.
         """
         return self._confirmed_as_of
 
@@ -168,6 +197,7 @@ class ElectionView:
         seen.failures, seen.was_asked = 0, True
         if asked_at < seen.asked_at:
             return
+        seen.claim = self._claim(seen, asked_at, answer)
         seen.answer, seen.asked_at, seen.others_had = answer, asked_at, others_had
         self._decide()
 
@@ -180,6 +210,18 @@ class ElectionView:
             seen.answer = None
         self._decide()
 
+    @staticmethod
+    def _claim(seen: _Seen, asked_at: float, answer: Answer) -> Claim | None:
+        if answer.state is not HaState.ACTIVE:
+            return None
+        return claim_after(
+            seen.claim,
+            life=(answer.started_ms, answer.transition_ms),
+            asked_before=seen.asked_at,
+            asked_at=asked_at,
+            known_by=inf if answer.journal is None else answer.journal.asked_at,
+        )
+
     def _decide(self) -> None:
         reachable = [(namenode, seen) for namenode, seen in self._seen.items() if seen.answer is not None]
         claims = [
@@ -187,6 +229,9 @@ class ElectionView:
             for namenode, seen in reachable
             if seen.answer is not None and seen.answer.state is HaState.ACTIVE
         ]
+        self._claimant = latest_of(
+            {namenode: seen.claim for namenode, seen in reachable if seen.claim is not None}
+        )
         if len(claims) != 1 or not all(seen.was_asked for seen in self._seen.values()):
             self._active = None
             self._confirmed_as_of = None
@@ -205,11 +250,14 @@ class ElectionView:
                 started_ms=answer.started_ms,
                 transition_ms=answer.transition_ms,
                 term=self._term,
-                block_pool=answer.block_pool,
+                namespace=answer.namespace,
             )
-        elif not latest.block_pool and answer.block_pool:
-            latest = self._latest = replace(latest, block_pool=answer.block_pool)
+        elif latest.namespace is None and answer.namespace is not None:
+            latest = self._latest = replace(latest, namespace=answer.namespace)
         self._active = latest
+        if self.disagreement:
+            self._confirmed_as_of = self._last_probe = None
+            return
         as_of = min(seen.asked_at for _, seen in reachable)
         if self._confirmed_as_of is None or as_of > self._confirmed_as_of:
             self._confirmed_as_of = as_of

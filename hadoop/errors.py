@@ -36,6 +36,13 @@ class RpcUnavailableError(RpcError):
         """Whether the call may have been carried out; if not, it is safe to repeat."""
 
 
+class WrongNamespaceError(RpcUnavailableError):
+    """The RPC address leads to another namespace than the HTTP address; nothing was asked there."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, is_sent=False)
+
+
 class RpcAuthenticationError(RpcError):
     """The NameNode does not let this client in; asking again will not help."""
 
@@ -44,6 +51,10 @@ class RpcAuthenticationError(RpcError):
             f"{address} refuses the connection: {message}; "
             "only NameNodes that accept SIMPLE authentication can be asked, not Kerberos"
         )
+
+
+class CallerRefusedError(RpcError):
+    """The NameNode was asked as a caller, and does not let them see the path."""
 
 
 class TooManyCallersError(RpcError):

@@ -81,7 +81,11 @@ def parse_file_status(body: bytes) -> FileStatus:
     """
     try:
         return _DECODER.decode(body).status
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as exc:  # the last: nested a thousand deep
         raise MalformedReplyError(f"not a FileStatus: {exc}") from exc
 
 

@@ -133,14 +133,36 @@ class GlobSet:
         names_above = above.names if last_slash else self._root_names
         return bool(names_above or state.names) or self._walk("/", state) is not self._dead
 
+    def lowest_concern(self, path: str) -> str | None:
+        """Give the lowest of a canonical path and its ancestors that `may_concern`; None if not even the root does.
+
+        All above it may concern as well. One walk answers for all: O(length).
+        """
+        if not self.may_concern("/"):
+            return None
+        state, names_above = self._start, self._root_names
+        length = start = 0  # of the lowest so far; of the next name, with its slash
+        while start < len(path) and path != "/":
+            end = path.find("/", start + 1)
+            end = len(path) if end < 0 else end
+            state = self._walk(path[start:end], state)
+            if not (names_above or state.names or self._walk("/", state) is not self._dead):
+                break
+            names_above = state.names
+            length = start = end
+        return path[:length] or "/"
+
     def stats(self) -> GlobSetStats:
         """Give the work done so far."""
         return GlobSetStats(self._remembered, self._worked_out, self._visited, self._forgotten)
 
     def _walk(self, path: str, state: _State | None = None) -> _State:
-        """Go on from a state, or from the start."""
+        """Go on from a state, or from the start; nothing leads away from the dead state."""
         state = state or self._start
+        dead = self._dead
         for char in path:
+            if state is dead:
+                break
             state = state.steps.get(char) or self._step(state, char)
         return state
 

@@ -13,6 +13,7 @@ import msgspec
 from hadoop.election_view import Answer, Journal
 from hadoop.errors import MalformedReplyError
 from hadoop.ha_state import HaState
+from hadoop.namespace import Namespace
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 """State and time of the last transition, in one reply."""
@@ -31,6 +32,9 @@ roll of the log does not hold up the answer. Within one process it never goes ba
 BLOCK_POOL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::BlockPoolId"
 """Which namespace the NameNode serves: the same on all NameNodes of an HA group, and on no others."""
 
+CLUSTER_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::ClusterId"
+"""Which cluster the NameNode belongs to: the same on all nameservices of a federation."""
+
 _STATES: Final = {state.name.lower(): state for state in HaState}
 
 
@@ -45,6 +49,10 @@ class _Started(msgspec.Struct, frozen=True):
 
 class _BlockPool(msgspec.Struct, frozen=True):
     block_pool: str = msgspec.field(name="BlockPoolId")
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    cluster_id: str = msgspec.field(name="ClusterId")
 
 
 class _Journal(msgspec.Struct, frozen=True):
@@ -69,13 +77,15 @@ class Status:
     state: HaState
     transition_ms: int  # by the NameNode's clock; 0 without HA
 
-    def answer(self, started_ms: int, block_pool: str = "", journal: Journal | None = None) -> Answer:
+    def answer(
+        self, started_ms: int, namespace: Namespace | None = None, journal: Journal | None = None
+    ) -> Answer:
         """Put it together with what else the same process said."""
         return Answer(
             state=self.state,
             started_ms=started_ms,
             transition_ms=self.transition_ms,
-            block_pool=block_pool,
+            namespace=namespace,
             journal=journal,
         )
 
@@ -114,6 +124,18 @@ def parse_block_pool(body: bytes) -> str:
     return block_pool
 
 
+def parse_cluster_id(body: bytes) -> str:
+    """Read the reply to CLUSTER_QUERY: such as "CID-4d7d46ab-158f-46e8-a16b-30382852d068".
+
+    Raises:
+        MalformedReplyError: It says something else.
+    """
+    cluster_id = _parse_bean(body, _Cluster).cluster_id
+    if not cluster_id:
+        raise MalformedReplyError("JMX shows no cluster id yet")
+    return cluster_id
+
+
 def parse_last_txid(body: bytes) -> int:
     """Read the reply to JOURNAL_QUERY.
 
@@ -123,7 +145,7 @@ def parse_last_txid(body: bytes) -> int:
     text = _parse_bean(body, _Journal).text
     try:
         return int(msgspec.json.decode(text, type=_Transactions).last_txid)
-    except (msgspec.DecodeError, ValueError) as exc:
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise MalformedReplyError(f"JMX shows no last transaction id: {text[:200]!r}") from exc
 
 
@@ -131,5 +153,9 @@ def _parse_bean(body: bytes, kind: type[_BeanT]) -> _BeanT:
     try:
         (bean,) = msgspec.json.decode(body, type=_Beans).beans
         return msgspec.json.decode(bean, type=kind)
-    except (msgspec.DecodeError, ValueError) as exc:  # also when there is no bean, or more than one
+    except (
+        msgspec.DecodeError,
+        ValueError,  # also when there is no bean, or more than one
+        RecursionError,  # of msgspec, for what is nested a thousand deep
+    ) as exc:
         raise MalformedReplyError(f"not the JMX bean that was asked for: {body[:200]!r}") from exc

@@ -1,6 +1,7 @@
 """Ask one NameNode over JMX what it is and how far its log has come. (hadoop/jmx_client.py)
 
-As nobody in particular. `hadoop.jmx` reads the replies.
+With the name of the service's user, which any NameNode with simple authentication accepts; without a name it answers
+401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `hadoop.jmx` reads the replies.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
+from urllib.parse import quote
 
 import aiohttp
 from yarl import URL
@@ -16,16 +18,30 @@ from hadoop.election_view import Answer, Journal, NameNode
 from hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
 from hadoop.jmx import (
     BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
     JOURNAL_QUERY,
     STARTED_QUERY,
     STATUS_QUERY,
     parse_block_pool,
+    parse_cluster_id,
     parse_last_txid,
     parse_started_ms,
     parse_status,
 )
+from hadoop.namespace import Namespace
 
 MAX_REPLY_BYTES = 1024 * 1024
+
+_WHAT_TO_DO: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: (
+        "its web server wants another authentication, such as Kerberos, which nncache does not speak: set "
+        "hadoop.http.authentication.type=simple there"
+    ),
+    HTTPStatus.FORBIDDEN: (
+        "name a user with --user who may see it (dfs.cluster.administrators, where "
+        "hadoop.security.instrumentation.requires.admin is set)"
+    ),
+}
 
 _log = logging.getLogger(__name__)
 
@@ -34,13 +50,15 @@ class JmxClient:
     """Any number of NameNodes, over the connections of one HTTP session."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, clock: Callable[[], float], *, timeout_s: float
+        self, session: aiohttp.ClientSession, clock: Callable[[], float], *, timeout_s: float, user: str
     ) -> None:
         self._session = session
         self._clock = clock
+        self._user = user
+        self._as_user = f"&user.name={quote(user, safe='')}"
         self._timeout_s = timeout_s  # for all the questions that make one answer
-        self._block_pools: dict[
-            NameNode, tuple[int, str]
+        self._namespaces: dict[
+            NameNode, tuple[int, Namespace]
         ] = {}  # what each said, in which life of its process
 
     async def ask(self, namenode: NameNode) -> Answer:
@@ -60,25 +78,25 @@ class JmxClient:
                 status = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
             raise self._is_silent(namenode) from exc
-        answer = status.answer(started_ms, self._known_block_pool(namenode, started_ms))
+        answer = status.answer(started_ms, self._known_namespace(namenode, started_ms))
         try:
             async with asyncio.timeout_at(deadline.when()):
                 journal = await self._ask_journal(namenode)
-                block_pool = answer.block_pool or await self._ask_block_pool(namenode)
+                namespace = answer.namespace or await self._ask_namespace(namenode)
                 started_again_ms = await self._ask_started(namenode)
         except (TimeoutError, HadoopError) as error:
             _log.debug("%s does not say how far its log has come: %s", namenode.http, error)
             return answer
         if started_again_ms != started_ms:
             raise MalformedReplyError(f"{namenode.http} was restarted between two questions")
-        if block_pool:
-            self._block_pools[namenode] = started_ms, block_pool
-        return replace(answer, block_pool=block_pool, journal=journal)
+        if namespace is not None:
+            self._namespaces[namenode] = started_ms, namespace
+        return replace(answer, namespace=namespace, journal=journal)
 
-    def _known_block_pool(self, namenode: NameNode, started_ms: int) -> str:
-        """Return what this very process has said before; it cannot change its mind."""
-        said_in, block_pool = self._block_pools.get(namenode, (None, ""))
-        return block_pool if said_in == started_ms else ""
+    def _known_namespace(self, namenode: NameNode, started_ms: int) -> Namespace | None:
+        """Return what this very process has said before; it cannot change."""
+        said_in, namespace = self._namespaces.get(namenode, (None, None))
+        return namespace if said_in == started_ms else None
 
     async def _ask_started(self, namenode: NameNode) -> int:
         return parse_started_ms(await self._get(namenode, STARTED_QUERY))
@@ -92,19 +110,24 @@ class JmxClient:
             _log.debug("%s does not say how far its log has come: %s", namenode.http, error)
             return None
 
-    async def _ask_block_pool(self, namenode: NameNode) -> str:
+    async def _ask_namespace(self, namenode: NameNode) -> Namespace | None:
         try:
-            return parse_block_pool(await self._get(namenode, BLOCK_POOL_QUERY))
+            cluster_id = parse_cluster_id(await self._get(namenode, CLUSTER_QUERY))
+            return Namespace(cluster_id, parse_block_pool(await self._get(namenode, BLOCK_POOL_QUERY)))
         except MalformedReplyError as error:
             _log.debug("%s does not say which namespace it serves: %s", namenode.http, error)
-            return ""
+            return None
 
     async def _get(self, namenode: NameNode, query: str) -> bytes:
-        url = URL(f"http://{namenode.http}{query}", encoded=True)
+        url = URL(f"http://{namenode.http}{query}{self._as_user}", encoded=True)
         try:
             async with self._session.get(url, allow_redirects=False) as reply:
                 if reply.status != HTTPStatus.OK:
-                    raise MalformedReplyError(f"JMX of {namenode.http} answers {reply.status}")
+                    advice = _WHAT_TO_DO.get(reply.status)
+                    raise MalformedReplyError(
+                        f"/jmx of {namenode.http} answers {reply.status} to user {self._user}"
+                        + (f": {advice}" if advice else "")
+                    )
                 body = bytearray()
                 async for chunk in reply.content.iter_any():
                     body += chunk

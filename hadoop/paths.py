@@ -7,7 +7,8 @@ Sources: `DFSUtil.isValidName`, `INode.getPathComponents`, `FSDirectory.DOT_RESE
 """
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, overload
 
 from hadoop.errors import HadoopError
 
@@ -15,8 +16,16 @@ ROOT: Final = "/"
 RESERVED: Final = "/.reserved"
 SNAPSHOT: Final = ".snapshot"
 
+MAX_PATH_CHARS: Final = 8_000
+MAX_PATH_LEVELS: Final = 1_000
+"""A NameNode makes nothing at a longer or deeper path, by CREATE, MKDIRS, CREATESYMLINK or as the destination of a
+RENAME (`NameNodeRpcServer.checkPathLength`, Hadoop 3.4.1 and 3.5.0). A directory that is renamed can still carry what
+is below it beyond them."""
+
+_SLASH = re.compile("/")
 _SLASHES = re.compile("/{2,}")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 # What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
 # a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").
 _RAW = re.compile(rb"[A-Za-z0-9/%._~!$&'()*+,=:@-]*")
@@ -53,14 +62,52 @@ def name(path: str) -> str:
     return path[path.rindex(ROOT) + 1 :]
 
 
-def ancestors(path: str) -> tuple[str, ...]:
-    """Give every proper ancestor of a canonical path, the nearest first, the root last; () for the root."""
-    found = []
-    above = parent(path)
-    while above is not None:
-        found.append(above)
-        above = parent(above)
-    return tuple(found)
+class Ancestors(Sequence[str]):
+    """Some ancestors of one canonical path, the nearest first. Each is made when it is asked for.
+
+    To have them costs O(length of the path); to go through all of them costs the square of that.
+    """
+
+    __slots__ = ("_ends", "_path")
+
+    def __init__(self, path: str, ends: tuple[int, ...]) -> None:
+        self._path = path
+        self._ends = ends  # the lengths of the ancestors; 0 is the root's
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Ancestors": ...
+    def __getitem__(self, index: int | slice) -> "str | Ancestors":
+        if isinstance(index, slice):
+            return Ancestors(self._path, self._ends[index])
+        return self._path[: self._ends[index]] or ROOT
+
+    def __repr__(self) -> str:
+        return f"Ancestors({list(self)})"
+
+
+def ancestors(path: str) -> Ancestors:
+    """Give every proper ancestor of a canonical path, the nearest first, the root last; none for the root."""
+    if path == ROOT:
+        return Ancestors(path, ())
+    return Ancestors(path, tuple(slash.start() for slash in _SLASH.finditer(path))[::-1])
+
+
+def depth(path: str) -> int:
+    """Give the number of names in a canonical path; 0 for the root."""
+    return 0 if path == ROOT else path.count(ROOT)
+
+
+def exceeds_limits(path: str) -> bool:
+    """Tell whether a canonical path is so long or so deep that a NameNode makes nothing there.
+
+    Java counts a character beyond U+FFFF twice; counted once here, so some that exceed the limits are not said to.
+    """
+    return len(path) > MAX_PATH_CHARS or (len(path) > 2 * MAX_PATH_LEVELS and depth(path) > MAX_PATH_LEVELS)
 
 
 def has_dot_segments(path: str) -> bool:
@@ -74,10 +121,13 @@ def is_reserved(path: str) -> bool:
 
 
 def is_cacheable(path: str) -> bool:
-    """Tell whether events name everything that changes the status of this canonical path.
+    """Tell whether a status of this canonical path may be kept.
 
-    They do not for aliases below `/.reserved`, for snapshots, and for paths with `.` or `..`.
+    Not where events do not name everything that changes it: aliases below `/.reserved`, snapshots, and paths with
+    `.` or `..`. Not beyond the limits of HDFS either, which bound what is kept and looked for.
     """
+    if exceeds_limits(path):
+        return False
     if "/." not in path:
         return True
     return not (has_dot_segments(path) or is_reserved(path) or SNAPSHOT in path.split(ROOT))
@@ -120,17 +170,22 @@ def percent_decode(raw: str | bytes) -> str:
     Raises:
         InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
     """
+    spelled = _as_bytes(raw)
+    if _BAD_ESCAPE.search(spelled):
+        raise InvalidPathError(f"bad percent escape in {raw!r}")
     try:
-        return _ESCAPE.sub(_escaped_byte, _as_bytes(raw)).decode()
+        return decode_escapes(spelled).decode()
     except UnicodeDecodeError as exc:
         raise InvalidPathError(f"not UTF-8: {raw!r}") from exc
 
 
+def decode_escapes(raw: bytes) -> bytes:
+    """Decode the percent escapes that are some; other bytes stay, a "%" among them."""
+    return _ESCAPE.sub(_escaped_byte, raw) if b"%" in raw else raw
+
+
 def _escaped_byte(escape: re.Match[bytes]) -> bytes:
-    digits = escape[1]
-    if digits is None:
-        raise InvalidPathError(f"bad percent escape in {escape.string!r}")
-    return bytes((int(digits, 16),))
+    return bytes((int(escape[0][1:], 16),))
 
 
 def _as_bytes(raw: str | bytes) -> bytes:

@@ -1,6 +1,6 @@
 """Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it. (hadoop/pool.py)
 
-The shell around `hadoop.election_view`: it asks every NameNode over JMX, as nobody in particular, in a loop.
+The shell around `hadoop.election_view`: it asks every NameNode over JMX, in a loop.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeErro
 from hadoop.ha_state import HaState
 from hadoop.jmx_client import JmxClient
 from hadoop.namenode_settings import NameNodeSettings
+from hadoop.namespace import NamespaceCheck
 from hadoop.rpc.callers import IDLE_S, CallerConnections
 from hadoop.rpc.namenode import NameNodeRpc
 from hadoop.rpc.user import RpcUser
@@ -58,6 +59,8 @@ class NameNodePool:
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
+        self._checks = {each: NamespaceCheck(each.http, each.rpc) for each in self.namenodes}
+        self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
         self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s)
@@ -95,7 +98,7 @@ class NameNodePool:
             ) as session,
             asyncio.TaskGroup() as tasks,
         ):
-            self._jmx = jmx = JmxClient(session, self._clock, timeout_s=timeout_s)
+            self._jmx = jmx = JmxClient(session, self._clock, timeout_s=timeout_s, user=self.user)
             tasks.create_task(self._close_idle(), name="close idle connections of callers")
             for namenode in self.namenodes:
                 tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
@@ -146,7 +149,12 @@ class NameNodePool:
         """Return the connection to this NameNode as the service's own user; it is shared by all."""
         rpc = self._rpcs.get(namenode)
         if rpc is None:
-            rpc = NameNodeRpc(namenode.rpc, self._settings.user, timeout_s=self._settings.rpc_timeout_s)
+            rpc = NameNodeRpc(
+                namenode.rpc,
+                self._settings.user,
+                timeout_s=self._settings.rpc_timeout_s,
+                check=self._checks[namenode],
+            )
             self._rpcs[namenode] = rpc
         return rpc
 
@@ -156,14 +164,28 @@ class NameNodePool:
         Raises:
             TooManyCallersError: on entering, all are in use.
         """
-        return self._callers.borrow(namenode.rpc, user)
+        return self._callers.borrow(namenode.rpc, user, self._checks[namenode])
+
+    def namespace_check(self, namenode: NameNode) -> NamespaceCheck:
+        """Return what this NameNode says about its namespace over HTTP and over RPC."""
+        return self._checks[namenode]
+
+    def wrong_namespace(self, namenode: NameNode) -> str:
+        """Return which namespaces are mixed up, and what to do; "" while none are known to be.
+
+        Each RPC connection is compared when it is made, and is not used if it leads to another namespace.
+        """
+        return self._checks[namenode].trouble or self._view.disagreement
 
     def order(self) -> tuple[NameNode, ...]:
-        """Return the NameNodes in the order in which to try them: the active one, then those that answer."""
-        active = self._view.active
+        """Return the NameNodes in the order in which to try them: the active one, then those that answer.
+
+        While several say that they are active, the one that became active last comes first.
+        """
+        claimant = self._view.claimant
 
         def rank(namenode: NameNode) -> int:
-            if active is not None and active.namenode == namenode:
+            if namenode == claimant:
                 return 0
             return 1 if self._view.is_reachable(namenode) else 2
 
@@ -219,10 +241,12 @@ class NameNodePool:
         except HadoopError as error:
             _log.debug("%s cannot be asked what it is: %s", namenode.http, error)
             self._failed_probes += 1
+            self._silences[namenode] = str(error)
             self._view.failed(namenode)
             if was_active is not None and was_active.namenode == namenode:
                 self._wakeups[namenode].set()
         else:
+            self._checks[namenode].said_over_http(answer.namespace)
             self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:
             self._probe_all_now()
@@ -237,7 +261,10 @@ class NameNodePool:
         states = []
         for namenode in self.namenodes:
             state = self._view.state_of(namenode)
-            states.append(
-                f"{namenode.http} {'cannot be reached' if state is None else 'is ' + state.name.lower()}"
-            )
+            if state is None:
+                states.append(
+                    f"{namenode.http} cannot be asked ({self._silences.get(namenode, 'no answer yet')})"
+                )
+            else:
+                states.append(f"{namenode.http} is {state.name.lower()}")
         return "no active NameNode: " + ", ".join(states)

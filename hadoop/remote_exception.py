@@ -71,6 +71,6 @@ def parse_remote_exception(body: bytes) -> RemoteException | None:
     """Read a reply body, compact or pretty-printed; None when it is no RemoteException."""
     try:
         remote = _DECODER.decode(body).remote
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested a thousand deep
         return None
     return RemoteException(remote.exception, remote.java_class_name or "", remote.message or "")

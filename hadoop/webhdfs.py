@@ -201,5 +201,9 @@ def _truth(body: bytes) -> bool:
 def _decode(body: bytes, kind: type[_KindT]) -> _KindT:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as exc:
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as exc:  # the last: nested a thousand deep
         raise MalformedReplyError(f"not what was asked for: {body[:200]!r}") from exc

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hadoop.election_view import Active
+from hadoop.errors import WrongNamespaceError
 from hadoop.events import EditsPage
 from invalidation.errors import ChannelUnavailableError, MissingEventsError, UnconfirmedReplyError
 from invalidation.incarnation import Incarnation
@@ -30,7 +31,8 @@ class ConfirmedNameNode:
     """The NameNode that was active when a life of a stream began, in that very incarnation.
 
     All methods raise the errors of `hadoop.rpc`, UnconfirmedReplyError when the connection changed under the call,
-    and MissingEventsError once the pool knows another active NameNode.
+    MissingEventsError once the pool knows another active NameNode, and WrongNamespaceError once it knows that an
+    address leads to another namespace.
     """
 
     def __init__(self, namenodes: NameNodes, active: Active, clock: Callable[[], float]) -> None:
@@ -56,6 +58,7 @@ class ConfirmedNameNode:
         Raises:
             ChannelUnavailableError: the probe's word did not come in time.
         """
+        await self._rpc.confirm_namespace()
         await self._rpc.get_current_edit_log_txid()  # refused by a standby, and to who may not read edits
         connection_id = self._rpc.connection_id
         since = self._clock()
@@ -86,6 +89,7 @@ class ConfirmedNameNode:
     async def poll(self, from_txid: int) -> TimedPage:
         """Return the page that begins with this transaction. From its arrival to the return there is no await."""
         self.check_term()
+        self._check_namespace()
         sent_on = self._rpc.connection_id
         sent_at = self._clock()
         page = await self._rpc.get_edits(from_txid)
@@ -121,8 +125,13 @@ class ConfirmedNameNode:
                 f"term {active.term} after {self.term}"
             )
 
+    def _check_namespace(self) -> None:
+        if trouble := self._namenodes.wrong_namespace(self._namenode):
+            raise WrongNamespaceError(trouble)
+
     def _is_confirmed_since(self, since: float) -> bool:
         self.check_term()
+        self._check_namespace()
         confirmed_as_of = self._namenodes.confirmed_as_of
         return self._namenodes.active is not None and confirmed_as_of is not None and confirmed_as_of >= since
 

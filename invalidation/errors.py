@@ -66,7 +66,7 @@ class NotPermittedError(ChannelUnavailableError):
 
 
 class WrongNamespaceError(ChannelUnavailableError):
-    """What is published belongs to another namespace than the NameNode's; only an administrator can help."""
+    """What is published, or an address of a NameNode, belongs to another namespace; only an administrator can help."""
 
 
 class CorruptZnodeError(InvalidationError):

@@ -14,6 +14,9 @@ class EditsRpc(Protocol):
     def connection_id(self) -> int:
         """Counts up with every (re)connection; 0 before the first."""
 
+    async def confirm_namespace(self) -> None:
+        """Ask again which namespace is there. Raises WrongNamespaceError if it is not that of the HTTP address."""
+
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page of edits that begins with this transaction."""
 
@@ -42,6 +45,9 @@ class NameNodes(Protocol):
     @property
     def last_probe(self) -> Probe | None:
         """By when it is known how far the log of `active` had come; None while `active` is, or does not say."""
+
+    def wrong_namespace(self, namenode: NameNode) -> str:
+        """Return which namespaces are mixed up, and what to do; "" while none are known to be."""
 
     def suspect(self, namenode: NameNode, why: str) -> None:
         """Have it probed at once."""

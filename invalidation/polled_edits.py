@@ -17,6 +17,7 @@ from hadoop.errors import (
     RpcAuthenticationError,
     RpcUnavailableError,
 )
+from hadoop.errors import WrongNamespaceError as WrongAddressError
 from hadoop.remote_exception import Verdict
 from invalidation.backoff import Backoff
 from invalidation.confirmed_namenode import ConfirmedNameNode
@@ -29,6 +30,7 @@ from invalidation.errors import (
     NotPermittedError,
     UnconfirmedReplyError,
     UnreadableEditsError,
+    WrongNamespaceError,
 )
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import IDLE_COST_S, PROBE_SPACING_S, PollPacer, RollPolicy
@@ -99,6 +101,7 @@ class PolledEdits:
             ChannelUnavailableError: no active NameNode, or it can't be read now (UnreadableEditsError: these edits
                 can't, for all that is known).
             NotPermittedError: this user may not read edits.
+            WrongNamespaceError: the RPC address leads to another namespace than the HTTP address.
             MissingEventsError: `after_txid` is purged or not yet reached, or the active one changed meanwhile.
         """
         self.stop()
@@ -139,6 +142,7 @@ class PolledEdits:
         Raises:
             MissingEventsError: continuity is lost.
             NotPermittedError: the right to read edits was taken away.
+            WrongNamespaceError: the RPC address leads to another namespace than the HTTP address.
         """
         namenode = self._namenode
         if namenode is None:
@@ -171,7 +175,7 @@ class PolledEdits:
     def stats(self) -> ChannelStats:
         """Return the figures over all lives."""
         return self._counts.stats(
-            charged_s=self._pacer.charged_s, budget_s=self._pacer.budget.left_s(self._clock())
+            charged_s=self._pacer.charged_s, budget_s=self._pacer.budget.left(self._clock())
         )
 
     async def _poll(self, namenode: ConfirmedNameNode) -> EditsRead:
@@ -268,7 +272,11 @@ class PolledEdits:
         self._counts.polls_distrusted += isinstance(exc, UnconfirmedReplyError)
         namenode.suspect(str(exc))
         match exc:
-            case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
+            case (
+                RemoteCallError(verdict=Verdict.ACCESS_CONTROL)
+                | RpcAuthenticationError()
+                | WrongAddressError()
+            ):
                 raise _unavailable(exc) from exc
             case RpcUnavailableError() | ChannelUnavailableError():
                 namenode.lost()  # so that the new connection is confirmed before a poll is spent on it
@@ -300,6 +308,8 @@ def _unavailable(exc: HadoopError) -> ChannelUnavailableError:
     match exc:
         case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
             return NotPermittedError(str(exc))
+        case WrongAddressError():
+            return WrongNamespaceError(str(exc))
         case RpcUnavailableError():
             return ChannelUnavailableError(str(exc))
         case RemoteCallError(verdict=verdict) if verdict in _PASSING:

@@ -18,6 +18,7 @@ from invalidation.channel.probing import Probing
 from invalidation.channel.znodes import Znodes
 from invalidation.errors import ChannelUnavailableError, CorruptZnodeError, NotPermittedError
 from invalidation.polled_edits import ACTIVE_TIMEOUT_S
+from invalidation.same_namespace import see_same_namespace
 from invalidation.stats import ChannelStats, RecordCounters
 from invalidation.stream import ChannelSetup, InotifyEventInputStream, StreamItem
 
@@ -76,6 +77,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
 
         Raises:
             ChannelUnavailableError: no ZooKeeper, no active NameNode, no publisher yet, or one of another namespace.
+            WrongNamespaceError: the NameNode's addresses lead to different namespaces.
             NotPermittedError: ZooKeeper's ACL forbids it.
             MissingEventsError: the log is not as far as what was published, or the active NameNode changed meanwhile.
         """
@@ -138,7 +140,8 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         return self._zookeeper
 
     async def _see_namespace(self, zookeeper: ZooKeeper, active: Active) -> None:
-        """See that what is published comes from the namespace that the active NameNode serves."""
+        """See that what is published comes from the namespace that the active NameNode serves, at both addresses."""
+        namespace = await see_same_namespace(self._namenodes, active)
         path = self._znodes.namespace
         try:
             published = (await zookeeper.get(path)).data.decode("ascii", errors="replace")
@@ -146,10 +149,10 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
             raise ChannelUnavailableError(
                 f"{path}: there is no such znode: nothing was published yet"
             ) from exc
-        if published != active.block_pool:
+        if published != namespace.block_pool:
             raise ChannelUnavailableError(
                 f"{path} is about namespace {published!r}, but {active.namenode.http} serves "
-                f"{active.block_pool or 'one that it does not name'!r}: is it the right nameservice?"
+                f"{namespace.block_pool!r}: is it the right nameservice?"
             )
 
     async def _begin(self, zookeeper: ZooKeeper, active: Active) -> None:

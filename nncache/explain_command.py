@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +10,7 @@ import click
 
 from hadoop.endpoint import Endpoint, parse_endpoint
 from hadoop.settings import SettingError
+from nncache.admin.settings import read_token
 from nncache.errors import AdminError, ConfigurationError
 from proxy.settings import ProxySettings
 
@@ -39,26 +40,34 @@ WHY_NOT = {
     show_default=True,
     help="The proxy's admin port.",
 )
+@click.option(
+    "--admin-token-file",
+    metavar="FILE",
+    default="",
+    help="The proxy's admin_token_file, if it has one.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
-def explain(path: str, admin: str, *, as_json: bool) -> None:
+def explain(path: str, admin: str, admin_token_file: str, *, as_json: bool) -> None:
     """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
     try:
         endpoint = parse_endpoint("admin", admin)
+        token = read_token("admin_token_file", admin_token_file)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-    answer = ask(endpoint, path)
+    answer = ask(endpoint, path, token)
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
 
 
-def ask(admin: Endpoint, path: str) -> dict[str, Any]:
+def ask(admin: Endpoint, path: str, token: str | None = None) -> dict[str, Any]:
     """Return the proxy's own answer.
 
     Raises:
         AdminError: nobody answers there, or not with an explanation; says what to do.
     """
     connection = http.client.HTTPConnection(admin.host, admin.port, timeout=TIMEOUT_S)
+    fields = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:
-        connection.request("GET", "/explain?path=" + quote(path, safe=""))
+        connection.request("GET", "/explain?path=" + quote(path, safe=""), headers=fields)
         response = connection.getresponse()
         body = response.read()
     except (OSError, http.client.HTTPException) as error:
@@ -93,6 +102,7 @@ def readable(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["questions_under_way"]:
         yield f"  questions under way to the NameNode: {answer['questions_under_way']}"
     yield from _stream(answer)
+    yield from _namenodes(answer["namenodes"])
 
 
 def _entry(entry: Mapping[str, Any] | None) -> Iterator[str]:
@@ -123,8 +133,20 @@ def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _stream(answer: Mapping[str, Any]) -> Iterator[str]:
     if not answer["stream_open"]:
-        yield f"  changes: not being read ({answer['stream_closed_because']})"
+        yield f"  changes: not being read; gate {answer['gate']}"
         return
     age = "never" if answer["gate_age_s"] is None else f"{answer['gate_age_s']:.3f} s ago"
     gate = "open" if answer["gate_open"] else "closed"
     yield f"  changes: applied up to transaction {answer['covered_txid']} as of {age}; gate {gate}"
+
+
+def _namenodes(namenodes: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
+    for each in namenodes:
+        over_http = each["namespace_over_http"] or "not known yet"
+        over_rpc = each["namespace_over_rpc"] or "not known yet"
+        if over_http == over_rpc:
+            yield f"  NameNode {each['http']}: namespace {over_http}"
+        else:
+            yield (
+                f"  NameNode {each['http']}: namespace {over_http} over HTTP, {over_rpc} over RPC ({each['rpc']})"
+            )

@@ -59,7 +59,7 @@ class Form(Generic[SettingsT]):
             table: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8"))
         except OSError as error:
             raise ConfigurationError(f"{config}: {error.strerror or error}") from error
-        except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError
+        except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError, nested too deep
             raise ConfigurationError(f"{config}: is not TOML: {error}") from error
         known = {*self.keys, *keys_of_others}
         for name, value in table.items():

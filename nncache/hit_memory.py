@@ -5,7 +5,6 @@ from aiohttp import web
 from cache.entries import Hit
 from proxy.client_connection import repeatable_head
 from proxy.fastpath import FastPath
-from proxy.hit_text import HitText
 
 
 class FastPathMemory:
@@ -18,4 +17,4 @@ class FastPathMemory:
         """Keep the answer to this very request, if its bytes are known and may be answered without a parser."""
         head = repeatable_head(request)
         if head is not None:
-            self._fast_path.remember(head, hit, HitText(hit.entry.reply, body, hit.entry.confirmed_at))
+            self._fast_path.remember(head, hit, body)

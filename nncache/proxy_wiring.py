@@ -7,6 +7,7 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 
 from cache import MetadataCache
@@ -18,18 +19,20 @@ from invalidation.settings import ZOOKEEPER
 from invalidation.stream import ChannelSetup, load_stream_class
 from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
 from nncache.admin.server import AdminServer
+from nncache.admin.settings import access_of
 from nncache.announcer import announce
 from nncache.clock import boottime
 from nncache.daemon import run_until_signal
 from nncache.errors import ConfigurationError, StartError
 from nncache.hit_memory import FastPathMemory
-from nncache.housekeeping import calm_collector, reclaim_in_slices
+from nncache.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.logs import set_up_logs
 from nncache.metrics.page import MetricsPage
-from nncache.proxy_situation import Gate, ProxySituation, gate_text, lines
+from nncache.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
 from nncache.queries import PoolQueries
 from nncache.settings import SettingsOfProxy
 from nncache.supervision import background
+from nncache.watchdog import Watchdog
 from proxy.errors import StartError as ProxyStartError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
@@ -55,6 +58,7 @@ def run_proxy(settings: SettingsOfProxy) -> None:
     try:
         reserve_files(settings.limits, len(settings.namenodes.namenodes))
         load_stream_class(settings.channel_name)
+        access_of(settings.admin, settings.proxy.admin_at.host)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     run_until_signal(
@@ -71,6 +75,7 @@ class ProxySystem:
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
         self._cache = MetadataCache(settings.cache)
+        self._watchdog = Watchdog()
         setup = ChannelSetup(
             namenodes=self._pool,
             nameservice=settings.namenodes.nameservice,
@@ -89,18 +94,21 @@ class ProxySystem:
             clock=clock,
         )
         self._front_end = FrontEnd(
-            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock
+            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock, settings.limits
         )
-        self._fast_path = FastPath(self._cache.is_good, clock, max_bytes=settings.limits.fast_path_bytes)
+        self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock)
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
         sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self.figures).render,
-            explain=lambda path: self._cache.explain(path, clock()),
+            explain=self._explain,
         )
         self._admin = AdminServer(
-            settings.proxy.admin_at, proxy_pages(sources), lambda: self._readiness().state
+            settings.proxy.admin_at,
+            proxy_pages(sources),
+            lambda: self._readiness().state,
+            access=access_of(settings.admin, settings.proxy.admin_at.host),
         )
         self._is_listening = False
 
@@ -161,6 +169,8 @@ class ProxySystem:
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
+            ("the garbage collector", tend_collector),
+            ("the watch over the event loop", self._watchdog.run),
             ("the log of what changes", lambda: announce(self._situation, lines)),
         )
 
@@ -190,10 +200,12 @@ class ProxySystem:
         """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
         stream = self._consumer.stats()
         return {
+            "admin": self._admin.stats(),
             "cache": self._cache.stats(self._clock()),
             "fast_path": self._fast_path.stats(),
             "forward": self._upstream.stats(),
             "front_end": self._front_end.stats(),
+            "loop": self._watchdog.stats(),
             "polling": stream.channel,
             "records": stream.channel.records,
             "pool": self._pool.stats(),
@@ -210,6 +222,15 @@ class ProxySystem:
             is_gate_open=now.is_gate_open,
             gate=now.gate,
         )
+
+    def _explain(self, path: str) -> Mapping[str, object]:
+        return asdict(self._cache.explain(path, self._clock())) | {
+            "gate": self._situation().gate,
+            "namenodes": tuple(
+                about_namenode(namenode, self._pool.namespace_check(namenode))
+                for namenode in self._pool.namenodes
+            ),
+        }
 
     def _situation(self) -> ProxySituation:
         stream = self._consumer.stats()

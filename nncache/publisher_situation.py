@@ -25,10 +25,13 @@ class PublisherSituation:
     def why_not(self) -> str:
         """Why changes reach nobody: the first thing that is out of order; "" while they do."""
         if self.is_zookeeper_connected is False:
-            return "there is no connection to ZooKeeper"
+            return self._with_trouble("there is no connection to ZooKeeper")
         if self.active is None:
-            return "no active NameNode is known"
+            return self._with_trouble("no active NameNode is known")
         return self.trouble
+
+    def _with_trouble(self, what: str) -> str:
+        return f"{what} ({self.trouble})" if self.trouble else what
 
 
 def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[str, ...]:

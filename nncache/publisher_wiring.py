@@ -24,6 +24,7 @@ from invalidation.publisher.settings import ZOOKEEPER
 from invalidation.publisher.stats import PublisherStats
 from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
 from nncache.admin.server import AdminServer
+from nncache.admin.settings import access_of
 from nncache.announcer import announce
 from nncache.clock import boottime
 from nncache.daemon import run_until_signal
@@ -35,6 +36,7 @@ from nncache.metrics.page import MetricsPage
 from nncache.publisher_situation import PublisherSituation, lines
 from nncache.settings import SettingsOfPublisher
 from nncache.supervision import Work, background
+from nncache.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ def run_publisher(settings: SettingsOfPublisher) -> None:
     """
     try:
         load_output_class(settings.publisher.output_stream)
+        access_of(settings.admin, settings.publisher.admin_at.host)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
@@ -70,6 +73,7 @@ class PublisherSystem:
         self._pool = NameNodePool(settings.namenodes, clock)
         first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
         self._hdfs = WebHdfs(first, settings.namenodes.user, others=others, timeout_s=HDFS_TIMEOUT_S)
+        self._watchdog = Watchdog()
         self._publisher: Publisher | None = None  # as soon as its pages have an address
         sources = PublisherSources(
             readiness=self._readiness,
@@ -81,6 +85,7 @@ class PublisherSystem:
             publisher_pages(sources),
             lambda: self._readiness().state,
             title="nncache publisher",
+            access=access_of(settings.admin, settings.publisher.admin_at.host),
         )
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -132,6 +137,7 @@ class PublisherSystem:
         return (
             ("the watch over the NameNodes", self._pool.run),
             ("publishing", publisher.run),
+            ("the watch over the event loop", self._watchdog.run),
             ("the log of what changes", lambda: announce(self._situation, lines)),
         )
 
@@ -158,6 +164,8 @@ class PublisherSystem:
         """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
         stats = self._stats()
         return {
+            "admin": self._admin.stats(),
+            "loop": self._watchdog.stats(),
             "polling": stats.channel,
             "pool": self._pool.stats(),
             "publisher": stats,

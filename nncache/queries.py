@@ -1,17 +1,24 @@
 """What the proxy asks a NameNode on its own account, fitted to the pool's RPC connections. (nncache/queries.py)"""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
 from cachetools import TTLCache
 
 from hadoop.election_view import Active, NameNode
-from hadoop.errors import RemoteCallError, RpcAuthenticationError, RpcError, TooManyCallersError
+from hadoop.errors import (
+    CallerRefusedError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcError,
+    TooManyCallersError,
+)
 from hadoop.remote_exception import Verdict
 from hadoop.rpc.user import RpcUser
 from nncache.clock import boottime
+from proxy.ports import Right
 
 REFUSAL_REMEMBERED_S: Final = 300.0
 """A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
@@ -35,6 +42,10 @@ class QueryRpc(Protocol):
 
     async def is_directory(self, path: str) -> bool:
         """Say whether the path is there and a directory."""
+        ...
+
+    async def may_write(self, path: str) -> bool | None:
+        """Say whether the user may write the path; None if it is not there."""
         ...
 
     async def get_current_edit_log_txid(self) -> int:
@@ -128,15 +139,41 @@ class PoolQueries:
             self._refused_callers[caller] = None
             raise
 
-    async def exists(self, path: str) -> bool:
-        """Say whether the active NameNode knows the path."""
-        active = await self._pool.wait_active(self._timeout_s)
-        return await self._pool.rpc(active.namenode).exists(path)
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path, as the caller is told it."""
+        return bool(await self._ask_as(caller, lambda rpc: rpc.exists(path)))
 
-    async def is_directory(self, path: str) -> bool:
-        """Say whether the active NameNode knows the path as a directory."""
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path as a directory, as the caller is told it."""
+        return bool(await self._ask_as(caller, lambda rpc: rpc.is_directory(path)))
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say whether the caller may write the path."""
+        if caller is None or (caller != RpcUser(self._pool.user) and self._helpful(caller) is None):
+            return Right.UNKNOWN
+        may = await self._ask_as(caller, lambda rpc: rpc.may_write(path))
+        if caller in self._refused_callers:
+            return Right.UNKNOWN  # found out just now: it was the service that was asked
+        return Right.MISSING if may is None else Right.GRANTED if may else Right.DENIED
+
+    async def _ask_as(
+        self, caller: RpcUser | None, question: Callable[[QueryRpc], Awaitable[bool | None]]
+    ) -> bool | None:
+        """Ask the active NameNode as the caller; as the service where that cannot be."""
         active = await self._pool.wait_active(self._timeout_s)
-        return await self._pool.rpc(active.namenode).is_directory(path)
+        helpful = self._helpful(caller)
+        if helpful is not None:
+            try:
+                async with self._pool.rpc_as(active.namenode, helpful) as rpc:
+                    return await question(rpc)
+            except RpcAuthenticationError as error:
+                self._refused_callers[helpful] = None
+                _log.debug("asking as the service: %s", error)
+            except RemoteCallError as error:
+                if _is_refusal(error):
+                    raise CallerRefusedError(str(error)) from error
+                raise
+        return await question(self._pool.rpc(active.namenode))
 
     async def last_txid(self, namenode: NameNode) -> int:
         """Return a transaction id >= all that were written before this was called; this NameNode is active."""

@@ -13,6 +13,7 @@ from invalidation.filters.settings import FilterSettings
 from invalidation.publisher.settings import ZOOKEEPER as ZOOKEEPER_OUTPUT
 from invalidation.publisher.settings import PublisherSettings
 from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.admin.settings import AdminSettings
 from nncache.forms import Form, SettingsT
 from nncache.logs import LogSettings
 from proxy.limits import LimitSettings
@@ -20,6 +21,7 @@ from proxy.settings import ProxySettings
 
 THE_NAMENODES = {"heading": "The NameNodes"}
 THE_EDITS = {"heading": "Polling of the edits"}
+THE_OPERATORS = {"heading": "Who may see the operators' pages"}
 THE_LOG = {"heading": "The log"}
 THE_FILTERS = {"heading": "Where the filters are"}
 THE_ZOOKEEPER = {"heading": "ZooKeeper"}
@@ -40,6 +42,7 @@ class SettingsOfProxy:
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
     polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
     limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
+    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
     log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
 
     def __post_init__(self) -> None:
@@ -79,6 +82,7 @@ class SettingsOfPublisher:
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
     polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
+    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
     log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
 
     def __post_init__(self) -> None:

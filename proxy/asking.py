@@ -7,6 +7,7 @@ never repeated once it was sent and no reply came.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -118,7 +119,16 @@ class Call:
 class Answer:
     """A NameNode's final reply, its body perhaps still to be read. End it with `close`."""
 
-    __slots__ = ("_connection", "_connections", "_sending", "asked_at", "exchange", "namenode", "term")
+    __slots__ = (
+        "_connection",
+        "_connections",
+        "_is_closed",
+        "_sending",
+        "asked_at",
+        "exchange",
+        "namenode",
+        "term",
+    )
 
     def __init__(
         self, exchange: Exchange, connection: Connection, connections: Connections, asked_at: float
@@ -129,6 +139,7 @@ class Answer:
         self.term = NO_TERM
         self._connection = connection
         self._connections = connections
+        self._is_closed = False
         self._sending: asyncio.Task[None] | None = None  # of the request's body
 
     def send_body_in(self, tasks: asyncio.TaskGroup) -> None:
@@ -150,8 +161,18 @@ class Answer:
             case _:
                 return None
 
+    def waiting_for_client(self, cut: Callable[[], None]) -> AbstractContextManager[None]:
+        """Mark that nothing happens until the client does its part; see `Connection.waiting_for_client`."""
+        return self._connection.waiting_for_client(cut)
+
     async def close(self) -> None:
-        """Give the connection back, or end it when the call is not over; also if this is cancelled."""
+        """Give the connection back, or end it when the call is not over; also if this is cancelled.
+
+        Once is enough.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             if self._sending is not None and not self._sending.done():
                 self._sending.cancel()
@@ -212,7 +233,9 @@ class Asking:
 
     async def _ask_one(self, namenode: NameNode, call: Call) -> Answer:
         is_first = call.sent == 0
-        connection = await self._connections.acquire(namenode, fresh=not (call.is_read and is_first))
+        connection = await self._connections.acquire(
+            namenode, fresh=not (call.is_read and is_first), peer=call.head.peer
+        )
         exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self._term_of(namenode)
         answer = Answer(exchange, connection, self._connections, self._clock())

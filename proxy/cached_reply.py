@@ -5,7 +5,7 @@ The fast path has the same fields in the same order: `proxy.hit_text`.
 
 from http import HTTPStatus
 
-from cache.entries import Reply
+from cache.replies import Reply
 from hadoop.filestatus import render_missing
 from proxy.hit_text import DateText
 from proxy.messages import Header

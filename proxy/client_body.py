@@ -8,21 +8,18 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from proxy.errors import ClientGoneError, MalformedRequestError, SlowRequestError
 from proxy.limits import LimitSettings
+from proxy.patience import Patience
 
 
 class ClientBody:
     """Hands out the parts of a body as they arrive, and gives up on one that only drips.
 
-    Time spent waiting for the client is what counts, not time in which the NameNode takes nothing: in all it
-    may be `body_timeout_s` and one second more for every `min_body_rate_bytes_s` received.
+    Time spent waiting for the client is what counts (`proxy.patience`), not time in which the NameNode takes nothing.
     """
 
     def __init__(self, request: web.BaseRequest, limits: LimitSettings) -> None:
         self._content = request.content
-        self._grace_s = limits.body_timeout_s
-        self._rate_bytes_s = limits.min_body_rate_bytes_s
-        self._waited_s = 0.0  # for the client, so far
-        self._received_bytes = 0
+        self._patience = Patience(limits)
         self.is_begun = False  # a part was asked for: the body can't be sent a second time
         self.is_ended = False  # the last part was handed out
 
@@ -37,19 +34,20 @@ class ClientBody:
         self.is_begun = True
         loop = asyncio.get_running_loop()
         began = loop.time()
-        patience_s = self._grace_s + self._received_bytes / self._rate_bytes_s - self._waited_s
+        patience = self._patience
+        left_s = patience.left_s
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(left_s):
                 part = await self._content.readany()
         except TimeoutError:
             raise SlowRequestError(
-                f"the body came too slowly: {self._received_bytes} bytes in {self._waited_s + patience_s:.0f} s"
+                f"the body came too slowly: {patience.moved_bytes} bytes in {patience.waited_s + left_s:.0f} s"
             ) from None
         except (RequestPayloadError, HttpProcessingError) as exc:
             raise MalformedRequestError(f"the body's chunks make no sense: {exc}") from exc
         except (OSError, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
             raise ClientGoneError("the client left before its body was complete") from exc
-        self._waited_s += loop.time() - began
-        self._received_bytes += len(part)
+        patience.waited_s += loop.time() - began
+        patience.moved_bytes += len(part)
         self.is_ended = not part
         return part

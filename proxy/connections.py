@@ -11,8 +11,10 @@ knows when a connection may be used again. It is driven here by hand.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
 
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import StreamWriter
@@ -21,22 +23,50 @@ from hadoop.addresses import split_address
 from hadoop.election_view import NameNode
 from proxy.errors import NotSentError, OverloadedError
 from proxy.limits import LimitSettings
+from proxy.permits import Permits
+from proxy.shares import holder_of
+
+CLIENT_PATIENCE_S: Final = 1.0
+"""For so long a connection may wait for its client while other calls wait for a connection."""
 
 _MAX_REPLY_LINE_BYTES = 1024 * 1024  # a Location repeats a target of up to 64 KiB, percent-encoded
 
 
 class Connection:
-    """One connection to a NameNode, lent for one call at a time."""
+    """One connection to a NameNode, lent for one call at a time.
 
-    __slots__ = ("_loop", "idle_since", "namenode", "protocol", "was_used")
+    Attributes:
+        holder: under which name the client has it (`proxy.shares.holder_of`); "" while it is idle.
+        awaits_client_since: local time since when the call has waited for its client, if it does.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_cut",
+        "_loop",
+        "awaits_client_since",
+        "holder",
+        "idle_since",
+        "namenode",
+        "protocol",
+        "was_used",
+    )
 
     def __init__(
-        self, namenode: NameNode, protocol: ResponseHandler, loop: asyncio.AbstractEventLoop
+        self,
+        namenode: NameNode,
+        protocol: ResponseHandler,
+        loop: asyncio.AbstractEventLoop,
+        clock: Callable[[], float],
     ) -> None:
         self.namenode = namenode
         self.protocol = protocol
         self.was_used = False  # it has served a call, so the NameNode may have closed it by now
         self.idle_since = 0.0  # local time at which it was given back
+        self.holder = ""
+        self.awaits_client_since: float | None = None
+        self._clock = clock
+        self._cut: Callable[[], None] | None = None
         self._loop = loop
 
     @property
@@ -73,35 +103,70 @@ class Connection:
             writer.enable_chunking()
         return writer
 
+    @contextmanager
+    def waiting_for_client(self, cut: Callable[[], None]) -> Iterator[None]:
+        """Mark that nothing happens on the connection until the client does its part.
+
+        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once.
+        """
+        self._cut = cut
+        self.awaits_client_since = self._clock()
+        try:
+            yield
+        finally:
+            self.awaits_client_since = self._cut = None
+
+    def has_waited_for_client(self, now: float) -> float:
+        """Return for how many seconds its client has been waited for."""
+        return 0.0 if self.awaits_client_since is None else now - self.awaits_client_since
+
+    def cut_client(self) -> None:
+        """Give up the client that is waited for."""
+        cut, self._cut, self.awaits_client_since = self._cut, None, None
+        if cut is not None:
+            cut()
+
     def abort(self) -> None:
         """End the connection now."""
         self.protocol.abort()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Lane:
     """The connections to one NameNode."""
 
-    free: asyncio.Semaphore  # permits for connections in use
-    idle: list[Connection]  # the one that was given back last at the end
-    in_use: int = 0
+    namenode: NameNode
+    permits: Permits  # for connections in use
+    idle: list[Connection] = field(default_factory=list)  # the one that was given back last at the end
+    lent: set[Connection] = field(default_factory=set)
+    relief: asyncio.TimerHandle | None = None  # runs while calls wait
+
+    def stop_relief(self) -> None:
+        """Stop the timer."""
+        if self.relief is not None:
+            self.relief.cancel()
+            self.relief = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCounts:
-    """How many connections to NameNodes are open."""
+    """How many connections to NameNodes are open, and what became of calls that wanted one."""
 
     in_use: int
     idle: int
     opened: int
+    waiting: int
+    clients_cut: int
 
 
 class Connections:
-    """Lends connections, at most `upstream_connections` for each NameNode.
+    """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
 
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
         I2  A connection is lent to one call at a time, and comes back only with nothing left unread.
+        I3  While a call waits for a connection, none that is lent waits for a client for much longer than
+            `CLIENT_PATIENCE_S`, unless that client's address holds fewer than each that waits.
     """
 
     def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
@@ -109,36 +174,40 @@ class Connections:
         self._clock = clock
         self._lanes: dict[NameNode, _Lane] = {}
         self._opened = 0
+        self._clients_cut = 0
 
-    async def acquire(self, namenode: NameNode, *, fresh: bool) -> Connection:
+    async def acquire(self, namenode: NameNode, *, fresh: bool, peer: str = "") -> Connection:
         """Lend a connection; every one lent comes back through `release`.
 
         Args:
             namenode: whom to connect to.
             fresh: open a new one. For writes: a kept connection may have been closed by the NameNode a moment
                 ago, and whether the call was read before that could not be told.
+            peer: the address of the client.
 
         Raises:
             NotSentError: the NameNode can't be connected to.
             OverloadedError: none became free in time.
         """
-        lane = self._lane(namenode)
-        if lane.free.locked():
-            await self._wait_for_permit(lane, namenode)
-        else:
-            await lane.free.acquire()
-        lane.in_use += 1
+        lane, holder = self._lane(namenode), holder_of(peer)
+        if not lane.permits.take(holder):
+            await self._wait_for_permit(lane, namenode, holder)
         try:
             kept = None if fresh else self._pop_idle(lane)
-            return kept if kept is not None else await self._open(namenode, lane)
+            connection = kept if kept is not None else await self._open(namenode, lane)
         except BaseException:
-            self._give_permit_back(lane)
+            lane.permits.give_back(holder)
             raise
+        connection.holder = holder
+        lane.lent.add(connection)
+        return connection
 
     def release(self, connection: Connection, *, reusable: bool) -> None:
         """Take a lent connection back; keep it if it may serve another call."""
         lane = self._lane(connection.namenode)
-        self._give_permit_back(lane)
+        lane.lent.remove(connection)
+        lane.permits.give_back(connection.holder)
+        connection.holder = ""
         if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
             connection.was_used = True
             connection.idle_since = self._clock()
@@ -147,37 +216,65 @@ class Connections:
         else:
             connection.abort()
 
+    def relieve(self, namenode: NameNode) -> None:
+        """Cut clients that are waited for, if calls wait for a connection; the greediest addresses first.
+
+        Runs by itself as long as both wait. Costs a look at each lent connection.
+        """
+        lane = self._lane(namenode)
+        lane.stop_relief()
+        fewest = lane.permits.fewest_held()
+        if fewest is None:
+            return
+        now = self._clock()
+        late = [
+            connection
+            for connection in lane.lent
+            if connection.has_waited_for_client(now) >= CLIENT_PATIENCE_S
+            and lane.permits.held(connection.holder) >= fewest
+        ]
+        late.sort(key=lambda each: (lane.permits.held(each.holder), each.has_waited_for_client(now)))
+        for connection in late[-lane.permits.waiting :]:
+            self._clients_cut += 1
+            connection.cut_client()
+        self._relieve_soon(lane)
+
     def close(self) -> None:
         """End the idle connections."""
         for lane in self._lanes.values():
             while lane.idle:
                 lane.idle.pop().abort()
+            lane.stop_relief()
 
     def counts(self) -> ConnectionCounts:
         """Return how many are open."""
         lanes = self._lanes.values()
         return ConnectionCounts(
-            in_use=sum(lane.in_use for lane in lanes),
+            in_use=sum(lane.permits.in_use for lane in lanes),
             idle=sum(len(lane.idle) for lane in lanes),
             opened=self._opened,
+            waiting=sum(lane.permits.waiting for lane in lanes),
+            clients_cut=self._clients_cut,
         )
 
     def _lane(self, namenode: NameNode) -> _Lane:
         lane = self._lanes.get(namenode)
         if lane is None:
-            lane = self._lanes[namenode] = _Lane(asyncio.Semaphore(self._limits.upstream_connections), [])
+            lane = self._lanes[namenode] = _Lane(namenode, Permits(self._limits.upstream_connections))
         return lane
 
-    async def _wait_for_permit(self, lane: _Lane, namenode: NameNode) -> None:
+    async def _wait_for_permit(self, lane: _Lane, namenode: NameNode, holder: str) -> None:
+        self._relieve_soon(lane)
         try:
             async with asyncio.timeout(self._limits.upstream_timeout_s):
-                await lane.free.acquire()
+                await lane.permits.wait(holder)
         except TimeoutError:
             raise OverloadedError(f"no connection to {namenode.http} became free in time") from None
 
-    def _give_permit_back(self, lane: _Lane) -> None:
-        lane.in_use -= 1
-        lane.free.release()
+    def _relieve_soon(self, lane: _Lane) -> None:
+        if lane.relief is None:
+            loop = asyncio.get_running_loop()
+            lane.relief = loop.call_later(CLIENT_PATIENCE_S, self.relieve, lane.namenode)
 
     def _pop_idle(self, lane: _Lane) -> Connection | None:
         self._prune(lane)
@@ -190,7 +287,7 @@ class Connections:
 
     def _prune(self, lane: _Lane) -> None:
         too_old = self._clock() - self._limits.upstream_idle_s
-        keep = self._limits.upstream_connections - lane.in_use
+        keep = self._limits.upstream_connections - lane.permits.in_use
         while lane.idle and (len(lane.idle) > keep or lane.idle[0].idle_since <= too_old):
             lane.idle.pop(0).abort()
 
@@ -206,4 +303,4 @@ class Connections:
                 f"NameNode {namenode.http} can't be connected to: {str(exc) or 'timed out'}"
             ) from exc
         self._opened += 1
-        return Connection(namenode, protocol, loop)
+        return Connection(namenode, protocol, loop, self._clock)

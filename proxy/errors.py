@@ -17,12 +17,14 @@ class ProxyError(Exception):
         reason: the reason phrase that goes with it.
         java_class: what the `RemoteException` of the reply calls itself.
         closes: whether the connection can't be used any further.
+        retry_after_s: after how many seconds the client may ask again (RFC 9110, section 10.2.3), if that is known.
     """
 
     status: ClassVar[int] = 500
     reason: ClassVar[str] = "Internal Server Error"
     java_class: ClassVar[str] = "java.lang.RuntimeException"
     closes: ClassVar[bool] = False
+    retry_after_s: int | None = None
 
 
 class StartError(ProxyError):
@@ -112,12 +114,28 @@ class OverloadedError(ProxyError):
     status = 503
     reason = "Service Unavailable"
     java_class = "org.apache.hadoop.ipc.RetriableException"
+    retry_after_s = 1
 
 
 class TooManyConnectionsError(OverloadedError):
     """More clients are connected than `max_connections`."""
 
     closes = True
+
+
+class TooManyCallsError(OverloadedError):
+    """The client's address, or the caller, has its share of `max_calls`."""
+
+
+class TooManyRequestsError(OverloadedError):
+    """The client's address, or the caller, sends more calls a second than allowed (RFC 6585, section 4)."""
+
+    status = 429
+    reason = "Too Many Requests"
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 # ---- the NameNode's, or the network's on the way to it ------------------------------------------------
@@ -144,6 +162,7 @@ class NoActiveNameNodeError(UpstreamError):
     status = 503
     reason = "Service Unavailable"
     java_class = "org.apache.hadoop.ipc.RetriableException"
+    retry_after_s = 1
 
 
 class NotSentError(UpstreamError):
@@ -152,6 +171,7 @@ class NotSentError(UpstreamError):
     status = 503
     reason = "Service Unavailable"
     java_class = "org.apache.hadoop.ipc.RetriableException"
+    retry_after_s = 1
 
 
 class UpstreamCutError(UpstreamError):
@@ -165,6 +185,7 @@ class UpstreamTimeoutError(UpstreamError):
 
     status = 504
     reason = "Gateway Timeout"
+    retry_after_s = 5
     outcome_unknown = True
 
 

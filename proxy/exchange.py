@@ -17,7 +17,14 @@ from aiohttp.streams import EofStream, StreamReader
 
 from proxy.client_body import ClientBody
 from proxy.connections import Connection
-from proxy.errors import ClientError, NotSentError, ProxyError, UpstreamCutError, UpstreamTimeoutError
+from proxy.errors import (
+    ClientError,
+    NotSentError,
+    ProxyError,
+    SlowRequestError,
+    UpstreamCutError,
+    UpstreamTimeoutError,
+)
 from proxy.headers import encode_fields
 from proxy.messages import Headers, RequestHead
 
@@ -105,7 +112,7 @@ class Exchange:
             except TimeoutError:
                 pass  # no answer yet: it wants the body
             writer = self._connection.body_writer(chunked=not declared)
-            while part := await self._body.read_part():
+            while part := await self._next_part(self._body):
                 async with asyncio.timeout(self._timeout_s):
                     await writer.write(part)
             await writer.write_eof()
@@ -120,6 +127,16 @@ class Exchange:
         except Exception:  # noqa: BLE001 - a fault of ours must not take the other calls along (one task group)
             _log.exception("a request's body could not be sent")
             self._connection.abort()
+
+    async def _next_part(self, body: ClientBody) -> bytes:
+        with self._connection.waiting_for_client(self._cut_body):
+            return await body.read_part()
+
+    def _cut_body(self) -> None:
+        self._client_fault = SlowRequestError(
+            "the body came too slowly while other calls waited for a connection to the NameNode"
+        )
+        self._connection.abort()
 
     async def receive_head(self, on_continue: Callable[[], None]) -> None:
         """Wait for the final reply's head.

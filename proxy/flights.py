@@ -13,8 +13,9 @@ from typing import TypeAlias, assert_never
 
 from cache.admission import Admission, admit
 from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Unchanged
-from cache.entries import Kind, Reply, Ticket
+from cache.entries import Kind, Ticket
 from cache.metadata_cache import MetadataCache
+from cache.replies import Reply
 from hadoop.calls import PlainRead
 from hadoop.errors import HadoopError
 from proxy.errors import NoActiveNameNodeError, ProxyError

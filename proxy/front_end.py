@@ -6,7 +6,7 @@ A plain GETFILESTATUS goes to `proxy.reads`, everything else below `/webhdfs` th
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, Self, assert_never
 
@@ -18,13 +18,15 @@ from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call, PlainRead, read_call, read_plain
 from hadoop.paths import is_cacheable
 from proxy.cached_reply import body_of, cached_reply
+from proxy.call_limits import CallLimits, LimitedFetcher
 from proxy.errors import ProxyError, UnknownAddressError
 from proxy.flights import Flights
-from proxy.handling import COLLAPSED, NOT_WEBHDFS, Bypass, Why, forwarded
+from proxy.handling import COLLAPSED, NOT_WEBHDFS, Bypass, Why, forwarded, shows_path
 from proxy.headers import HIT, request_headers
 from proxy.hit_text import DateText
-from proxy.identity import caller_of
-from proxy.messages import Header, RequestHead
+from proxy.identity import caller_of, claimed_caller
+from proxy.limits import LimitSettings
+from proxy.messages import Headers, RequestHead, SettledReply
 from proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, Read, ReadAnswer, Reads, Unanswered
 from proxy.replies import error_reply, whole_reply
@@ -63,11 +65,14 @@ class FrontEndStats:
         fetches: reads sent to the NameNode in such a flight.
         closed_queries: questions whether a file is closed.
         settled: calls whose changes were applied before their answer.
-        unknown_outcomes: of these, sent and without a reply that tells.
+        unknown_outcomes: calls that were sent and got no reply that tells.
+        left_to_events: calls whose answer waited for the events to tell what they have changed.
         windows_opened: two-step writes whose redirect was passed on.
         windows_without_txid: of these, ended by time only.
         query_failures: questions on the proxy's own account that the NameNode left open.
         cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
+        calls_under_way: calls that count against max_calls now.
+        calls_refused: calls beyond a limit, by the setting.
     """
 
     requests: int
@@ -82,10 +87,13 @@ class FrontEndStats:
     closed_queries: int
     settled: int
     unknown_outcomes: int
+    left_to_events: int
     windows_opened: int
     windows_without_txid: int
     query_failures: int
     cache_errors: int
+    calls_under_way: int
+    calls_refused: dict[str, int]
 
 
 class FrontEnd:
@@ -99,13 +107,25 @@ class FrontEnd:
         signal: CoverageSignal,
         settings: ProxySettings,
         clock: Clock,
+        limits: LimitSettings | None = None,
     ) -> None:
         self._clock = clock
         self._tasks = asyncio.TaskGroup()  # holds the flights
         timeout_s = settings.namenode_query_timeout_s
-        self._flights = Flights(self._tasks, cache, upstream, queries, clock, query_timeout_s=timeout_s)
+        self._call_limits = CallLimits(limits or LimitSettings(), clock)
+        fetcher = LimitedFetcher(upstream, self._call_limits)
+        self._flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
         self._reads = Reads(cache, self._flights, signal, clock, join_wait_s=settings.join_wait_s)
-        self._writes = Writes(cache, upstream, queries, clock, query_timeout_s=timeout_s)
+        self._writes = Writes(
+            cache,
+            upstream,
+            queries,
+            signal,
+            clock,
+            tasks=self._tasks,
+            query_timeout_s=timeout_s,
+            two_step_timeout_s=settings.two_step_query_timeout_s,
+        )
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
         self._counts: Counter[str] = Counter()
@@ -118,6 +138,7 @@ class FrontEnd:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._writes.stop()
         await self._tasks.__aexit__(kind, exc, trace)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -127,13 +148,16 @@ class FrontEnd:
         if not is_webhdfs(target):
             self._counts["refused"] += 1
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
-        head = RequestHead(request.method, target, request_headers(request.raw_headers, peer))
+        head = RequestHead(request.method, target, request_headers(request.raw_headers, peer), peer)
         plain = read_plain(head.target) if head.method == "GET" else None
         wish = wish_of(request.raw_headers) if plain is not None else Wish.NO_TRACE
         if plain is None or wish is Wish.NO_TRACE:
             call = read_call(head.method, head.target)
             return await self._pass_on(request, head, call, _why_not_asked(call))
-        read = Read(plain=plain, caller=caller_of(plain, peer), head=head, refresh=wish is Wish.REFRESH)
+        caller = caller_of(plain, peer)
+        read = Read(
+            plain=plain, caller=caller, head=replace(head, caller=caller), refresh=wish is Wish.REFRESH
+        )
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
@@ -143,10 +167,11 @@ class FrontEnd:
             case FromNameNode(reply, why, is_stored):
                 self._forwarded[why] += 1
                 self._counts["stored"] += is_stored
-                return whole_reply(reply, (forwarded(why, is_stored=is_stored),))
+                is_shown = shows_path(reply.status, reply.body)
+                return whole_reply(reply, (forwarded(why, is_shown=is_shown, is_stored=is_stored),))
             case Unanswered(error, why):
                 self._forwarded[why] += 1
-                return self._failed(error, forwarded(why))
+                return self._failed(error, why)
             case PassOn(why):
                 return await self._pass_on(request, head, read_call(head.method, head.target), why)
             case _:
@@ -185,15 +210,20 @@ class FrontEnd:
         self, request: web.BaseRequest, head: RequestHead, call: Call, why: Why
     ) -> web.StreamResponse:
         self._forwarded[why] += 1
-        cache_status = forwarded(why)
-        try:
-            return await self._writes.pass_through(request, head, call, cache_status)
-        except ProxyError as error:
-            return self._failed(error, cache_status)
 
-    def _failed(self, error: ProxyError, cache_status: Header) -> web.StreamResponse:
+        def how(reply: SettledReply) -> Headers:
+            return (forwarded(why, is_shown=shows_path(reply.status, reply.body)),)
+
+        head = replace(head, caller=claimed_caller(call))
+        try:
+            with self._call_limits.admitted(head):
+                return await self._writes.pass_through(request, head, call, how)
+        except ProxyError as error:
+            return self._failed(error, why)
+
+    def _failed(self, error: ProxyError, why: Why) -> web.StreamResponse:
         self._counts["failed"] += 1
-        return error_reply(error, (cache_status,))
+        return error_reply(error, (forwarded(why, is_shown=False),))
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""
@@ -211,10 +241,13 @@ class FrontEnd:
             closed_queries=flights.closed_queries,
             settled=writes.settled,
             unknown_outcomes=writes.unknown_outcomes,
+            left_to_events=writes.left_to_events,
             windows_opened=writes.windows_opened,
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
             cache_errors=counts["errors"] + flights.errors + writes.errors,
+            calls_under_way=self._call_limits.under_way,
+            calls_refused=dict(self._call_limits.refused),
         )
 
 

@@ -9,76 +9,175 @@ Unless it is known to exist it is missing.
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from typing import Final
+
+from cachetools import TTLCache
 
 from cache.metadata_cache import MetadataCache
+from cache.set_aside import Writer
 from hadoop.calls import Call
-from hadoop.changes import opens_window, written_path
-from hadoop.paths import ROOT
+from hadoop.effects import UNTOUCHED, Ground, destination_of, written_path
+from hadoop.errors import CallerRefusedError
+from hadoop.operations import Effect
+from hadoop.paths import ROOT, ancestors, exceeds_limits
+from hadoop.rpc.user import RpcUser
 from proxy.complaints import Complaints
-from proxy.ports import Clock, NameNodeQueries
+from proxy.ports import Clock, NameNodeQueries, Right
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What was there before a call.
-
-    Attributes:
-        is_directory: the path is a directory, so nothing can be made in its place.
-        topmost_missing: the topmost ancestor that the call may have to make.
-        is_known: false where the NameNode gave no answer, so that this is only assumed.
-    """
-
-    is_directory: bool = False
-    topmost_missing: str | None = None
-    is_known: bool = True
-
-
-UNTOUCHED = Ground()
+REMEMBERED_S: Final = 1.0
+MAX_REMEMBERED: Final = 1_000
 
 
 class Surveyor:
     """Finds out, from the cache or else from the NameNode."""
 
     def __init__(
-        self, cache: MetadataCache, queries: NameNodeQueries, clock: Clock, *, query_timeout_s: float
+        self,
+        cache: MetadataCache,
+        queries: NameNodeQueries,
+        clock: Clock,
+        *,
+        query_timeout_s: float,
+        two_step_timeout_s: float,
     ) -> None:
         self._cache = cache
         self._queries = queries
         self._clock = clock
         self._query_timeout_s = query_timeout_s
+        self._two_step_timeout_s = two_step_timeout_s
+        self.is_silent = False  # the NameNode has left the last question about a two-step write open
         self._complaints = Complaints(_log, clock)  # about the last
+        self._remembered: TTLCache[tuple[RpcUser | None, str, int], tuple[Right, str | None]] = TTLCache(
+            MAX_REMEMBERED, REMEMBERED_S, timer=clock
+        )
         self.query_failures = 0  # questions to the NameNode without an answer
 
-    async def survey(self, call: Call) -> Ground:
-        """Look before a call is sent; takes no longer than one query may."""
+    async def survey(self, call: Call, user: RpcUser | None) -> Ground:
+        """Look before a call of one step is sent, as its caller; takes no longer than one query may."""
         path = written_path(call)
-        is_two_step = opens_window(call)
-        makes_ancestors = is_two_step if call.op is None else call.op.makes_ancestors
-        if path is None or not (makes_ancestors or is_two_step):
+        if call.op is not None and call.op.effect is Effect.MOVES:
+            return await self._survey_destination(call, user)
+        if call.op is None or call.op.two_step or not call.op.makes_ancestors:
+            return UNTOUCHED
+        if path is None or exceeds_limits(path):
             return UNTOUCHED
         if path == ROOT:
             return Ground(is_directory=True)
-        now = self._clock()
-        # A directory that was deleted elsewhere, its event on the way, is one no more. A write of two steps, which
-        # nobody would follow then, asks the NameNode.
-        if not is_two_step and self._cache.proves_directory(path, now):
-            return Ground(is_directory=True)
-        unproven = list(self._cache.unproven_ancestors(path, now)) if makes_ancestors else []
+        unproven = self._cache.unproven_ancestors(path, self._clock())
         topmost: str | None = None
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                if (is_two_step or self._cache.holds(path)) and await self._queries.is_directory(path):
+                # What the cache proves is not enough here: deleted elsewhere, its event on the way, it is one no more.
+                if self._cache.holds(path) and await self._queries.is_directory(path, user):
                     return Ground(is_directory=True)
                 for above in unproven:
-                    # Where nothing is kept, "missing" costs one step nothing, but two for as long as they take.
-                    if (is_two_step or self._cache.holds(above)) and await self._queries.exists(above):
+                    # Where nothing is kept, "missing" costs nothing.
+                    if self._cache.holds(above) and await self._queries.exists(above, user):
                         break
                     topmost = above
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
-            self.query_failures += 1
-            self._complaints.warn(f"cannot tell what exists at and above {path}: {error}")
-            return Ground(topmost_missing=unproven[-1] if unproven else None, is_known=False)
+        except CallerRefusedError:
+            return Ground(
+                is_known=False
+            )  # what they cannot see they cannot make: there will be nothing to tell
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+            self._fail(f"cannot tell what exists at and above {path}: {error}")
+            return Ground(is_known=False)
         return Ground(topmost_missing=topmost)
+
+    @property
+    def redirect_wait_s(self) -> float:
+        """Seconds for which a redirect may be held back for a question; few while the NameNode is silent."""
+        return self._query_timeout_s if self.is_silent else self._two_step_timeout_s
+
+    async def survey_write(self, path: str, writer: Writer, *, is_held: bool = True) -> Ground:
+        """Look what the second step of a two-step write can make, before its redirect is passed on.
+
+        Nothing is made before that, so what is asked now is what counts. A NameNode that fails to answer is asked
+        once more; then all that may be missing is taken to be missing. `is_held`: the redirect waits for this.
+        """
+        if path == ROOT:
+            return Ground(is_directory=True)
+        if not self._cache.concerns(path):
+            return UNTOUCHED
+        try:
+            async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
+                ground = await self._look_twice(path, writer)
+        except CallerRefusedError:
+            ground = Ground(may_write=False)
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+            self._fail(f"cannot tell what a write to {path} can make: {error}")
+            self.is_silent = True
+            unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
+            return Ground(topmost_missing=unproven[-1] if unproven else None, is_known=False)
+        self.is_silent = False
+        return ground
+
+    async def _look_twice(self, path: str, writer: Writer) -> Ground:
+        try:
+            return await self._look(path, writer)
+        except CallerRefusedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a connection lost, a pause: asked once more
+            self._fail(f"asking once more what a write to {path} can make: {error}")
+            return await self._look(path, writer)
+
+    async def _look(self, path: str, writer: Writer) -> Ground:
+        topmost: str | None = None
+        if (
+            not writer.appends
+        ):  # FSDirWriteFileOp.startFile: the right to write the nearest ancestor that exists
+            right, topmost = await self._look_above(path, writer.user)
+            if right is Right.DENIED:
+                return Ground(may_write=False)
+        if await self._queries.is_directory(path, writer.user):
+            return Ground(is_directory=True)
+        # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
+        right = await self._queries.may_write(path, writer.user)
+        may_write = right is not Right.DENIED and not (writer.appends and right is Right.MISSING)
+        return Ground(topmost_missing=topmost, may_write=may_write)
+
+    async def _look_above(self, path: str, user: RpcUser | None) -> tuple[Right, str | None]:
+        """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
+
+        An ancestor of what exists exists, so O(log depth) questions are enough. Remembered for a moment, unless
+        anything has changed since: a flood into one directory costs next to nothing.
+        """
+        above = ancestors(path)
+        key = user, above[0], self._cache.store.counters.changes
+        if user is not None and (known := self._remembered.get(key)) is not None:
+            return known
+        topmost: str | None = None
+        right = await self._queries.may_write(above[0], user)
+        is_there = right in {Right.GRANTED, Right.DENIED}
+        if not is_there and (right is Right.MISSING or not await self._queries.exists(above[0], user)):
+            low, high = 1, len(above) - 1  # the root exists
+            while low < high:
+                middle = (low + high) // 2
+                if await self._queries.exists(above[middle], user):
+                    high = middle
+                else:
+                    low = middle + 1
+            if low < len(above):
+                topmost = above[low - 1]
+                right = await self._queries.may_write(above[low], user)
+        self._remembered[key] = right, topmost
+        return right, topmost
+
+    def _fail(self, what: str) -> None:
+        self.query_failures += 1
+        self._complaints.warn(what)
+
+    async def _survey_destination(self, call: Call, user: RpcUser | None) -> Ground:
+        """Look whether RENAME moves into a directory, if anything is kept there."""
+        destination = destination_of(call)
+        if destination is None or destination == ROOT or not self._cache.holds(destination):
+            return UNTOUCHED
+        try:
+            async with asyncio.timeout(self._query_timeout_s):
+                return Ground(takes_in=await self._queries.is_directory(destination, user))
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+            self._fail(f"cannot tell whether {destination} is a directory: {error}")
+            return Ground(is_known=False)

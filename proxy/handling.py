@@ -1,12 +1,17 @@
 """How a call was handled, and how `Cache-Status` says so. (proxy/handling.py)
 
 Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
+
+ProvenGrant holds for the header as well: what the cache knows of a path is said only to callers to whom the
+NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked or written there.
 """
 
 from enum import StrEnum
-from typing import TypeAlias
+from http import HTTPStatus
+from typing import Final, TypeAlias
 
 from cache.decisions import Reason
+from hadoop.remote_exception import Verdict, parse_remote_exception
 from proxy.headers import cache_status
 from proxy.messages import Header
 
@@ -52,7 +57,42 @@ _FORWARDED: dict[Why, tuple[str, str | None]] = {  # fwd, detail
 }
 
 
-def forwarded(why: Why, *, is_stored: bool = False) -> Header:
-    """Return the `Cache-Status` of a reply that the NameNode gave to this very call."""
-    fwd, detail = _FORWARDED[why]
+_SAID_TO_ALL: Final[frozenset[Why]] = frozenset(
+    {
+        Reason.STREAM_CLOSED,
+        Reason.NO_FILTER,
+        Bypass.METHOD,
+        Bypass.OPERATION,
+        Bypass.PATH,
+        Bypass.NOT_PLAIN,
+    }
+)
+"""Reasons that follow from the request, the settings or the whole proxy, never from what is known of the path.
+
+`request` is not among them: a two-step write of the path goes before it. Nor is `gate-closed`: a path of which
+nothing is known is a miss, also while the gate is closed.
+"""
+
+
+def forwarded(why: Why, *, is_shown: bool, is_stored: bool = False) -> Header:
+    """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
+
+    Args:
+        why: the reason, as the metrics count it.
+        is_shown: whether the NameNode has shown this caller the path; see `shows_path`.
+        is_stored: whether the cache has kept the reply.
+    """
+    fwd, detail = _FORWARDED[why if is_shown or why in _SAID_TO_ALL else Reason.MISS]
     return cache_status(fwd=fwd, stored=is_stored, detail=detail)
+
+
+def shows_path(status: int, body: bytes | None) -> bool:
+    """Whether a reply to GETFILESTATUS shows its caller what is, or is not, at the path.
+
+    A NameNode says FileNotFoundException only to those who may traverse what is above (FSPermissionChecker
+    checkTraverse, Hadoop 3.5.0).
+    """
+    if status == HTTPStatus.NOT_FOUND:
+        remote = parse_remote_exception(body or b"")
+        return remote is not None and remote.verdict is Verdict.FILE_NOT_FOUND
+    return status == HTTPStatus.OK

@@ -5,9 +5,12 @@ On the ordinary path the same fields in the same order are made by `proxy.cached
 
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import Final
 
-from cache.entries import Reply
+from cache.replies import Reply
 from proxy.headers import HIT, encode_fields
+
+_END: Final = b"%d\r\n" + encode_fields((HIT,)).replace(b"%", b"%%") + b"Content-Length: %d\r\n\r\n"
 
 
 class DateText:
@@ -28,46 +31,31 @@ class DateText:
         return self._text
 
 
-class HitText:
-    """One cached reply, rendered but for the fields that change with time.
+class HitFrame:
+    """The head of all cached replies that have one status and the same header fields.
 
-    `Expires` equals `Date`, as the NameNode has it. The whole text is kept for the rest of a second.
+    `Expires` equals `Date`, as the NameNode has it. What they have in common is rendered once a second.
     """
 
-    __slots__ = ("_middle", "_replied_at", "_second", "_start", "_tail", "_text")
+    __slots__ = ("_middle", "_second", "_start", "_text")
 
-    def __init__(self, reply: Reply, body: bytes, replied_at: float) -> None:
-        """Render.
-
-        Args:
-            reply: what the NameNode said; its own body is not looked at.
-            body: the body to send: the reply's, or a 404's for the path as it was asked for.
-            replied_at: local time of the NameNode's reply, for `Age`.
-        """
-        self._replied_at = replied_at
+    def __init__(self, reply: Reply) -> None:
         line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"
         self._start = line.encode("ascii") + b"\r\nDate: "
         self._middle = b"\r\n" + encode_fields(reply.headers) + b"Age: "
-        length = (b"Content-Length", b"%d" % len(body))
-        self._tail = b"\r\n" + encode_fields((HIT, length)) + b"\r\n" + body
         self._second = -1  # of the local clock, for which `_text` holds
         self._text = b""
 
-    @property
-    def size(self) -> int:
-        """Bytes that it may hold, the text of the running second included."""
-        return 2 * (len(self._start) + len(self._middle) + len(self._tail) + 80)
-
     def at(self, now: float, dates: DateText) -> bytes:
-        """Return the whole reply to be sent at local time `now` on a connection that goes on."""
+        """Return what comes before the age, to be sent at local time `now` on a connection that goes on."""
         second = int(now)
         if second != self._second:
             date = dates.at(now)
-            self._text = b"".join(
-                (self._start, date, b"\r\nExpires: ", date, self._middle, self._age(now), self._tail)
-            )
+            self._text = b"".join((self._start, date, b"\r\nExpires: ", date, self._middle))
             self._second = second
         return self._text
 
-    def _age(self, now: float) -> bytes:
-        return b"%d" % max(0, int(now - self._replied_at))
+
+def rest_of_head(age_s: float, length: int) -> bytes:
+    """Return the age and what comes between it and a body of so many bytes."""
+    return _END % (max(0, int(age_s)), length)

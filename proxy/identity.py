@@ -2,9 +2,10 @@
 
 import hashlib
 
-from cache.entries import Caller
-from hadoop.calls import PlainRead
+from cache.ring import Caller
+from hadoop.calls import Call, PlainRead
 from hadoop.rpc.user import RpcUser
+from hadoop.users import is_user_name
 
 
 def caller_of(plain: PlainRead, peer: str) -> Caller:
@@ -23,6 +24,30 @@ def caller_of(plain: PlainRead, peer: str) -> Caller:
     if plain.delegation is not None:
         parts.append(f"token={hashlib.sha256(plain.delegation.encode()).hexdigest()}")
     return Caller("\0".join(parts))
+
+
+def claimed_caller(call: Call) -> str:
+    """Return whom a call that is no plain read says to come from, for limits alone: it proves nothing."""
+    names = [f"{key}={value}" for key in ("user.name", "doas") for value in call.arguments.get(key, ())[:1]]
+    return "\0".join(names)
+
+
+def rpc_user_of_target(target: str) -> RpcUser | None:
+    """Return as whom the caller of any request would ask over RPC; None if that cannot be told.
+
+    Only names spelled as every release reads them count: 3.5.0 takes `USER.NAME` for the user, 3.4.1 does not.
+    """
+    found: dict[str, str] = {}
+    for parameter in target.partition("?")[2].split("&"):
+        name, _, value = parameter.partition("=")
+        if name.lower() in {"user.name", "doas", "delegation"} or "%" in name:
+            if name not in {"user.name", "doas"} or name in found or not is_user_name(value):
+                return None
+            found[name] = value
+    user, doas = found.get("user.name"), found.get("doas")
+    if user is None:
+        return None
+    return RpcUser(user) if doas is None else RpcUser(doas, real_name=user)
 
 
 def rpc_user_of(plain: PlainRead) -> RpcUser | None:

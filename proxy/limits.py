@@ -28,7 +28,8 @@ class LimitSettings:
         default=16_384,
         metadata={
             "help": "Client connections open at once; those beyond it are answered 503, "
-            "or closed at once where there are many of them."
+            "or closed at once where there are many of them. One client address gets seven eighths of them "
+            "at most, several get equal shares."
         },
     )
     backlog: int = field(
@@ -68,7 +69,32 @@ class LimitSettings:
     )
     upstream_connections: int = field(
         default=256,
-        metadata={"help": "Connections to one NameNode open at once; further calls wait for one to be free."},
+        metadata={
+            "help": "Connections to one NameNode open at once; further calls wait for one to be free. One "
+            "client address gets seven eighths of them at most, several get equal shares."
+        },
+    )
+    max_calls: int = field(
+        default=8_192,
+        metadata={
+            "help": "Calls that may be on their way to the NameNodes at once, waiting ones included; beyond it 503. "
+            "One client address, and one caller, gets seven eighths of them at most, several get equal shares."
+        },
+    )
+    max_calls_per_s_per_address: float = field(
+        default=0.0,
+        metadata={
+            "help": "Calls a second that one client address may have forwarded; beyond it 429. Answers from memory "
+            "don't count. 0: no limit."
+        },
+    )
+    max_calls_per_s_per_caller: float = field(
+        default=0.0,
+        metadata={"help": "The same for one caller, as it names itself (user.name, doas). 0: no limit."},
+    )
+    call_burst_s: float = field(
+        default=10.0,
+        metadata={"help": "Seconds' worth of these calls that may come at once after a quiet time."},
     )
     upstream_connect_timeout_s: float = field(
         default=3.0,
@@ -96,13 +122,9 @@ class LimitSettings:
         default=30.0,
         metadata={"help": "Seconds that requests in progress get to finish when the proxy is stopped."},
     )
-    fast_path_bytes: int = field(
-        default=64 * 1024 * 1024,
-        metadata={"help": "Bytes of the table that answers repeated requests at once; 0 switches it off."},
-    )
 
     def __post_init__(self) -> None:
-        for key in ("max_connections", "backlog", "max_header_fields", "upstream_connections"):
+        for key in ("max_connections", "backlog", "max_header_fields", "upstream_connections", "max_calls"):
             if not getattr(self, key) > 0:
                 raise SettingError(key, getattr(self, key), "must be more than 0")
         for key in (
@@ -117,7 +139,12 @@ class LimitSettings:
         ):
             if not getattr(self, key) > 0:
                 raise SettingError(key, getattr(self, key), "must be more than 0")
-        for key in ("upstream_idle_s", "fast_path_bytes"):
+        for key in (
+            "upstream_idle_s",
+            "max_calls_per_s_per_address",
+            "max_calls_per_s_per_caller",
+            "call_burst_s",
+        ):
             if not getattr(self, key) >= 0:
                 raise SettingError(key, getattr(self, key), "must be 0 or more")
         if not self.max_head_bytes >= _MIN_HEAD_BYTES:

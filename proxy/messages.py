@@ -20,11 +20,15 @@ class RequestHead:
         target: the raw request target; bytes that are no UTF-8 are lone surrogates, as in
             `os.fsdecode`, so that the bytes on the wire are those that the client sent.
         headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `proxy.headers`.
+        peer: the address of the client; shares of what is bounded go by it.
+        caller: who asks, as the request says; limits of calls go by it.
     """
 
     method: str
     target: str
     headers: Headers
+    peer: str = ""
+    caller: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ deadline of its own or is given one by its caller.
 """
 
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
 from aiohttp import web
@@ -46,8 +47,20 @@ class Streamer(Protocol):
         ...
 
 
+class Right(Enum):
+    """What a NameNode says of a caller who would write a path."""
+
+    GRANTED = auto()
+    DENIED = auto()
+    MISSING = auto()  # the path is not there
+    UNKNOWN = auto()  # one cannot ask as them
+
+
 class NameNodeQueries(Protocol):
-    """Questions that the proxy asks a NameNode on its own account, as the user of the service."""
+    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
+
+    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
+    """
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether the file is closed, as that very NameNode sees it.
@@ -56,12 +69,16 @@ class NameNodeQueries(Protocol):
         """
         ...
 
-    async def exists(self, path: str) -> bool:
-        """Say whether the active NameNode knows the path."""
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path; None asks as the service."""
         ...
 
-    async def is_directory(self, path: str) -> bool:
-        """Say whether the active NameNode knows the path as a directory."""
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether the active NameNode knows the path as a directory; None asks as the service."""
+        ...
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say whether the caller may write the path."""
         ...
 
     async def last_txid(self, namenode: NameNode) -> int:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
-from cache.entries import Caller, Hit, Ticket
+from cache.entries import Hit, Ticket
 from cache.metadata_cache import MetadataCache
+from cache.ring import Caller
 from hadoop.calls import PlainRead
 from proxy.errors import ProxyError
 from proxy.flights import Flight, Flights

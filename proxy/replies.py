@@ -28,12 +28,18 @@ def remote_exception(error: ProxyError) -> bytes:
     )
 
 
+def _fields_of(error: ProxyError) -> Headers:
+    if error.retry_after_s is None:
+        return (_NOT_STORED, _JSON)
+    return (_NOT_STORED, _JSON, (b"Retry-After", b"%d" % error.retry_after_s))
+
+
 def error_reply(error: ProxyError, extra: Headers = ()) -> web.StreamResponse:
     """Make the reply that an error becomes."""
     return RawResponse(
         error.status,
         error.reason,
-        (_NOT_STORED, _JSON, *extra),
+        (*_fields_of(error), *extra),
         body=remote_exception(error),
         close=error.closes,
     )
@@ -42,7 +48,7 @@ def error_reply(error: ProxyError, extra: Headers = ()) -> web.StreamResponse:
 def raw_error_reply(error: ProxyError) -> bytes:
     """Render the same reply for a connection that has no request to answer; it ends the connection."""
     body = remote_exception(error)
-    fields = (_NOT_STORED, _JSON, (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
+    fields = (*_fields_of(error), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
     line = f"HTTP/1.1 {error.status} {error.reason}\r\n".encode("ascii")
     return line + encode_fields(fields) + b"\r\n" + body
 

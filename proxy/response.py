@@ -6,16 +6,23 @@ and uses of aiohttp only what `RequestHandler` asks of a response: prepare, writ
 """
 
 import asyncio
+import fcntl
 import socket
 import struct
+import sys
+import termios
 from enum import Enum
+from typing import Final
 
 from aiohttp import HttpVersion11, web
 from aiohttp.abc import AbstractStreamWriter
 
 from proxy.headers import encode_fields
+from proxy.limits import LimitSettings
 from proxy.messages import Headers
+from proxy.patience import Patience
 
+_NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
 _NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
 
@@ -32,7 +39,7 @@ class Framing(Enum):
 class RawResponse(web.StreamResponse):
     """One reply: the head goes out with the first part of the body, in one piece where that is possible.
 
-    A reader that takes nothing for `write_timeout_s` is cut off.
+    A reader that takes less than `proxy.patience` allows is cut off; `limits` says how much that is.
     """
 
     def __init__(
@@ -44,7 +51,7 @@ class RawResponse(web.StreamResponse):
         body: bytes | None = None,
         length: int | None = None,
         close: bool = False,
-        write_timeout_s: float = 20.0,
+        limits: LimitSettings = _NO_LIMITS,
     ) -> None:
         """Make a reply that is not sent yet.
 
@@ -55,14 +62,15 @@ class RawResponse(web.StreamResponse):
             body: the whole body; None if it is going to be written part by part.
             length: the bytes that a body written part by part will have, if that is known.
             close: end the connection after this reply.
-            write_timeout_s: seconds for which a reader may take nothing.
+            limits: what a slow reader may cost.
         """
         super().__init__(status=status, reason=reason)
         self._fields = headers
         self._whole = body
         self._length = len(body) if body is not None else length
         self._close_after = close
-        self.write_timeout_s = write_timeout_s
+        self.limits = limits
+        self._patience: Patience | None = None  # since the reader was slow for the first time
         self._framing = Framing.NONE
         self._head = b""  # not yet written
         self._client: web.BaseRequest | None = None
@@ -182,12 +190,35 @@ class RawResponse(web.StreamResponse):
         transport.write(data)
         if not self._client.protocol.writing_paused:
             return
+        await self._wait_for_reader(self._client.transport, self._out)
+
+    async def _wait_for_reader(self, transport: asyncio.Transport | None, out: AbstractStreamWriter) -> None:
+        """Wait until there is room for more; one wait throughout, since aiohttp's drain must not be cancelled twice."""
+        loop = asyncio.get_running_loop()
+        patience = self._patience = self._patience or Patience(self.limits)
+        waited_s, began = patience.waited_s, loop.time()
+        timer: asyncio.TimerHandle | None = None
+
+        def look() -> None:
+            nonlocal timer
+            patience.waited_s = waited_s + loop.time() - began
+            patience.moved_bytes = max(0, out.output_size - _not_taken_bytes(transport))
+            if patience.left_s > 0:
+                timer = loop.call_later(patience.left_s, look)
+            else:
+                end.reschedule(loop.time())
+
         try:
-            async with asyncio.timeout(self.write_timeout_s):
-                await self._out.drain()
+            async with asyncio.timeout(None) as end:
+                timer = loop.call_later(patience.left_s, look)
+                await out.drain()
         except TimeoutError:
             self.cut()
-            raise ConnectionAbortedError("the client takes nothing") from None
+            raise ConnectionAbortedError("the client reads too slowly") from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+            patience.waited_s = waited_s + loop.time() - began
 
     def cut(self) -> None:
         """End the connection so that the client can tell a broken body from a whole one: with a reset."""
@@ -195,6 +226,18 @@ class RawResponse(web.StreamResponse):
         self._close_after = True
         if self._client is not None:
             reset(self._client.transport)
+
+
+def _not_taken_bytes(transport: asyncio.Transport | None) -> int:
+    """Return how much of what was written the client's host has not acknowledged (SIOCOUTQ of tcp(7))."""
+    sock = None if transport is None else transport.get_extra_info("socket")
+    if transport is None or sock is None:
+        return 0
+    try:
+        answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
+    except OSError:  # it has just been closed
+        answer = bytes(4)
+    return transport.get_write_buffer_size() + int.from_bytes(answer, sys.byteorder)
 
 
 def reset(transport: asyncio.Transport | None) -> None:

@@ -13,7 +13,8 @@ from proxy.fastpath import FastPath
 from proxy.limits import MAX_TOLD, LimitSettings
 from proxy.replies import bug_reply, error_reply
 from proxy.response import RawResponse, reset
-from proxy.vetting import vet
+from proxy.shares import Shares
+from proxy.vetting import is_last, vet
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers one vetted request; a ProxyError that it raises becomes the reply."""
@@ -44,7 +45,7 @@ class Server:
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
         self._all_left.set()
-        self._open = 0
+        self._connections = Shares(limits.max_connections)
         self._accepted = 0
         self._refused = 0
         self._turned_away = 0  # of those, still open
@@ -99,7 +100,7 @@ class Server:
     def stats(self) -> ServerStats:
         """Return the figures so far."""
         return ServerStats(
-            connections_open=self._open,
+            connections_open=self._connections.in_use,
             connections_accepted=self._accepted,
             connections_refused=self._refused,
             requests=self._requests,
@@ -108,13 +109,12 @@ class Server:
             bugs=self._bugs,
         )
 
-    def admit(self) -> bool:
+    def admit(self, holder: str) -> bool:
         """Count one more connection; whether it may be served."""
-        if self._open >= self._limits.max_connections:
+        if not self._connections.take(holder):
             self._refused += 1
             self._turned_away += 1
             return False
-        self._open += 1
         self._accepted += 1
         self._all_left.clear()
         return True
@@ -127,13 +127,13 @@ class Server:
         """
         return self._turned_away <= MAX_TOLD
 
-    def leave(self, *, admitted: bool) -> None:
+    def leave(self, holder: str, *, admitted: bool) -> None:
         """Count one connection less."""
         if not admitted:
             self._turned_away -= 1
             return
-        self._open -= 1
-        if self._open == 0:
+        self._connections.give_back(holder)
+        if self._connections.in_use == 0:
             self._all_left.set()
 
     def _make_connection(self, loop: asyncio.AbstractEventLoop) -> ClientConnection:
@@ -150,9 +150,10 @@ class Server:
         finally:
             self._in_progress -= 1
         if isinstance(response, RawResponse):
-            response.write_timeout_s = self._limits.body_timeout_s
+            response.limits = self._limits
         connection = request.protocol
-        if self._is_draining or (isinstance(connection, ClientConnection) and connection.is_half_closed):
+        is_half_closed = isinstance(connection, ClientConnection) and connection.is_half_closed
+        if self._is_draining or is_half_closed or is_last(request.headers):
             response.force_close()
         return response
 

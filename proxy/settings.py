@@ -33,16 +33,24 @@ class ProxySettings:
             "transaction id); without an answer the reply is not kept."
         },
     )
+    two_step_query_timeout_s: float = field(
+        default=10.0,
+        metadata={
+            "help": "Seconds for which the redirect of a CREATE or APPEND waits at most for a slow NameNode to say "
+            "what the second step can make. Without an answer, reads of all that may be missing there are forwarded "
+            "until it is known, and the next redirects wait namenode_query_timeout_s only, until one is answered."
+        },
+    )
 
     def __post_init__(self) -> None:
         parse_endpoint("listen", self.listen)
         parse_endpoint("admin", self.admin)
         if not self.join_wait_s >= 0:
             raise SettingError("join_wait_s", self.join_wait_s, "must be 0 seconds or more")
-        if not self.namenode_query_timeout_s > 0:
-            raise SettingError(
-                "namenode_query_timeout_s", self.namenode_query_timeout_s, "must be more than 0 seconds"
-            )
+        for key in ("namenode_query_timeout_s", "two_step_query_timeout_s"):
+            value = getattr(self, key)
+            if not value > 0:
+                raise SettingError(key, value, "must be more than 0 seconds")
 
     @property
     def listen_at(self) -> Endpoint:

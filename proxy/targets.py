@@ -5,7 +5,8 @@ WebHDFS must not become a way to them.
 """
 
 import re
-from urllib.parse import unquote_to_bytes
+
+from hadoop.paths import decode_escapes
 
 _UTF16_ESCAPE = re.compile("%u", re.IGNORECASE)
 """`%u002e` is a dot to a NameNode, and `/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx` its `/jmx` (Hadoop 3.5.0)."""
@@ -22,11 +23,11 @@ def is_webhdfs(target: str) -> bool:
     spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
     if not spelled.startswith("/") or _UTF16_ESCAPE.search(spelled):
         return False
-    segments = unquote_to_bytes(spelled.encode("utf-8", "surrogateescape")).split(b"/")[1:]
-    if segments[0] != b"webhdfs":
+    path = decode_escapes(spelled.encode("utf-8", "surrogateescape"))
+    if not (path == b"/webhdfs" or path.startswith(b"/webhdfs/")):
         return False
     depth = 0
-    for segment in segments:
+    for segment in path.split(b"/")[1:] if b"/.." in path else ():
         match segment.partition(b";")[0]:
             case b"" | b".":
                 pass  # some readers count it, some do not: the fewer levels, the earlier `..` leaves

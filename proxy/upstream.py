@@ -51,6 +51,8 @@ class ForwardStats:
     connections_in_use: int
     connections_idle: int
     connections_opened: int
+    waiting_for_connection: int  # calls
+    clients_cut: int  # those that kept a connection waiting while calls waited for one
 
 
 class Upstream:
@@ -90,6 +92,8 @@ class Upstream:
             connections_in_use=connections.in_use,
             connections_idle=connections.idle,
             connections_opened=connections.opened,
+            waiting_for_connection=connections.waiting,
+            clients_cut=connections.clients_cut,
         )
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
@@ -150,7 +154,9 @@ class Upstream:
             settled = self._settled(answer)
             await self._to_its_end(settle(settled))
             response = self._response_to(request, answer.exchange, settled, decorate(settled))
-            await self._pass_on(request, answer.exchange, response)
+            if answer.exchange.is_complete:
+                await answer.close()  # the next call need not wait for this client to read
+            await self._pass_on(request, answer, response)
             return response
         finally:
             await answer.close()
@@ -178,17 +184,19 @@ class Upstream:
             (*settled.headers, *extra),
             body=exchange.start if is_whole else None,
             length=exchange.content_length,
-            write_timeout_s=self._limits.body_timeout_s,
+            limits=self._limits,
         )
 
-    async def _pass_on(self, request: web.BaseRequest, exchange: Exchange, response: RawResponse) -> None:
+    async def _pass_on(self, request: web.BaseRequest, answer: Answer, response: RawResponse) -> None:
         """Send the reply as it comes. What has begun can't be replaced: on a failure it is cut off."""
+        exchange = answer.exchange
         await response.prepare(request)
         try:
             if not exchange.is_complete:
-                await response.write(exchange.start)
+                await self._write(answer, response, exchange.start)
             while not exchange.is_complete:
-                await response.write(await exchange.receive_part())
+                await self._write(answer, response, await exchange.receive_part())
+            await answer.close()
             await response.write_eof()
         except ConnectionError:
             response.cut()  # the client's end of it; there is nobody to tell
@@ -198,6 +206,10 @@ class Upstream:
             _LOG.warning("A reply to %s broke off: %s", request.remote, exc)
             self._broken_replies += 1
             response.cut()
+
+    async def _write(self, answer: Answer, response: RawResponse, part: bytes) -> None:
+        with answer.waiting_for_client(response.cut):
+            await response.write(part)
 
     async def _to_its_end(self, work: Awaitable[None]) -> None:
         """Await work that goes on, and keeps its place in the order of things, if this request is cancelled."""

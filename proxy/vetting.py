@@ -5,7 +5,9 @@ this list (seen with aiohttp 3.14.5), and two readers could make two things of s
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote_from_bytes
 
 from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
@@ -23,8 +25,11 @@ from proxy.limits import LimitSettings
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 """uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
 
+_HOST_LINE: Final = re.compile(rb"\r\nhost:([^\r\n]*)", re.IGNORECASE)
+_TOO_MANY_FIELDS: Final = "Too many headers received"  # aiohttp's parser's own word for it
+
 _MAX_READ_BYTES: Final = 256 * 1024  # that an event loop hands over in one piece, asyncio and uvloop alike
-_LAST_ASCII: Final = 0x7F
+_ASCII: Final = bytes(range(0x80))
 _LINE_EXTRA_BYTES: Final = 12  # of a request line beside method and target: two spaces, HTTP/1.1, CRLF
 _FIELD_EXTRA_BYTES: Final = 4  # ": " and CRLF
 
@@ -51,6 +56,16 @@ def vet(request: web.BaseRequest, limits: LimitSettings) -> None:
                 raise MalformedRequestError("no Transfer-Encoding but chunked is understood")
             case _:
                 pass
+
+
+def is_last(headers: Mapping[str, str]) -> bool:
+    """Whether the connection may serve no request after the one with these header fields.
+
+    One that asks for another protocol may be followed by that. And aiohttp's C parser takes the last trailer field of
+    a chunked body for the first field of the next request (seen with 3.14.5): behind a proxy that shares connections,
+    one client would write another's header.
+    """
+    return "Transfer-Encoding" in headers or "Upgrade" in headers
 
 
 def _vet_size(request: web.BaseRequest, limits: LimitSettings) -> None:
@@ -82,9 +97,20 @@ def ascii_request_line(data: bytes) -> bytes:
     line, newline, rest = data.partition(b"\n")
     if line.isascii() or not _is_utf8(line):
         return data
-    return (
-        b"".join([b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in line]) + newline + rest
-    )
+    return quote_from_bytes(line, safe=_ASCII).encode() + newline + rest
+
+
+def one_host(head: bytes) -> bytes:
+    """Leave one of several equal Host fields: a NameNode answers such a request, aiohttp's parser does not.
+
+    Different ones stay, and the parser refuses them (RFC 9112, section 3.2).
+    """
+    if head.lower().count(b"\r\nhost:") <= 1:
+        return head
+    first, *others = _HOST_LINE.finditer(head)
+    if any(other[1].strip(b" \t") != first[1].strip(b" \t") for other in others):
+        return head
+    return head[: first.end()] + _HOST_LINE.sub(b"", head[first.end() :])
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -117,5 +143,9 @@ def refusal_of(exc: BaseException, limits: LimitSettings) -> ClientError:
         if max_line_bytes(limits) in exc.args:
             return TargetTooLongError(f"the request line has more than {limits.max_head_bytes} bytes")
         return HeadTooLargeError(f"a header field has more than {limits.max_head_bytes} bytes")
+    if isinstance(exc, ClientError):
+        return exc
     message = exc.message if isinstance(exc, HttpProcessingError) else str(exc)
+    if message == _TOO_MANY_FIELDS:
+        return HeadTooLargeError(f"more than {limits.max_header_fields} header fields")
     return MalformedRequestError(message.partition(":")[0].strip() or "no HTTP")

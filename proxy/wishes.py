@@ -20,6 +20,7 @@ _ODD_HEADERS = frozenset(
     }
 )
 _JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})
+_MAX_MEDIA_RANGES = 100  # with their parameters; a browser sends ten
 _NEVER = re.compile(rb"q\s*=\s*0(\.0*)?")  # a weight of zero
 _AUTH_COOKIE = b"hadoop.auth"
 
@@ -60,7 +61,7 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
                 says_cache_control = True
                 directives.update(directive.strip().lower() for directive in value.split(b","))
             case b"pragma":
-                pragma_no_cache = b"no-cache" in value.lower()
+                pragma_no_cache |= b"no-cache" in value.lower()
             case _:
                 pass
     if b"no-store" in directives:
@@ -71,7 +72,9 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
 
 
 def _accepts_json(value: bytes) -> bool:
-    """Whether JSON is among the media ranges of an `Accept` header (RFC 9110, section 12.5.1)."""
+    """Whether JSON is among the media ranges of an `Accept` header (RFC 9110, section 12.5.1), as far as it is read."""
+    if value.count(b",") + value.count(b";") > _MAX_MEDIA_RANGES:
+        return False
     for element in value.lower().split(b","):
         media_range, *parameters = (part.strip() for part in element.split(b";"))
         if media_range in _JSON_RANGES and not any(map(_NEVER.fullmatch, parameters)):

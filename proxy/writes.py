@@ -7,45 +7,46 @@ The guarantee OwnWrites, step by step:
 2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
    the client's leaving, before the first byte goes to the client.
 3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
-   having settled, the outcome is unknown and the same is forgotten.
-4. A redirected CREATE or APPEND happens later, past the proxy: what step 1 left open is asked again, then
-   the last transaction id, then a window is opened, then the redirect is passed on.
+   having settled, the outcome is unknown. Where only the NameNode's
+   events tell what a call has changed, the answer waits for them, at most `max_staleness_s`: then either
+   they have been applied, or the gate is closed until they are (docs/decisions/0013).
+4. A redirected CREATE or APPEND happens later, past the proxy: what its caller can make is asked, as they,
+   then the last transaction id, then a window is opened, then the redirect is passed on. Without a right to
+   the write there is no window before something changes that may give them one.
 """
 
 import asyncio
 import contextlib
 import logging
-from http import HTTPStatus
+from dataclasses import replace
+from typing import Final
 
 from aiohttp import web
 
 from cache.metadata_cache import MetadataCache
+from cache.set_aside import TwoStepWrite, Writer
 from hadoop.calls import Call
-from hadoop.change import Change, EverythingUnknown
-from hadoop.changes import CallOutcome, changes_of_call, opens_window, written_path
+from hadoop.change import EverythingUnknown, Footprint
+from hadoop.effects import UNTOUCHED, Ground, effects_of_call, opens_window, written_path
 from hadoop.election_view import NameNode
+from hadoop.operations import Effect
+from hadoop.outcomes import CallOutcome, outcome_of
+from hadoop.rpc.user import RpcUser
 from proxy.complaints import Complaints
 from proxy.errors import OverloadedError, UpstreamError
-from proxy.ground import UNTOUCHED, Ground, Surveyor
-from proxy.messages import Header, RequestHead, SettledReply
-from proxy.ports import Clock, NameNodeQueries, Streamer
+from proxy.ground import Surveyor
+from proxy.identity import rpc_user_of_target
+from proxy.messages import RequestHead, SettledReply
+from proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
+from proxy.upstream import Decorate
 
 _log = logging.getLogger(__name__)
 
 
-def outcome_of(reply: SettledReply | None) -> CallOutcome:
-    """Say what a reply, or its absence, tells about the call's effect.
+ASK_AGAIN_S: Final = 1.0
+"""Between two questions about a two-step write to a NameNode that does not answer."""
 
-    A redirect is a success: of the first step. A 4xx is a definite refusal, by the NameNode or by its
-    servlet container before it looked at the call; only a 408 may have been cut in the middle.
-    """
-    if reply is None or reply.status == HTTPStatus.REQUEST_TIMEOUT:
-        return CallOutcome.UNKNOWN
-    if reply.status < HTTPStatus.BAD_REQUEST:
-        return CallOutcome.DONE
-    if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return CallOutcome.REFUSED
-    return CallOutcome.UNKNOWN
+_SLACK_S: Final = 0.001  # so that a wait does not end in the very moment that it waits for
 
 
 class Writes:
@@ -56,22 +57,32 @@ class Writes:
         cache: MetadataCache,
         streamer: Streamer,
         queries: NameNodeQueries,
+        signal: CoverageSignal,
         clock: Clock,
         *,
+        tasks: asyncio.TaskGroup,
         query_timeout_s: float,
+        two_step_timeout_s: float,
     ) -> None:
         self._cache = cache
         self._streamer = streamer
         self._queries = queries
+        self._signal = signal
         self._clock = clock
-        self._query_timeout_s = query_timeout_s
         self.settled = 0  # calls whose changes were applied before their answer
-        self.unknown_outcomes = 0  # ... of these, sent and without a reply that tells
+        self.unknown_outcomes = 0  # calls that were sent and got no reply that tells
+        self.left_to_events = 0  # calls whose answer waited for the events to tell what they have changed
         self.windows_opened = 0  # two-step writes whose redirect was passed on
         self.windows_without_txid = 0  # ... of these, ended by time only
-        self._surveyor = Surveyor(cache, queries, clock, query_timeout_s=query_timeout_s)
+        self._surveyor = Surveyor(
+            cache, queries, clock, query_timeout_s=query_timeout_s, two_step_timeout_s=two_step_timeout_s
+        )
         self._complaints = Complaints(_log, clock)  # about these
         self._txid_failures = 0  # questions for the last transaction id without an answer
+        self._tasks = tasks
+        self._asking: asyncio.Task[None] | None = None  # what asks again
+        self._is_stopped = False
+        cache.windows.on_doubt = self._on_doubt
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
 
     @property
@@ -80,16 +91,17 @@ class Writes:
         return self._txid_failures + self._surveyor.query_failures
 
     async def pass_through(
-        self, request: web.BaseRequest, head: RequestHead, call: Call, cache_status: Header
+        self, request: web.BaseRequest, head: RequestHead, call: Call, decorate: Decorate
     ) -> web.StreamResponse:
         """Pass one call and its reply through.
 
         Raises:
             ProxyError: there is no reply to pass on.
         """
-        effect = _Effect(self, call, await self.survey(call))
+        user = rpc_user_of_target(head.target)
+        effect = _Effect(self, call, await self.survey(call, user), _writer_of(head, call, user))
         try:
-            return await self._streamer.stream(request, head, effect.settle, lambda _: (cache_status,))
+            return await self._streamer.stream(request, head, effect.settle, decorate)
         except UpstreamError as error:
             effect.is_settled |= not error.outcome_unknown  # nothing was sent
             raise
@@ -98,32 +110,44 @@ class Writes:
             raise
         finally:
             if not effect.is_settled:
-                self.forget(call, CallOutcome.UNKNOWN, effect.ground)
+                await self.take(call, CallOutcome.UNKNOWN, effect.ground)
 
-    async def survey(self, call: Call) -> Ground:
+    async def survey(self, call: Call, user: RpcUser | None) -> Ground:
         """Find out what is there already where the call is about to write."""
         try:
-            return await self._surveyor.survey(call)
+            return await self._surveyor.survey(call, user)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not say what it needs proof of")
             return UNTOUCHED
 
-    def forget(self, call: Call, outcome: CallOutcome, ground: Ground) -> None:
-        """Apply what the call makes stale. Synchronous; never raises."""
-        if ground.is_directory and call.op is not None:
-            outcome = CallOutcome.REFUSED  # whatever it is told: nothing is made in a directory's place
+    async def take(self, call: Call, outcome: CallOutcome, ground: Ground) -> None:
+        """Take what the call makes stale: forget it, and wait for the events that tell the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
         try:
-            self._apply(changes_of_call(call, outcome, ground.topmost_missing))
+            effects = effects_of_call(call, outcome, ground)
+            self._apply(effects.changes)
+            if not effects.is_complete:
+                await self._await_events()
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
 
-    def _apply(self, changes: tuple[Change, ...]) -> None:
+    def _apply(self, changes: tuple[Footprint, ...]) -> None:
         now = self._clock()
         for change in changes:
             self._cache.apply(change, now)
         self.settled += bool(changes)
+
+    async def _await_events(self) -> None:
+        """Wait until all that has been acknowledged by now is applied, or nothing older can be served."""
+        self.left_to_events += 1
+        began, gate = self._clock(), self._cache.gate
+        while gate.covered_as_of < began:
+            left_s = gate.max_staleness_s - (self._clock() - began)
+            if left_s < 0:
+                return
+            self._signal.request_probe()
+            await self._signal.wait_covered(left_s + _SLACK_S)
 
     def _distrust_cache(self, what: str, *, is_under_way: bool = False) -> None:
         """Start from nothing after a fault of ours; if even that fails, keep nothing from here on.
@@ -141,22 +165,85 @@ class Writes:
             with contextlib.suppress(Exception):  # the gate closes by time all the same
                 self._cache.close_stream(f"the cache {what}")
 
-    async def open_window(self, path: str, namenode: NameNode, topmost_missing: str | None) -> None:
-        """Take the path out of the cache until the second step of a write has been seen to end."""
+    async def survey_write(self, path: str, writer: Writer) -> Ground | None:
+        """Find out what the second step of a write can make; None after a fault of ours, when all is forwarded."""
+        try:
+            return await self._surveyor.survey_write(path, writer)
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            self._distrust_cache("could not say what a two-step write needs", is_under_way=True)
+            return None
+
+    async def open_window(self, path: str, namenode: NameNode, ground: Ground, writer: Writer) -> None:
+        """Take the path out of the cache until the second step of a write has been seen to end, if it can be made."""
+        if ground.is_directory:
+            return
+        writer = replace(writer, has_right=ground.may_write, is_known=ground.is_known)
         txid: int | None = None
         try:
-            async with asyncio.timeout(self._query_timeout_s):
-                txid = await self._queries.last_txid(namenode)
+            if writer.has_right:
+                async with asyncio.timeout(self._surveyor.redirect_wait_s):
+                    txid = await self._queries.last_txid(namenode)
         except Exception as error:  # noqa: BLE001 - FailToNameNode
             self._txid_failures += 1
             self._complaints.warn(f"the window of a write to {path} ends by time only: {error}")
         finally:  # also when it is cancelled here
-            self.windows_opened += 1
-            self.windows_without_txid += txid is None
+            self.windows_opened += writer.has_right
+            self.windows_without_txid += writer.has_right and txid is None
             try:
-                self._cache.open_window(path, txid, self._clock(), topmost_missing)
+                self._cache.open_window(path, txid, self._clock(), ground.topmost_missing, writer)
             except Exception:  # noqa: BLE001 - FailToNameNode
                 self._distrust_cache("could not open the window of a two-step write", is_under_way=True)
+
+    # -- what is asked again -------------------------------------------------------------------------
+
+    def _on_doubt(self) -> None:
+        if self._asking is None and not self._is_stopped:
+            self._asking = self._tasks.create_task(self._ask_again())
+
+    def stop(self) -> None:
+        """Ask nothing again from here on."""
+        self._is_stopped = True
+        if self._asking is not None:
+            self._asking.cancel()
+
+    async def _ask_again(self) -> None:
+        """Ask what the cache wants to know of two-step writes, one after the other, until it knows."""
+        try:
+            while writes := self._cache.windows.take_doubtful():
+                for write in writes:
+                    await self._ask_about(write)
+        except Exception:  # noqa: BLE001 - the windows end by time
+            self.errors += 1
+            _log.exception("what two-step writes can make was not asked again")
+        finally:
+            self._asking = None
+
+    async def _ask_about(self, write: TwoStepWrite) -> None:
+        """Narrow the window of a write to what it can make, or open one that its caller has a right to now.
+
+        Nothing was kept under a window, so what is kept once it is narrower was asked for later than the answer.
+        """
+        if self._surveyor.is_silent:
+            await asyncio.sleep(ASK_AGAIN_S)
+        if self._clock() >= write.ends_at:
+            return
+        ground = await self._surveyor.survey_write(write.path, write.writer, is_held=False)
+        if not ground.is_known:
+            self._cache.windows.doubt(write)
+            return
+        if write.writer.has_right and not self._cache.windows.end(write):
+            return  # it has ended meanwhile
+        if not ground.is_directory:
+            writer = replace(write.writer, has_right=ground.may_write, is_known=True)
+            self._cache.open_window(
+                write.path, write.after_txid, self._clock(), ground.topmost_missing, writer
+            )
+
+
+def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:
+    owners = tuple(dict.fromkeys((f"peer={head.peer}", f"caller={head.caller}")))
+    appends = call.op is not None and call.op.effect is not Effect.APPEARS
+    return Writer(owners=owners, user=user, appends=appends)
 
 
 class _Effect:
@@ -164,26 +251,31 @@ class _Effect:
 
     Attributes:
         ground: what was there before it was sent.
-        is_settled: whether there is nothing more to forget.
+        is_settled: whether there is nothing more to take.
     """
 
-    __slots__ = ("_call", "_writes", "ground", "is_settled")
+    __slots__ = ("_call", "_writer", "_writes", "ground", "is_settled")
 
-    def __init__(self, writes: Writes, call: Call, ground: Ground) -> None:
+    def __init__(self, writes: Writes, call: Call, ground: Ground, writer: Writer) -> None:
         self._writes = writes
         self._call = call
+        self._writer = writer
         self.ground = ground
         self.is_settled = False
 
     async def settle(self, reply: SettledReply | None) -> None:
         """Take what is known of the outcome; the reply is held back until this is through."""
-        outcome = outcome_of(reply)
-        self._writes.forget(self._call, outcome, self.ground)
-        self.is_settled = True
-        if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
-            return
+        status, body = (None, None) if reply is None else (reply.status, reply.body)
+        outcome = outcome_of(self._call, status, body)
         path = written_path(self._call)
-        if not self.ground.is_known:  # nothing is made before the second step, so it is not too late to look
-            self.ground = await self._writes.survey(self._call)
-        if path is not None and not self.ground.is_directory:
-            await self._writes.open_window(path, reply.namenode, self.ground.topmost_missing)
+        if reply is None or path is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
+            await self._take(outcome, self.ground)
+            return
+        ground = await self._writes.survey_write(path, self._writer)
+        await self._take(outcome, ground or self.ground)
+        if ground is not None:
+            await self._writes.open_window(path, reply.namenode, ground, self._writer)
+
+    async def _take(self, outcome: CallOutcome, ground: Ground) -> None:
+        await self._writes.take(self._call, outcome, ground)
+        self.is_settled = True

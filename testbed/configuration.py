@@ -90,6 +90,7 @@ def write_zookeeper_configuration(directory: Path, data: Path, address: str) -> 
         f"clientPort={port}",
         f"clientPortAddress={host}",
         "tickTime=500",  # ms; a session may be as short as two ticks
+        "maxSessionTimeout=60000",  # ms; and as long as a busy machine needs
         "maxClientCnxns=0",
         "admin.enableServer=false",
         f"4lw.commands.whitelist={','.join(four_letters.ALLOWED)}",

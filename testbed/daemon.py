@@ -37,10 +37,12 @@ class Daemon:
         *,
         is_up: Callable[[dict[str, Any]], bool],
         start_timeout_s: float,
+        program: tuple[str, ...] = (),
     ) -> None:
         """Lay it out without starting it.
 
         `own_addresses` are the flags that take an address to listen on, `is_up` judges its page /ready.
+        `program` are the words before its arguments; none: the `nncache` of this environment.
         """
         self._close = ExitStack()
         with ExitStack() as undo:
@@ -54,7 +56,7 @@ class Daemon:
             self._close.callback(lifeline.close)
             self.process = ServerProcess(
                 f"nncache {command}",
-                (str(Path(sys.executable).with_name("nncache")), *self.typed),
+                (*(program or (str(Path(sys.executable).with_name("nncache")),)), *self.typed),
                 log=directory / f"{command}.log",
                 environ=os.environ,
                 lifeline=lifeline,
@@ -135,7 +137,7 @@ class Proxy(Daemon):
     `arguments` are its flags beside the addresses of its own two ports.
     """
 
-    def __init__(self, *arguments: str, start_timeout_s: float = 30.0) -> None:
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
         """Lay it out without starting it; `start()` or a `with` block does."""
         super().__init__(
             "proxy",
@@ -143,6 +145,7 @@ class Proxy(Daemon):
             arguments,
             is_up=lambda readiness: readiness.get("ready") is True,
             start_timeout_s=start_timeout_s,
+            program=program,
         )
 
     @property
@@ -172,7 +175,7 @@ class Publisher(Daemon):
     `arguments` are its flags beside the address of its own port.
     """
 
-    def __init__(self, *arguments: str, start_timeout_s: float = 30.0) -> None:
+    def __init__(self, *arguments: str, start_timeout_s: float = 30.0, program: tuple[str, ...] = ()) -> None:
         """Lay it out without starting it; `start()` or a `with` block does."""
         super().__init__(
             "publisher",
@@ -180,6 +183,7 @@ class Publisher(Daemon):
             arguments,
             is_up=lambda readiness: "ready" in readiness,
             start_timeout_s=start_timeout_s,
+            program=program,
         )
 
     def await_publishing(self, *, is_publishing: bool = True) -> None:

@@ -8,13 +8,15 @@ from urllib.parse import quote
 
 from testbed import four_letters
 
+_USER = "user.name=testbed"  # some NameNodes answer nothing to a caller without a name
+
 _TIMEOUT_S = 2.0
 _ZOOKEEPER_TIMEOUT_S = 0.3  # a connection that comes amid its start is now and then never answered
 
 
 def jmx(address: str, bean: str) -> dict[str, Any] | None:
     """Return a bean of the server whose HTTP address this is, or None when it doesn't give it (yet)."""
-    status, body = _get(address, f"/jmx?qry={quote(bean)}")
+    status, body = _get(address, f"/jmx?qry={quote(bean)}&{_USER}")
     if status != http.client.OK:
         return None
     try:
@@ -36,7 +38,7 @@ def namenode_is_up(http_address: str, rpc_address: str) -> bool:
     Its HTTP state is no answer: it says "active" some 100 ms before calls are taken, which until then get a
     RetriableException, "NameNode still not started" (NameNodeRpcServer.checkNNStartup).
     """
-    status, body = _get(http_address, "/webhdfs/v1/?op=GETFILESTATUS")
+    status, body = _get(http_address, f"/webhdfs/v1/?op=GETFILESTATUS&{_USER}")
     answered = status == http.client.OK or (status == http.client.FORBIDDEN and b"StandbyException" in body)
     return answered and accepts(rpc_address)
 

@@ -37,6 +37,11 @@ async def _turns() -> None:
         await asyncio.sleep(0)
 
 
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)
+
+
 class _Pair:
     """One client's connection and the one that it has to the server."""
 
@@ -63,8 +68,7 @@ class Relay:
 
     def __init__(self, upstream: str, *, port: int = 0) -> None:
         """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 takes a free one."""
-        host, _, upstream_port = upstream.rpartition(":")
-        self._upstream = (host, int(upstream_port))
+        self._upstream = _host_and_port(upstream)
         self._ports = PortLease()
         self._port = self._ports.take(port)
         self._thread = threading.Thread(target=self._run, name=f"relay-{self._port}", daemon=True)
@@ -145,6 +149,11 @@ class Relay:
         """Reset all present connections; new ones fare as before."""
         self._loop.call_soon_threadsafe(self._reset_all)
         self._call(self._change())  # returns after that
+
+    def lead_to(self, upstream: str) -> None:
+        """Reset all present connections and connect new ones to this server instead ("host:port")."""
+        self._upstream = _host_and_port(upstream)
+        self.reset_connections()
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_CALL_TIMEOUT_S)

@@ -17,6 +17,7 @@ from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
 from testbed.daemon import Proxy, Publisher
+from tests.patience import HANG_S
 from tests.service import Service
 
 USERS: Final = ("alice", "bob", "carol")
@@ -148,7 +149,7 @@ class World:
             if reply.is_hit:
                 first_wrong = first_wrong or reply.started_at
                 assert reply.started_at - first_wrong <= MAX_STALENESS_S, wrong
-            assert reply.started_at - began < 10.0, f"{path} for {user}: {wrong}: {reply}"
+            assert reply.started_at - began < HANG_S, f"{path} for {user}: {wrong}: {reply}"
 
     def settle(self) -> None:
         """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""

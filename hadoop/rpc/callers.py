@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from hadoop.errors import TooManyCallersError
+from hadoop.namespace import NamespaceCheck
 from hadoop.rpc.namenode import NameNodeRpc
 from hadoop.rpc.user import RpcUser
 
@@ -47,8 +48,12 @@ class CallerConnections:
         return len(self._connections)
 
     @asynccontextmanager
-    async def borrow(self, address: str, user: RpcUser) -> AsyncIterator[NameNodeRpc]:
+    async def borrow(
+        self, address: str, user: RpcUser, check: NamespaceCheck | None
+    ) -> AsyncIterator[NameNodeRpc]:
         """Lend the client of the NameNode at this address as this user; it connects when it is asked.
+
+        `check` compares the namespace of each connection, and is the same one for all users of an address.
 
         Raises:
             TooManyCallersError: All connections are in use, or all are closed for good.
@@ -58,7 +63,9 @@ class CallerConnections:
         connection = self._connections.get(key)
         if connection is None:
             given_up = self._make_room()
-            rpc = NameNodeRpc(address, user.name, real_user=user.real_name, timeout_s=self._timeout_s)
+            rpc = NameNodeRpc(
+                address, user.name, real_user=user.real_name, timeout_s=self._timeout_s, check=check
+            )
             connection = self._connections[key] = _Connection(rpc)
         self._use(key, connection, 1)
         try:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from hadoop.addresses import split_address
-from hadoop.errors import RemoteCallError, RpcUnavailableError
+from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongNamespaceError
+from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.remote_exception import RemoteException, Verdict
 from hadoop.rpc.framing import MAX_FRAME_BYTES
 from hadoop.rpc.handshake import Handshake, SimpleHandshake
 from hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
+from hadoop.rpc.proto import namenode_pb2 as namenode
 from hadoop.rpc.wire import Wire
 
 CLIENT_ID_BYTES = 16
@@ -35,6 +37,12 @@ class Method:
     needs_superuser: bool = False
 
 
+VERSION_REQUEST = Method(
+    "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol", "versionRequest", is_repeatable=True
+)
+"""Any user may call it, on a standby as well (NameNodeRpcServer.versionRequest; tried on 3.4.1 and 3.5.0)."""
+
+
 class RpcConnection:
     """One logical connection to one address as one user; any number of calls at a time.
 
@@ -42,6 +50,8 @@ class RpcConnection:
         I1  At most one usable wire at a time, opened by whoever first needs it.
         I2  `connection_id` differs between two replies whenever they came over different wires.
         I3  A call that ends early (cancelled, timed out) leaves the other calls alone.
+        I4  With a `check`, a call is sent only over a wire whose namespace the check has admitted, and as long as
+            it is still the one that the HTTP address serves.
     """
 
     def __init__(
@@ -52,14 +62,18 @@ class RpcConnection:
         real_user: str | None = None,
         ping_interval_s: float = 10.0,
         max_frame_bytes: int = MAX_FRAME_BYTES,
+        check: NamespaceCheck | None = None,
     ) -> None:
+        """Connect when the first call comes; without a `check` any namespace will do."""
         self.address = address
         self.user = user
         self._real_user = real_user  # who acts for the user, if somebody does
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
+        self._check = check
         self._client_id = os.urandom(CLIENT_ID_BYTES)
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
+        self._namespace: Namespace | None = None  # what that wire's server said; None without a check
         self._connecting = asyncio.Lock()  # held by the one who connects
         self._connection_id = 0
         self._attempts = 0  # to connect, with those that failed
@@ -117,6 +131,18 @@ class RpcConnection:
             text = f"{self.address}: no reply to {method.name} in {timeout_s:g} s"
             raise RpcUnavailableError(text, is_sent=True) from exc
 
+    async def confirm_namespace(self, timeout_s: float) -> None:
+        """Ask again which namespace is at the other end; a wire to another one is used no more.
+
+        Raises:
+            WrongNamespaceError: It is not the one that the HTTP address serves.
+        """
+        reply = await self.call(
+            VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse, timeout_s
+        )
+        if self._check is not None:
+            self._check.admit(_namespace(reply))
+
     async def close(self) -> None:
         """Close the connection and fail the calls that are under way; no call can follow."""
         self._is_closed = True
@@ -143,17 +169,27 @@ class RpcConnection:
         )
 
     async def _usable_wire(self) -> Wire:
-        if self._wire is not None and self._wire.is_usable:
-            return self._wire
+        if (wire := self._admitted_wire()) is not None:
+            return wire
         attempts_before = self._attempts
         async with self._connecting:
-            if self._wire is not None and self._wire.is_usable:
-                return self._wire
+            if (wire := self._admitted_wire()) is not None:
+                return wire
             if self._failure is not None and self._failed_attempt > attempts_before:
                 # Somebody began to connect after this call had come, and failed: no need to see that again.
                 raise RpcUnavailableError(str(self._failure), is_sent=False) from self._failure
             self._wire = await self._open_wire()
             return self._wire
+
+    def _admitted_wire(self) -> Wire | None:
+        """Return the wire if calls may be sent over it; one to a namespace that is no longer ours is retired."""
+        wire = self._wire
+        if wire is None or not wire.is_usable:
+            return None
+        if self._check is None or (self._namespace is not None and self._check.is_same(self._namespace)):
+            return wire
+        wire.retire()
+        return None
 
     async def _open_wire(self) -> Wire:
         if self._is_closed:
@@ -164,16 +200,44 @@ class RpcConnection:
         try:
             _, wire = await loop.create_connection(self._new_wire, host, port)
         except OSError as exc:
-            self._failed_attempt = self._attempts
-            self._failure = RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
-            raise self._failure from exc
+            raise self._failed(
+                RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
+            ) from exc
         self._connection_id += 1
         try:
             await wire.wait_ready()
+            if self._check is not None:
+                self._namespace = await self._compared(wire, self._check)
         except BaseException:
             wire.abort("it was not ready")
             raise
         return wire
+
+    async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
+        """Return which namespace is at the other end of a new wire, once the check has admitted it.
+
+        Raises:
+            RpcUnavailableError: It has not, or the server does not say.
+        """
+        try:
+            reply = await self._call_over(
+                wire, VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse
+            )
+            namespace = _namespace(reply)
+            check.admit(namespace)
+        except WrongNamespaceError as exc:
+            self._failed(exc)
+            raise
+        except (RpcUnavailableError, RemoteCallError) as exc:
+            text = f"{self.address} is not asked, as it is not known which namespace it serves: {exc}"
+            raise self._failed(RpcUnavailableError(text, is_sent=False)) from exc
+        return namespace
+
+    def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
+        """Keep how an attempt failed for those who wait for it."""
+        self._failed_attempt = self._attempts
+        self._failure = failure
+        return failure
 
     def _new_wire(self) -> Wire:
         handshake: Handshake = SimpleHandshake(self._client_id, self.user, CONTEXT_PROTOCOL, self._real_user)
@@ -184,3 +248,7 @@ class RpcConnection:
             max_frame_bytes=self._max_frame_bytes,
             ping_interval_s=self._ping_interval_s,
         )
+
+
+def _namespace(reply: namenode.VersionResponse) -> Namespace:
+    return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)

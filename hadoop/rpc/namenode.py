@@ -8,6 +8,8 @@ from google.protobuf.message import Message
 from hadoop.errors import MalformedReplyError, RemoteCallError
 from hadoop.events import EditsPage
 from hadoop.ha_state import HaState
+from hadoop.namespace import NamespaceCheck
+from hadoop.remote_exception import Verdict
 from hadoop.rpc.connection import Method, RpcConnection
 from hadoop.rpc.edits import decode_edits
 from hadoop.rpc.messages import MessageT
@@ -21,9 +23,11 @@ _GET_EDITS = Method(_CLIENT, "getEditsFromTxid", is_repeatable=True, needs_super
 _GET_CURRENT_TXID = Method(_CLIENT, "getCurrentEditLogTxid", is_repeatable=True, needs_superuser=True)
 _IS_FILE_CLOSED = Method(_CLIENT, "isFileClosed", is_repeatable=True)
 _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
+_CHECK_ACCESS = Method(_CLIENT, "checkAccess", is_repeatable=True)
 _ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False, needs_superuser=True)
 _GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True, needs_superuser=True)
 
+_WRITE = 2  # FsAction.WRITE
 _DIRECTORY = 1  # HdfsFileStatusProto.FileType.IS_DIR
 
 
@@ -35,9 +39,15 @@ class NameNodeRpc:
     """
 
     def __init__(
-        self, address: str, user: str, *, real_user: str | None = None, timeout_s: float = 5.0
+        self,
+        address: str,
+        user: str,
+        *,
+        real_user: str | None = None,
+        timeout_s: float = 5.0,
+        check: NamespaceCheck | None = None,
     ) -> None:
-        self._connection = RpcConnection(address, user, real_user=real_user)
+        self._connection = RpcConnection(address, user, real_user=real_user, check=check)
         self._timeout_s = timeout_s
 
     @property
@@ -47,6 +57,14 @@ class NameNodeRpc:
         A reply came over the connection of this number if it is the same before the call and after it.
         """
         return self._connection.connection_id
+
+    async def confirm_namespace(self) -> None:
+        """Ask again which namespace is at the other end of the connection, and compare it.
+
+        Raises:
+            WrongNamespaceError: It is not the one that the HTTP address serves.
+        """
+        await self._connection.confirm_namespace(self._timeout_s)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the events of one page of the edit log, from this transaction on.
@@ -83,6 +101,22 @@ class NameNodeRpc:
         """Tell whether this path exists and is a directory."""
         reply = await self._file_info(path)
         return reply.HasField("fs") and reply.fs.file_type == _DIRECTORY
+
+    async def may_write(self, path: str) -> bool | None:
+        """Tell whether this user may write the file or directory; None if it does not exist.
+
+        Source: `FSNamesystem.checkAccess`. A user who may not even see the path may not write it.
+        """
+        request = client.CheckAccessRequest(path=path, mode=_WRITE)
+        try:
+            await self._call(_CHECK_ACCESS, request, client.CheckAccessResponse)
+        except RemoteCallError as exc:
+            if exc.verdict is Verdict.ACCESS_CONTROL:
+                return False
+            if exc.verdict is Verdict.FILE_NOT_FOUND:
+                return None
+            raise
+        return True
 
     async def _file_info(self, path: str) -> client.GetFileInfoResponse:
         return await self._call(

@@ -168,6 +168,8 @@ class Wire(asyncio.Protocol):
     def _send_ping(self) -> None:
         """Keep a NameNode with thousands of connections from closing this one as idle."""
         assert self._transport is not None
+        if self._transport.is_closing():  # its loss is about to be told
+            return
         if self._handshake.is_complete():
             self._transport.write(encode_ping(self._client_id))
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)

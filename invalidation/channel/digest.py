@@ -24,7 +24,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.paths import ROOT, ancestors, parent
+from hadoop.paths import ROOT, parent
 
 SLACK: Final = 2
 """How many times its limit a digest may hold before it shrinks, so that each change bears little of the cost."""
@@ -144,14 +144,13 @@ class Digest:
 
     def _absorb(self) -> None:
         """Leave out what lies below a path of which everything below is stale."""
-        tops = {
-            path
-            for path, about in self._about.items()
-            if about.footprint is not None and not isinstance(about.footprint[2], Touched)
-        }
-        for path, about in self._about.items():
-            if self._everything is not None or not tops.isdisjoint(ancestors(path)):
+        top: str | None = "" if self._everything is not None else None  # the latest, with its slash
+        for path in sorted(self._about, key=_by_place):
+            about = self._about[path]
+            if top is not None and path.startswith(top):
                 about.footprint = None
+            elif about.footprint is not None and not isinstance(about.footprint[2], Touched):
+                top = path.rstrip(ROOT) + ROOT
         self._about = {path: about for path, about in self._about.items() if about.all()}
         self._size = sum(len(about.all()) for about in self._about.values()) + (self._everything is not None)
 
@@ -207,6 +206,11 @@ class Digest:
         for path in self._about:
             groups.setdefault(parent(path) or ROOT, []).append(path)
         return dict(sorted(groups.items(), key=lambda group: (-len(group[1]), -group[0].count("/"))))
+
+
+def _by_place(path: str) -> str:
+    """Sort what lies below a path right behind it: no name holds a NUL."""
+    return path.replace(ROOT, "\0")
 
 
 def _stamp(stamped: _Stamped) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from coordination.errors import NoNodeError
 from coordination.zookeeper import ZooKeeper
+from invalidation.channel.many_znodes import Refused, each_znode
 from invalidation.channel.oddities import Oddities
 from invalidation.channel.records import parse_published_filter
 from invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
@@ -43,7 +44,7 @@ class FilterSetReader:
         """Return the set; `known` itself while the generation is the same, unless it shall be read `anew`.
 
         The generation is read before the definitions: what changes in between has a later one. A definition that
-        cannot be read costs its filter.
+        cannot be read, or that ZooKeeper's ACL does not show us, costs its filter.
 
         Raises:
             MissingEventsError: there is no generation, or an earlier one than known: the set is begun anew.
@@ -75,13 +76,23 @@ class FilterSetReader:
             else:
                 self._oddities.foreign(self._znodes.definition(child))
         globs: dict[str, str] = {}
-        for znode in await self._zookeeper.get_many([self._znodes.definition(name) for name in names]):
+        paths = [self._znodes.definition(name) for name in names]
+        refused: Refused | None = None
+        is_any_shown = False
+        async for path, znode in each_znode(self._zookeeper, paths):
             if znode is None:
                 continue  # removed in between
+            if isinstance(znode, Refused):
+                self._oddities.corrupt(path, str(znode.error))
+                refused = znode
+                continue
+            is_any_shown = True
             try:
                 published = parse_published_filter(znode.path, znode.data)
             except CorruptZnodeError as exc:
                 self._oddities.corrupt(znode.path, str(exc))
             else:
                 globs[published.id] = published.path_glob
+        if refused is not None and not is_any_shown:
+            raise refused.error  # an administrator has to help, it is no single filter's matter
         return globs

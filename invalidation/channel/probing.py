@@ -9,7 +9,7 @@ from math import inf
 from typing import Final
 
 from hadoop.election_view import Active
-from invalidation.errors import ChannelUnavailableError, MissingEventsError
+from invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from invalidation.freshness import Freshness
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import PROBE_SPACING_S
@@ -48,6 +48,7 @@ class Probing:
         Raises:
             ChannelUnavailableError: the pool does not say.
             MissingEventsError: it has not come so far, or another NameNode is active.
+            WrongNamespaceError: an RPC connection leads to another namespace.
         """
         read_at = self._clock()
         self._freshness = Freshness(self._active.term, txid, read_at)
@@ -73,8 +74,11 @@ class Probing:
 
         Raises:
             MissingEventsError: another NameNode is active, or the log went back.
+            WrongNamespaceError: a new RPC connection leads to another namespace.
         """
         self.check_term()
+        if trouble := self._namenodes.wrong_namespace(self._active.namenode):
+            raise WrongNamespaceError(trouble)
         probe = self._namenodes.last_probe
         if probe is not None:
             discontinued = self._freshness.probed(probe)

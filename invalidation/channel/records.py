@@ -31,7 +31,10 @@ from invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
 from invalidation.errors import CorruptZnodeError
 
 MAX_RECORD_BYTES: Final = 512 * 1024
-"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB)."""
+"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
+
+MAX_GLOB_LENGTH: Final = 8000
+"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH. To work out a longer one could take seconds."""
 
 MAX_REASON: Final = 200
 """Characters that are told of why a znode is corrupt: it may quote what it holds."""
@@ -314,6 +317,10 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")
     definition = _DEFINITION.decode(data)
+    if len(definition.path_glob) > MAX_GLOB_LENGTH:
+        raise ValueError(
+            f"a glob of {len(definition.path_glob)} characters: at most {MAX_GLOB_LENGTH} are possible"
+        )
     compile_glob(definition.path_glob)
     return PublishedFilter(
         name=name(path),
@@ -329,6 +336,8 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
 
 
 def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
+    if not fits(data):
+        raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
     try:
         return parse(path, data)
     except (

@@ -13,12 +13,14 @@ import msgspec
 
 from hadoop.globs import GlobError, compile_glob
 from hadoop.users import is_user_name
+from invalidation.channel.records import MAX_GLOB_LENGTH
 from invalidation.channel.znodes import is_filter_name
 from invalidation.filters.errors import FilterError
 
 __all__ = [
     "DEFINITION",
     "MAX_DEFINITION_BYTES",
+    "MAX_GLOB_LENGTH",
     "SUBSCRIBERS",
     "Filter",
     "FilterError",
@@ -34,9 +36,6 @@ DEFINITION: Final = "definition.json"
 
 SUBSCRIBERS: Final = "subscribers"
 """The directory that belongs to the owner."""
-
-MAX_GLOB_LENGTH: Final = 8000
-"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH."""
 
 MAX_SUBSCRIBERS: Final = 10_000
 """As many clients as the service is made for."""

@@ -1,6 +1,6 @@
 """Read filters from HDFS. (invalidation/filters/hdfs_reader.py)"""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
@@ -109,32 +109,42 @@ class FilterReader:
             FilterStoreError: it could not be read; nothing is known about any filter.
         """
         names = await self.names()
-        stored = await self.read(names, progress)
+        found = await self._read_each(names, progress)
+        unreadable = [_reason(name, each) for name, each in found.items() if isinstance(each, _Unreadable)]
+        if unreadable and not any(isinstance(each, StoredFilter) for each in found.values()):
+            raise self._unreadable(unreadable)
         self._contents = {name: self._contents[name] for name in names if name in self._contents}
-        return stored
+        return _together(found)
 
-    async def read(self, names: Sequence[str], progress: Progress | None = None) -> StoredFilters:
+    async def read(self, names: Collection[str]) -> StoredFilters:
         """Return what is there under these names; what is not there is in none of the parts.
+
+        A definition that nobody hands out is broken: of so few one cannot tell whose fault it is.
 
         Raises:
             FilterStoreError: it could not be read; nothing is known about any of them.
         """
+        found = await self._read_each(names)
+        for name, each in found.items():
+            if each is None:
+                self._contents.pop(name, None)
+        return _together(found)
+
+    async def _read_each(self, names: Collection[str], progress: Progress | None = None) -> dict[str, _Found]:
         found: dict[str, _Found] = {}
         unreadable: list[str] = []
 
         async def read_one(name: str) -> None:
             found[name] = outcome = await self._read_one(name)
             if isinstance(outcome, _Unreadable):
-                unreadable.append(f"{name}: {outcome.reason}")
+                unreadable.append(_reason(name, outcome))
             if len(unreadable) >= MANY_UNREADABLE:
                 raise self._unreadable(unreadable)
             if progress is not None:
                 progress(len(found), len(names))
 
         await each_bounded(names, read_one)
-        if unreadable and not any(isinstance(outcome, StoredFilter) for outcome in found.values()):
-            raise self._unreadable(unreadable)
-        return _together({name: found[name] for name in names})
+        return {name: found[name] for name in names}
 
     async def read_one(self, name: str) -> StoredFilter | Broken | None:
         """Return what HDFS keeps under this name, None if there is nothing.
@@ -144,7 +154,7 @@ class FilterReader:
         """
         found = await self._read_one(name)
         if isinstance(found, _Unreadable):
-            raise self._unreadable([f"{name}: {found.reason}"])
+            raise self._unreadable([_reason(name, found)])
         return found
 
     async def _read_one(self, name: str) -> _Found:
@@ -228,6 +238,10 @@ class FilterReader:
 
     def _unreadable(self, reasons: Sequence[str]) -> FiltersUnavailableError:
         return FiltersUnavailableError(f"the filters in {self._path} cannot be read, such as {reasons[0]}")
+
+
+def _reason(name: str, found: _Unreadable) -> str:
+    return f"{name}: {found.reason}"
 
 
 def _together(found: Mapping[str, _Found]) -> StoredFilters:

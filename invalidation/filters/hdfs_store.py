@@ -9,7 +9,7 @@ PATH is no filter: drafts are called so.
 
 import difflib
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import NoReturn, assert_never
 
@@ -75,6 +75,14 @@ class FilterStore:
             FilterStoreError: HDFS could not be read: nothing is known about any filter.
         """
         return await self._reader.read_all(progress)
+
+    async def read(self, names: Collection[str]) -> StoredFilters:
+        """Return the filters of these names; of a name that is not there nothing is returned.
+
+        Raises:
+            FilterStoreError: HDFS could not be read: nothing is known about any of them.
+        """
+        return await self._reader.read(names)
 
     async def get(self, name: str) -> StoredFilter:
         """Return one filter.

@@ -4,7 +4,7 @@ Sans-I/O. Transactions are matched as soon as they are read, with the filters in
 not kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from hadoop.changes import changes_of_event
@@ -15,6 +15,7 @@ from invalidation.channel.digest import Digest
 from invalidation.channel.narrowing import matched, narrow
 from invalidation.channel.records import Dropped, Events, Stale
 from invalidation.edits_source import EditsRead
+from invalidation.publisher.filter_pacing import ALL
 from invalidation.publisher.output_stream import FilterPosition, Publication
 
 MAX_PENDING_EVENTS = 20_000
@@ -44,7 +45,7 @@ class Assembly:
         self._matched: dict[str, list[EventBatch]] = {}  # by name, in order
         self._concerning = 0  # transactions that wait and concern some filter
         self._pending_events = 0
-        self._is_touched = False  # the filters in HDFS may have changed
+        self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
         self.events_matched = 0
         """Events, ever, that were given to a filter."""
         self.change_filters(filters)
@@ -124,9 +125,9 @@ class Assembly:
         self._positions = dict(filters)
         self._globs = GlobSet({name: position.filter.path_glob for name, position in filters.items()})
 
-    def take_touched(self) -> bool:
-        """Return whether the filters in HDFS may have changed since this was last asked."""
-        touched, self._is_touched = self._is_touched, False
+    def take_touched(self) -> frozenset[str]:
+        """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
+        touched, self._touched = frozenset(self._touched), set()
         return touched
 
     def _add(self, batch: EventBatch) -> None:
@@ -142,19 +143,26 @@ class Assembly:
                 self.events_matched += len(found.events)
                 concerns = True
         self._concerning += concerns
-        self._is_touched = self._is_touched or any(map(self._touches_filters, batch.events))
+        for event in batch.events:
+            self._touched.update(self._touched_by(event))
 
-    def _touches_filters(self, event: Event) -> bool:
+    def _touched_by(self, event: Event) -> Iterator[str]:
+        """Yield the filters that an event may have changed in HDFS."""
         match event:
             case MetadataUpdate(kind=MetadataKind.TIMES):  # also from our own reading of them
-                return False
+                return
             case Rename(source=source, destination=destination):
-                return self._is_of_filters(source) or self._is_of_filters(destination)
+                paths: tuple[str, ...] = (source, destination)
             case _:
-                return self._is_of_filters(event.path)
-
-    def _is_of_filters(self, path: str) -> bool:
-        return _is_at_or_below(path, self._filters_path) or _is_at_or_below(self._filters_path, path)
+                paths = (event.path,)
+        top = self._filters_path
+        for path in paths:
+            if _is_at_or_below(top, path):
+                yield ALL
+            elif path.startswith(top + ROOT):
+                name = path[len(top) + 1 :].partition(ROOT)[0]
+                if not name.startswith("."):  # a draft
+                    yield name
 
 
 def _is_at_or_below(path: str, top: str) -> bool:

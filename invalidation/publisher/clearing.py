@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from coordination.errors import NoNodeError, NotEmptyError
-from coordination.zookeeper import Delete, Operation, ZooKeeper
+from coordination.errors import NoNodeError, NotAllowedError, NotEmptyError
+from coordination.zookeeper import Delete, Operation, Znode, ZooKeeper
+from invalidation.channel.many_znodes import each_znode
 from invalidation.channel.znodes import parse_txid
 
 AT_ONCE: Final = 500
@@ -21,16 +22,21 @@ async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit)
     Raises:
         CoordinationError: ZooKeeper can't be asked, or refuses.
     """
-    found = [znode for znode in await zookeeper.get_many(paths) if znode is not None]
-    for znode in found:
-        if znode.children:
-            await clear(zookeeper, znode.path, commit)
+    found: list[str] = []
+    async for path, znode in each_znode(zookeeper, paths):
+        if znode is not None:
+            found.append(path)
+        if isinstance(znode, Znode) and znode.children:
+            await clear(zookeeper, path, commit)
     for first in range(0, len(found), AT_ONCE):
-        await _delete(zookeeper, [znode.path for znode in found[first : first + AT_ONCE]], commit)
+        await _delete(zookeeper, found[first : first + AT_ONCE], commit)
 
 
-async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> None:
+async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
     """Delete all that is below a znode, records from the oldest on: those left are always the newest.
+
+    Return False if ZooKeeper's ACL does not show what is below. Without anything below, the znode can be deleted all
+    the same: that is its parent's matter.
 
     Raises:
         CoordinationError: ZooKeeper can't be asked, or refuses.
@@ -38,10 +44,13 @@ async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> None:
     try:
         names = await zookeeper.children(path)
     except NoNodeError:
-        return
+        return True
+    except NotAllowedError:
+        return False
     paths = [f"{path}/{name}" for name in in_order(names)]
     for first in range(0, len(paths), AT_ONCE):
         await _delete(zookeeper, paths[first : first + AT_ONCE], commit)
+    return True
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -54,8 +63,7 @@ async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> Non
         try:
             await commit([Delete(path) for path in paths])
         except NotEmptyError as exc:  # records have no children; what others put there may have some
-            if exc.path not in paths:
+            if exc.path not in paths or not await clear(zookeeper, exc.path, commit):
                 raise
-            await clear(zookeeper, exc.path, commit)
         else:
             return

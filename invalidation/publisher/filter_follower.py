@@ -1,17 +1,17 @@
-"""Know the filters as HDFS has them. (invalidation/publisher/filter_follower.py)"""
+"""Know the filters as HDFS has them. (invalidation/publisher/filter_follower.py)
+
+The shell over `filter_pacing`, which says when to read which.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
+from invalidation.filters.definition import Filter
+from invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
 from invalidation.publisher.filter_plan import StoredFilters
-
-MIN_PAUSE_S = 0.2
-"""Seconds between two readings: adding one filter is several changes of the directory."""
-
-RETRY_S = 2.0
-"""Seconds before another try when they can't be read."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,26 +26,36 @@ class StoredFiltersReader(Protocol):
     async def read_all(self) -> StoredFilters:
         """Return all filters as they are now; one that is broken costs only itself."""
 
+    async def read(self, names: Collection[str]) -> StoredFilters:
+        """Return the filters of these names as they are now; of a name that is not there nothing is returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFilters:
+    """The filters as last read, each by the last reading of it."""
+
+    filters: Mapping[str, Filter]
+    broken: Mapping[str, str]
+
 
 class FilterFollower:
     """Reads the filters whenever they may have changed. What it knows outlives the publisher's lives.
 
-    Invariant: `stored` holds whatever changed them before the last `touch`, or another reading is to come soon.
+    Invariant: `stored` holds whatever changed a filter before the last `touch` of it, or another reading of it is to
+    come.
     """
 
     def __init__(self, reader: StoredFiltersReader, reread_s: float, clock: Callable[[], float]) -> None:
         self._reader = reader
-        self._reread_s = reread_s
         self._clock = clock
-        self._touched = asyncio.Event()  # they may be other than last read
-        self._touched.set()
-        self._read_at = clock()  # when the last successful reading began
-        self._complaint = ""  # why they could not be read: the same is said once
-        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was said of each
-        self._pause_s = reread_s  # until they are read again untouched
-        self.stored: StoredFilters | None = None
+        self._pacer = FilterPacer(reread_s)
+        self._touched = asyncio.Event()  # a reading may be due earlier
+        self._complaint = ""  # why they could not be read: the same is logged once
+        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was logged of each
+        self.stored: KnownFilters | None = None
         """The filters as last read; None before the first time."""
         self.reads = 0
+        self.filters_read = 0  # by these
         self.reads_failed = 0
 
     @property
@@ -53,13 +63,15 @@ class FilterFollower:
         """The directory in HDFS."""
         return self._reader.path
 
-    def touch(self) -> None:
-        """Read them again soon."""
-        self._touched.set()
+    def touch(self, names: Iterable[str]) -> None:
+        """Read these filters again soon; `filter_pacing.ALL` for all of them."""
+        if self._pacer.touch(names):
+            self._touched.set()
 
     def forget(self) -> None:
         """They may have changed without a touch: what is known of them is of no more use."""
         self.stored = None
+        self._pacer.forget()
         self._touched.set()
 
     async def follow(self, changed: Callable[[], None]) -> NoReturn:
@@ -68,54 +80,74 @@ class FilterFollower:
             await self._wait_due()
             if await self._read():
                 changed()
-                await asyncio.sleep(MIN_PAUSE_S)
             else:
                 await asyncio.sleep(RETRY_S)
 
+    async def _wait_due(self) -> None:
+        while (delay_s := self._pacer.due_at() - self._clock()) > 0:
+            self._touched.clear()
+            try:
+                async with asyncio.timeout(delay_s):
+                    await self._touched.wait()
+            except TimeoutError:
+                continue
+
     async def _read(self) -> bool:
-        """Read once; whatever ends it too early leaves them touched."""
-        self._touched.clear()
+        """Read once what is due; whatever ends it too early leaves that touched."""
         began_at = self._clock()
+        names = self._pacer.take(began_at)
         is_read = False
         try:
-            stored = await self._reader.read_all()
+            if names == (ALL,):
+                read = await self._reader.read_all()
+            else:
+                read = await self._reader.read(names)
             is_read = True
         except Exception as exc:  # noqa: BLE001 - whatever HDFS or we do: what is published stays in force
             self._failed(exc)
         else:
-            self._read_at = began_at
-            self._succeeded(stored)
+            self._succeeded(names, read)
+            slowed = self._pacer.read(names, began_at, read.broken.keys())
+            self._note_slowed(slowed)
         finally:
             if not is_read:
-                self._touched.set()
+                self._pacer.failed(names)
         return is_read
 
-    async def _wait_due(self) -> None:
-        delay_s = self._read_at + self._pause_s - self._clock()
-        try:
-            async with asyncio.timeout(delay_s):
-                await self._touched.wait()
-        except TimeoutError:
-            return
-
-    def _succeeded(self, stored: StoredFilters) -> None:
-        self.stored = stored
+    def _succeeded(self, names: tuple[str, ...], read: StoredFilters) -> None:
+        self.stored = self._with(names, read)
         self.reads += 1
+        self.filters_read += len(read.filters) + len(read.broken)
         if self._complaint:
             _log.info("the filters in %s can be read again", self.path)
             self._complaint = ""
-        self._note_broken(stored)
-
-    def _note_broken(self, stored: StoredFilters) -> None:
-        """Log what can't be used. It may only be unreadable now: look again soon, but less and less often."""
-        broken = frozenset(stored.broken.items())
+        broken = frozenset(self.stored.broken.items())
         for name, reason in sorted(broken - self._broken):
             _log.warning(
                 "filter %s in %s can't be used, what is published of it stays: %s", name, self.path, reason
             )
-        pause_s = RETRY_S if broken != self._broken else 2 * self._pause_s
-        self._pause_s = min(self._reread_s, pause_s) if broken else self._reread_s
         self._broken = broken
+
+    def _with(self, names: tuple[str, ...], read: StoredFilters) -> KnownFilters:
+        """Return what is known after a reading of these names."""
+        if names == (ALL,):
+            return KnownFilters(read.filters, read.broken)
+        assert self.stored is not None, "all are read before any single one"
+        known, again = self.stored, frozenset(names)
+        return KnownFilters(
+            {name: each for name, each in known.filters.items() if name not in again} | {**read.filters},
+            {name: why for name, why in known.broken.items() if name not in again} | {**read.broken},
+        )
+
+    def _note_slowed(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            _log.warning(
+                "filter %s in %s keeps changing: it is read every %g s from now on; find out who changes its "
+                "definition or subscribers",
+                name,
+                self.path,
+                MAX_PAUSE_S,
+            )
 
     def _failed(self, exc: Exception) -> None:
         self.reads_failed += 1

@@ -115,8 +115,7 @@ class Life:
         self._counts.changes_collapsed += self._assembly.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
-        if self._assembly.take_touched():
-            self._follower.touch()
+        self._follower.touch(self._assembly.take_touched())
         self._wake.set()
 
     # -- writing --------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from hadoop.errors import HadoopError
 from invalidation.backoff import Backoff
 from invalidation.edits_source import EditsSource
 from invalidation.errors import (
-    ChannelUnavailableError,
     GapKind,
     InvalidationError,
     MissingEventsError,
@@ -30,6 +29,7 @@ from invalidation.publisher.output_stream import FilterPosition, InotifyEventOut
 from invalidation.publisher.record_pacing import RecordPacer
 from invalidation.publisher.settings import PublisherSettings
 from invalidation.publisher.stats import PublisherCounters, PublisherStats
+from invalidation.same_namespace import see_same_namespace
 from invalidation.together import run_together
 
 ACTIVE_TIMEOUT_S: Final = 5.0
@@ -113,6 +113,7 @@ class Publisher:
             **asdict(self._counts),
             filters_broken=0 if stored is None else len(stored.broken),
             filter_reads=self._follower.reads,
+            filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
             waiting_for=self._output.waiting_for,
             output=self._output.stats(),
@@ -147,10 +148,9 @@ class Publisher:
     async def _live(self) -> None:
         """Live one life; its end is an error."""
         active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-        if not active.block_pool:
-            raise ChannelUnavailableError(f"{active.namenode.http} does not say which namespace it serves")
+        namespace = await see_same_namespace(self._namenodes, active)
         asked_at = self._clock()
-        state = await self._output.open(self._identity, active.block_pool)
+        state = await self._output.open(self._identity, namespace.block_pool)
         self._useless_since += self._clock() - asked_at  # while another was waited for, it was not us
         await run_together(self._output.keep, lambda: self._publish(state))
 

@@ -82,8 +82,9 @@ class PublisherStats:
     filters: int = 0
     filters_broken: int = 0  # definitions in HDFS that can't be used
     filter_changes: int = 0
-    filter_reads: int = 0  # times that the filters were read from HDFS
-    filter_reads_failed: int = 0  # times that they could not be read
+    filter_reads: int = 0  # readings of filters from HDFS: of those that changed, or of all
+    filters_read: int = 0  # filters read by these
+    filter_reads_failed: int = 0  # readings that failed
     drops: int = 0
     new_chains: int = 0
     waiting_for: str = ""  # the other publisher whose end is waited for; "" for none

@@ -66,7 +66,8 @@ class Tree:
         T1  Each multi changes or checks `.cache` by its version: one of another publisher, or of an earlier life of
             ours that arrives late, makes it fail as a whole.
         T2  A stream's value is its newest record, which names the one before; at most `max_records` are kept.
-        T3  The set of filters changes only together with the generation and with the version of `.cache`.
+        T3  The set of filters, their globs and ids, changes only together with the generation and with the version
+            of `.cache`.
     """
 
     def __init__(
@@ -128,6 +129,10 @@ class Tree:
         """Take note of a definition's znode that is there, whatever it holds."""
         self._definitions[name] = version
 
+    def definition_names(self) -> frozenset[str]:
+        """Return the names of all definitions that are known to be there."""
+        return frozenset(self._definitions)
+
     def places_of(self, change: FilterChange) -> tuple[str, ...]:
         """Return the znodes that a change deletes, as far as they are there: they must be empty before."""
         names = dict.fromkeys((*change.removed, *(filter_.name for filter_ in change.added)))
@@ -151,10 +156,12 @@ class Tree:
     def plan_filters(self, change: FilterChange) -> Iterator[Multi]:
         """Yield the multis that change the set of filters; each leaves a set that is in force as it is.
 
-        A change of nothing counts the generation up, and whoever follows the set reads it again.
+        Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
+        change of nothing counts it up, and whoever follows the set reads it again.
         """
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
-        for operations in pack(self._change_units(change), reserved=heads) or [[]]:
+        sets = pack(self._set_units(change), reserved=heads)
+        for operations in [[]] if change.is_empty else sets:
             self._generation += 1
             yield (
                 SetData(self._cache.path, encode_number(self._cache.txid), self._cache.version),
@@ -163,6 +170,9 @@ class Tree:
             )
             self._cache.version += 1
             self._filters_version += 1
+        fence = self.fence
+        for operations in pack(self._update_units(change), reserved=(fence,)):
+            yield (fence, *operations)
 
     def _filter_units(self, name: str, content: Events | Dropped) -> Iterator[list[Operation]]:
         stream = self._streams[name]
@@ -221,13 +231,15 @@ class Tree:
             self._counts.filter_records += 1
         return unit
 
-    def _change_units(self, change: FilterChange) -> Iterator[list[Operation]]:
+    def _set_units(self, change: FilterChange) -> Iterator[list[Operation]]:
         added = {filter_.name: filter_ for filter_ in change.added}
         for name in dict.fromkeys((*change.removed, *added)):
             unit = [*self._delete(name)]
             if name in added:
                 unit += self._create(added[name])
             yield unit
+
+    def _update_units(self, change: FilterChange) -> Iterator[list[Operation]]:
         for filter_ in change.updated:
             path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
             self._filters[filter_.name] = filter_

@@ -1,9 +1,13 @@
 """Read a nameservice's znodes. (invalidation/publisher/tree_reader.py)"""
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, assert_never
 
-from coordination.errors import NoNodeError
+from coordination.errors import NoNodeError, NotAllowedError
 from coordination.zookeeper import Znode, ZooKeeper
+from invalidation.channel.many_znodes import Refused, each_znode
+from invalidation.channel.records import MAX_RECORD_BYTES
 from invalidation.channel.znodes import Znodes, is_filter_name
 from invalidation.errors import ChannelUnavailableError
 from invalidation.publisher.tree_reading import FoundStream, FoundTree, newest_of
@@ -11,6 +15,9 @@ from invalidation.together import run_together
 
 AT_ONCE: Final = 64
 """Lists of children that are asked for at the same time."""
+
+_MAX_VALUE_BYTES: Final = 32
+"""Of a stream's value: a transaction id has at most 19 digits."""
 
 ATTEMPTS: Final = 3
 """A write that was still under way when its writer's life ended may arrive meanwhile; then all is read again."""
@@ -36,9 +43,8 @@ async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
     children = await zookeeper.children(znodes.namespace)
     names = tuple(name for name in children if is_filter_name(name))
     definitions = () if filters is None else await zookeeper.children(znodes.filters)
-    found = await zookeeper.get_many([znodes.stream(name) for name in names])
-    streams = {name: znode for name, znode in zip(names, found, strict=True) if znode is not None}
-    read = await zookeeper.get_many([znodes.definition(name) for name in definitions])
+    streams = await _values(zookeeper, {name: znodes.stream(name) for name in names}, _MAX_VALUE_BYTES)
+    read = await _values(zookeeper, {name: znodes.definition(name) for name in definitions}, MAX_RECORD_BYTES)
     with_records = [
         znode.path for znode in (cache, *streams.values()) if znode is not None and znode.children
     ]
@@ -52,9 +58,33 @@ async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
         cache=None if cache is None else FoundStream(cache, records.get(znodes.cache, ())),
         newest=newest,
         filters=filters,
-        definitions={name: znode for name, znode in zip(definitions, read, strict=True) if znode is not None},
+        definitions=read,
         streams={name: FoundStream(znode, records.get(znode.path, ())) for name, znode in streams.items()},
     )
+
+
+async def _values(zookeeper: ZooKeeper, paths: Mapping[str, str], max_bytes: int) -> dict[str, Znode]:
+    """Return the znodes that are there, by the names given to their paths.
+
+    What is refused, or larger than what is written there, is damaged: it comes without its data.
+    """
+    names = {path: name for name, path in paths.items()}
+    found: dict[str, Znode] = {}
+    async for path, znode in each_znode(zookeeper, tuple(names)):
+        match znode:
+            case Znode() if len(znode.data) <= max_bytes:
+                found[names[path]] = znode
+            case Znode():
+                found[names[path]] = replace(znode, data=b"")
+            case Refused():
+                found[names[path]] = Znode(
+                    path=path, data=b"", version=0, created_zxid=0, children=0, owner_session=0
+                )
+            case None:
+                pass
+            case _:
+                assert_never(znode)
+    return found
 
 
 def _version(znode: Znode | None) -> tuple[int, int] | None:
@@ -77,5 +107,5 @@ async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tupl
 async def _children(zookeeper: ZooKeeper, path: str) -> tuple[str, ...]:
     try:
         return await zookeeper.children(path)
-    except NoNodeError:
+    except (NoNodeError, NotAllowedError):
         return ()

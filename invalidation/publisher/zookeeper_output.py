@@ -173,10 +173,21 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await asyncio.sleep(LOOK_S)
             tree = self._tree
             before = {} if tree is None else tree.versions()
+            ours = frozenset[str]() if tree is None else tree.definition_names()
             found = await self._zookeeper.get_many(tuple(before))
-            paths = () if tree is None or tree is not self._tree else tampered(before, found, tree.versions())
+            names = () if not before else await self._zookeeper.children(self._znodes.filters)
+            if tree is None or tree is not self._tree:
+                continue
+            paths = tampered(before, found, tree.versions())
             if paths:
                 raise ChannelUnavailableError(f"somebody else has written or deleted {', '.join(paths)}")
+            ours |= tree.definition_names()
+            planted = [name for name in names if is_filter_name(name) and name not in ours]
+            if planted:
+                raise ChannelUnavailableError(
+                    f"somebody else has made {len(planted)} definitions in {self._znodes.filters}, such as "
+                    f"{planted[0]}: no records are made for them, they are removed"
+                )
 
     @property
     def _planned(self) -> Tree:

@@ -72,5 +72,6 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
             "/explain?path=/",
             "what the cache knows of a path, and why it is or is not answered from memory",
             explain,
+            is_for_operators=True,
         ),
     )

@@ -55,5 +55,10 @@ def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
         *daemon_pages(
             sources.readiness, "the edits are read and published, by this process", sources.metrics
         ),
-        Page("/filters", "what is published, since when, and what is wrong with the other filters", filters),
+        Page(
+            "/filters",
+            "what is published, since when, and what is wrong with the other filters",
+            filters,
+            is_for_operators=True,
+        ),
     )

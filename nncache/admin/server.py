@@ -1,8 +1,10 @@
 """Serve a daemon's pages for operators and their tools, on a port of their own. (nncache/admin/server.py)
 
-They show paths and users' names, and are meant for loopback or a management network: nothing here asks who you are.
+Pages that show paths or users are for operators (`nncache.admin.access`); health, readiness and metrics are for probes
+and Prometheus as well, from anywhere, and show neither.
 """
 
+import asyncio
 import html
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,8 +16,15 @@ import msgspec
 from aiohttp import web
 
 from hadoop.endpoint import Endpoint
+from nncache.admin.access import Access
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+MAX_CONNECTIONS: Final = 32
+"""Open at once; those beyond it are closed. They come out of the files that `proxy.limits.reserve_files` reserves."""
+
+IDLE_S: Final = 15.0
+"""Seconds without a whole request after which a connection is closed, also before the first and within a head."""
+
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
@@ -36,11 +45,22 @@ class Page:
         link: where the index leads to; the page itself is at the part before a `?`.
         meaning: for the index.
         show: returns the answer to these query parameters.
+        is_for_operators: it shows paths or users.
     """
 
     link: str
     meaning: str
     show: Callable[[Mapping[str, str]], Answer]
+    is_for_operators: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminStats:
+    """Connections of the admin port, and requests refused, since the start."""
+
+    connections_open: int = 0
+    connections_refused: int = 0
+    pages_refused: int = 0
 
 
 class Readiness(Protocol):
@@ -78,17 +98,29 @@ class AdminServer:
     """Serves an index and the pages while it is entered as an async context; `state` is a line for the index."""
 
     def __init__(
-        self, endpoint: Endpoint, pages: Sequence[Page], state: Callable[[], str], *, title: str = "nncache"
+        self,
+        endpoint: Endpoint,
+        pages: Sequence[Page],
+        state: Callable[[], str],
+        *,
+        title: str = "nncache",
+        access: Access | None = None,
+        max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self._endpoint = endpoint
         self._pages = pages
         self._state = state
         self._title = title
+        self._access = access or Access(endpoint.host)
+        self._max_connections = max_connections
         app = web.Application()
         app.add_routes([web.get("/", self._index)])
-        app.add_routes([web.get(page.link.partition("?")[0], _handler(page)) for page in pages])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
+        app.add_routes([web.get(page.link.partition("?")[0], self._handler(page)) for page in pages])
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S, keepalive_timeout=IDLE_S)
+        self._listener: asyncio.Server | None = None
         self._address: Endpoint | None = None
+        self._connections_refused = 0
+        self._pages_refused = 0
 
     @property
     def address(self) -> Endpoint:
@@ -104,18 +136,41 @@ class AdminServer:
         """
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, self._endpoint.host, self._endpoint.port).start()
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connection, self._endpoint.host, self._endpoint.port, reuse_address=True
+            )
         except OSError:
             await self._runner.cleanup()
             raise
-        host, port = self._runner.addresses[0][:2]
+        host, port = self._listener.sockets[0].getsockname()[:2]
         self._address = Endpoint(host, port)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._listener is not None:
+            self._listener.close()
         await self._runner.cleanup()
+
+    def stats(self) -> AdminStats:
+        """Return the figures so far."""
+        return AdminStats(
+            connections_open=len(self._server.connections),
+            connections_refused=self._connections_refused,
+            pages_refused=self._pages_refused,
+        )
+
+    @property
+    def _server(self) -> web.Server:
+        assert self._runner.server is not None, "not listening yet"
+        return self._runner.server
+
+    def _connection(self) -> asyncio.BaseProtocol:
+        if len(self._server.connections) < self._max_connections:
+            return self._server()
+        self._connections_refused += 1
+        return _Refused()
 
     async def _index(self, _: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
         rows = "".join(
@@ -126,11 +181,37 @@ class AdminServer:
         text = f"<!doctype html><title>{title}</title><h1>{title}</h1><p>{state}</p><ul>{rows}</ul>"
         return web.Response(text=text, content_type="text/html")
 
+    def _handler(self, page: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            refusal = self._refusal(page, request)
+            if refusal is not None:
+                return refusal
+            answer = page.show(request.query)
+            headers = {"Content-Type": answer.content_type}
+            return web.Response(body=answer.body, status=answer.status, headers=headers)
 
-def _handler(page: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(request: web.Request) -> web.Response:
-        answer = page.show(request.query)
+        return handle
+
+    def _refusal(self, page: Page, request: web.Request) -> web.Response | None:
+        if not page.is_for_operators:
+            return None
+        fields = request.headers
+        refused = self._access.refusal(request.remote, fields.get("Host"), fields.get("Authorization"))
+        if refused is None:
+            return None
+        self._pages_refused += 1
+        status, why = refused
+        answer = as_json({"error": why}, status=status)
         headers = {"Content-Type": answer.content_type}
-        return web.Response(body=answer.body, status=answer.status, headers=headers)
+        if status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = "Bearer"
+        return web.Response(body=answer.body, status=status, headers=headers)
 
-    return handle
+
+class _Refused(asyncio.Protocol):
+    """A connection too many: closed at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()

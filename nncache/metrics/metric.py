@@ -7,10 +7,12 @@ from typing import Literal, TypeAlias
 Daemon: TypeAlias = Literal["proxy", "publisher"]
 
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
+    "admin": ("proxy", "publisher"),
     "cache": ("proxy",),
     "fast_path": ("proxy",),
     "forward": ("proxy",),
     "front_end": ("proxy",),
+    "loop": ("proxy", "publisher"),
     "pool": ("proxy", "publisher"),
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),

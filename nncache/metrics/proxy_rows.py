@@ -10,7 +10,10 @@ PROXY_ROWS: tuple[Metric, ...] = (
     gauge("cache.grants", "cache_grants", "grants", "Proven rights to traverse a directory held."),
     gauge("cache.directories", "cache_directories", "directories", "Directories held."),
     gauge(
-        "cache.bytes", "cache_bytes", "bytes", "What entries, grants and directories are reckoned to take."
+        "cache.bytes",
+        "cache_bytes",
+        "bytes",
+        "What entries, grants, directories, answers to repeated requests and questions under way take.",
     ),
     gauge("cache.tickets", "cache_tickets", "questions", "Questions on their way to the NameNode."),
     gauge("cache.windows", "cache_two_step_windows", "paths", "Two-step writes under way."),
@@ -42,7 +45,12 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter("cache.changes", "cache_changes", "changes", "Changes applied, from the stream and from writes."),
     counter("cache.forgotten", "cache_forgotten", "places", "Places at which a change made something stale."),
     counter("cache.flushes", "cache_flushes", "flushes", "Times that everything was forgotten."),
-    counter("cache.evictions", "cache_evictions", "entries", "Entries and grants given up for want of room."),
+    counter(
+        "cache.evictions",
+        "cache_evictions",
+        "entries",
+        "Entries, grants and answers to repeated requests given up for want of room.",
+    ),
     # ---- proxy: clients' connections, and the requests answered before they are taken apart
     gauge("server.connections_open", "connections_open", "connections", "Connections of clients now."),
     counter(
@@ -75,7 +83,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     counter("fast_path.bytes_sent", "fast_path_sent_bytes", "bytes", "What these answers had."),
     gauge("fast_path.heads", "fast_path_heads", "requests", "Requests that can be answered at once."),
-    gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "What they take of fast_path_bytes."),
+    gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "What they take of max_cache_bytes."),
     counter("fast_path.evicted", "fast_path_evicted", "requests", "Requests given up for want of room."),
     # ---- proxy: requests, but for those that the fast path answered
     counter("front_end.requests", "requests", "requests", "Requests, but for those of the fast path."),
@@ -111,7 +119,13 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "front_end.unknown_outcomes",
         "writes_unknown",
         "calls",
-        "Of these, sent and without a reply that tells.",
+        "Calls sent to the NameNode that got no reply that tells their outcome.",
+    ),
+    counter(
+        "front_end.left_to_events",
+        "writes_left_to_events",
+        "calls",
+        "Calls whose answer waited until the NameNode's events had told what they changed.",
     ),
     counter(
         "front_end.windows_opened", "two_step_writes", "writes", "Redirects of CREATE and APPEND passed on."
@@ -130,6 +144,14 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "cache_errors",
         "errors",
         "Faults of ours; the call was forwarded all the same.",
+    ),
+    gauge("front_end.calls_under_way", "calls_under_way", "calls", "Calls that count against max_calls."),
+    counter(
+        "front_end.calls_refused",
+        "calls_refused",
+        "calls",
+        "Calls answered 503 or 429 since a limit was reached.",
+        "limit",
     ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
@@ -157,6 +179,18 @@ PROXY_ROWS: tuple[Metric, ...] = (
     gauge("forward.connections_idle", "upstream_connections_idle", "connections", "Kept for the next call."),
     counter(
         "forward.connections_opened", "upstream_connections_opened", "connections", "Opened to NameNodes."
+    ),
+    gauge(
+        "forward.waiting_for_connection",
+        "upstream_waiting",
+        "calls",
+        "Calls that wait for one of upstream_connections.",
+    ),
+    counter(
+        "forward.clients_cut",
+        "upstream_clients_cut",
+        "clients",
+        "Clients cut off: they read or sent too slowly while calls waited for their connection.",
     ),
     # ---- invalidation: the stream of changes
     gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),

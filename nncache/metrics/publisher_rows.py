@@ -115,13 +115,19 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "publisher.filter_reads",
         "publisher_filter_reads",
         "reads",
-        "Times that the filters were read from HDFS.",
+        "Readings of filters from HDFS: of those that changed, or of all.",
+    ),
+    counter(
+        "publisher.filters_read",
+        "publisher_filters_read",
+        "filters",
+        "Filters read from HDFS; each costs two or three calls. A filter that keeps changing is read every 30 s.",
     ),
     counter(
         "publisher.filter_reads_failed",
         "publisher_filter_reads_failed",
         "reads",
-        "Times that they could not be read.",
+        "Readings of filters that failed.",
     ),
     # ---- what is written
     counter("publisher.output.writes", "publisher_writes", "writes", "ZooKeeper transactions carried out."),

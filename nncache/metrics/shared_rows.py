@@ -3,6 +3,17 @@
 from nncache.metrics.metric import Metric, counter, gauge
 
 SHARED_ROWS: tuple[Metric, ...] = (
+    # ---- nncache: the admin port
+    gauge(
+        "admin.connections_open", "admin_connections_open", "connections", "Connections of the admin port."
+    ),
+    counter(
+        "admin.connections_refused",
+        "admin_connections_refused",
+        "connections",
+        "Connections to it closed at once, since too many were open.",
+    ),
+    counter("admin.pages_refused", "admin_pages_refused", "requests", "Operators' pages refused to others."),
     # ---- hadoop: the pool of NameNodes
     gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
     gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),
@@ -66,6 +77,15 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "connections",
         "Connections renewed without losing a change.",
     ),
+    # ---- nncache: the event loop
+    counter(
+        "loop.stalls",
+        "event_loop_stalls",
+        "stalls",
+        "Times that one call held the event loop for over 0.1 s.",
+    ),
+    counter("loop.stalled_s", "event_loop_stalled_seconds", "seconds", "How long these lasted, in all."),
+    gauge("loop.lag_s", "event_loop_lag_seconds", "seconds", "How late the event loop is with what is due."),
     # ---- coordination: the session with ZooKeeper; all zero without one
     gauge(
         "zookeeper.is_connected",

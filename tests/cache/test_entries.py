@@ -1,6 +1,11 @@
 """Entries on their own."""
 
-from cache.entries import MAX_WITNESSES, Caller, Directory, Entry, Grant, Hit, Kind, Reply, Ticket
+import pytest
+
+from cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, Grant, Hit, Kind, Ticket
+from cache.replies import Reply
+from cache.ring import Account, Caller
+from cache.store import chain
 from hadoop.change import Opened
 from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, make_cache
 from tests.cache.cases import status as kept_status
@@ -8,16 +13,8 @@ from tests.cache.cases import status as kept_status
 
 def entry(kind: Kind = Kind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
     """An entry of a directory of its own, replied at 1.0."""
-    return Entry(
-        Directory(None, ""),
-        "f",
-        Reply(status, (), body),
-        kind=kind,
-        number=1,
-        replied_at=1.0,
-        since_txid=0,
-        cost=1,
-    )
+    ticket = Ticket(Directory(None, ""), "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
+    return Entry(ticket, Reply(status, (), body), Account(ALICE), kind=kind, replied_at=1.0, since_txid=0)
 
 
 def test_a_status_is_the_same_when_its_bytes_are() -> None:
@@ -35,40 +32,83 @@ def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
 def test_witnesses_gather_until_all_are_covered() -> None:
     """A witness is needed until his own right is covered, and not longer."""
     kept = entry()
-    kept.witness(ALICE, 1.0, seen_as_of=0.0)
+    assert kept.has_witness(ALICE)
     kept.witness(BOB, 2.0, seen_as_of=1.5)
-    assert kept.witnesses == {BOB}
+    assert (kept.has_witness(BOB), kept.has_witness(ALICE)) == (True, False)
+    kept.witness(BOB, 2.1, seen_as_of=1.5)
     kept.witness(ALICE, 2.5, seen_as_of=1.9)
-    assert kept.witnesses == {ALICE, BOB}
+    assert (kept.has_witness(BOB), kept.has_witness(ALICE)) == (True, True)
     assert kept.confirmed_at == 2.5
     assert kept.replied_at == 1.0
 
 
 def test_the_witnesses_of_one_entry_are_bounded_while_nothing_is_covered() -> None:
-    """Memory: whoever is let go of waits for coverage like anybody else."""
+    """Memory: each counts for what it takes, and who is let go of waits for coverage like all others."""
     kept = entry()
+    alone = kept.cost
     for number in range(MAX_WITNESSES + 1):
         kept.witness(Caller(f"user={number}"), 2.0 + number, seen_as_of=0.0)
-        assert Caller(f"user={number}") in kept.witnesses
-        assert len(kept.witnesses) <= MAX_WITNESSES
-    assert kept.witnessed_at == 2.0 + MAX_WITNESSES
+        assert kept.has_witness(Caller(f"user={number}"))
+        held = sum(kept.has_witness(Caller(f"user={earlier}")) for earlier in range(number + 1))
+        assert 0 < held <= MAX_WITNESSES
+        assert kept.cost - alone >= 64 * held
+    assert kept.confirmed_at == 2.0 + MAX_WITNESSES
+    kept.witness(ALICE, 200.0, seen_as_of=200.0)
+    assert kept.has_witness(ALICE)
+    assert kept.cost == alone
 
 
 def test_a_directory_is_bare_when_nothing_holds_it() -> None:
     """A node stays for its children, for what is kept in it and for those who ask about it."""
     directory = Directory(None, "")
     assert directory.is_bare()
-    directory.tickets["f"] = []
+    directory.add_ticket(Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True))
     assert not directory.is_bare()
 
 
-def test_what_is_new_is_alive_unasked_and_unspoiled() -> None:
+def test_the_table_that_all_empty_directories_have_takes_nothing() -> None:
+    """A bug that wrote to it would show one directory's entries in all others."""
+    with pytest.raises(TypeError, match="the shared empty table cannot take 'f'"):
+        NOTHING["f"] = entry()
+    with pytest.raises(TypeError, match="the shared empty table cannot take 'f'"):
+        NOTHING.setdefault("f", [])
+    assert not NOTHING
+
+
+def test_each_table_of_a_directory_is_made_once() -> None:
+    """What stands in it stays there."""
+    directory = Directory(None, "")
+    for of_status in (False, True):
+        table = directory.table(of_status=of_status)
+        assert table is directory.table(of_status=of_status) is not NOTHING
+    assert directory.add_child("a") is directory.children["a"]
+    assert directory.add_child("b") is directory.children["b"]
+    assert set(directory.children) == {"a", "b"}
+
+
+def test_the_hits_of_an_entry_form_a_chain() -> None:
+    """So that they can go with it, and any of them before."""
+    kept = entry()
+    grant = Grant(kept.directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
+    hits = [Hit(kept, grant, stamp=3, expires_at=301.0, key=b"%d" % number) for number in range(4)]
+    for hit in hits:
+        hit.link()
+    assert chain(kept) == hits[::-1]
+    for number in (1, 3, 0, 2):  # one amid others, the first, the last, the only one
+        hits[number].unlink()
+        assert hits[number] not in chain(kept)
+    assert kept.hits is None
+    assert hits[0].cost < Hit(kept, grant, stamp=3, expires_at=301.0, key=b"long").cost
+
+
+def test_what_is_new_is_not_held_yet_unasked_and_unspoiled() -> None:
     """Marks are set by use: a hit marks what it serves, a change spoils what was asked."""
     directory = Directory(None, "")
-    grant = Grant(directory, directory.grants, ALICE, proven_at=1.0, expires_at=301.0, cost=1)
+    grant = Grant(directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
     ticket = Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
     hit = Hit(entry(), grant, stamp=3, expires_at=301.0)
-    assert (grant.alive, grant.asked, ticket.spoiled, hit.grant is grant) == (True, False, False, True)
+    assert (grant.alive, grant.asked, ticket.spoiled, hit.grant is grant) == (False, False, False, True)
+    assert grant.caller == ALICE
 
 
 def test_of_a_file_that_is_kept_as_it_is_nobody_asks_again_whether_it_is_closed() -> None:

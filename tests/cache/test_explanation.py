@@ -15,9 +15,9 @@ def test_an_entry_is_settled_once_its_reply_is_covered() -> None:
 def test_the_latest_change_of_the_path_or_above_it_is_told() -> None:
     """A directory's rename explains what happened to the files in it."""
     remembered = {
-        "/a": Forgotten("Moved", 7, 5.0),
-        "/a/f": Forgotten("Closed", 3, 4.0),
-        "/b": Forgotten("Vanished", 9, 6.0),
+        "/a": Forgotten("/a", "Moved", 7, 5.0),
+        "/a/f": Forgotten("/a/f", "Closed", 3, 4.0),
+        "/b": Forgotten("/b", "Vanished", 9, 6.0),
     }
     told = last_forgotten(remembered, "/a/f", 10.0)
     assert told is not None

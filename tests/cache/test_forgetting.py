@@ -6,15 +6,18 @@ from cache import (
     Conclusion,
     Failed,
     Forward,
+    Kind,
     Reason,
     Serve,
 )
 from hadoop.change import (
     AccessChanged,
     Appeared,
-    Change,
     Closed,
     EverythingUnknown,
+    FileTouched,
+    Footprint,
+    LineTouched,
     Moved,
     Opened,
     SubtreeUnknown,
@@ -36,7 +39,7 @@ from tests.cache.cases import (
 
 KEPT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/a/c", "/d", "/d/e")
 
-FOOTPRINTS: list[tuple[Change, set[str]]] = [
+FOOTPRINTS: list[tuple[Footprint, set[str]]] = [
     (Appeared("/a/b"), {"/a", "/a/b", "/a/b/f", "/a/b/g"}),
     (Appeared("/a/b/f"), {"/a/b", "/a/b/f"}),
     (Appeared("/a/new"), {"/a"}),
@@ -45,6 +48,14 @@ FOOTPRINTS: list[tuple[Change, set[str]]] = [
     (Touched("/a/b"), {"/a/b"}),
     (Touched("/x/y"), set()),
     (Touched("/"), set()),
+    (FileTouched("/a/b/f"), {"/a/b/f"}),
+    (FileTouched("/x/y"), set()),
+    (FileTouched("/"), set()),
+    (LineTouched("/a/b/f", "/a/b/f"), {"/a/b/f"}),
+    (LineTouched("/a/b/f", "/a/b"), {"/a/b", "/a/b/f"}),
+    (LineTouched("/a/b/f/x/y", "/"), {"/a", "/a/b", "/a/b/f"}),
+    (LineTouched("/d/x/y", "/d/x"), set()),
+    (LineTouched("/", "/"), set()),
     (Opened("/a/b/f"), {"/a/b/f"}),
     (Closed("/a/b/f"), {"/a/b/f"}),
     (AccessChanged("/a"), {"/a", "/a/b", "/a/b/f", "/a/b/g", "/a/c"}),
@@ -62,7 +73,7 @@ def as_id(value: object) -> str:
 @pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=as_id)
 @pytest.mark.parametrize("txid", [None, 101], ids=["through the proxy", "event"])
 def test_a_change_costs_its_footprint_and_nothing_else(
-    change: Change, gone: set[str], txid: int | None
+    change: Footprint, gone: set[str], txid: int | None
 ) -> None:
     """Hits must be kept, not only right; and what is forgotten is no longer good on the fast path either."""
     cache = make_cache()
@@ -81,7 +92,9 @@ def test_a_change_costs_its_footprint_and_nothing_else(
 
 
 @pytest.mark.parametrize(("change", "gone"), FOOTPRINTS, ids=as_id)
-def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(change: Change, gone: set[str]) -> None:
+def test_no_late_fill_a_change_spoils_every_ticket_of_its_footprint(
+    change: Footprint, gone: set[str]
+) -> None:
     """NoLateFill: a reply given before a change never becomes an entry or a grant after it is known."""
     cache = make_cache()
     tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
@@ -171,7 +184,7 @@ def test_a_move_that_costs_nothing_is_not_remembered() -> None:
 )
 @pytest.mark.parametrize("txid", [None, 50, 51])
 def test_own_writes_newer_events_alone_end_a_two_step_write(
-    changes: list[Change], is_over: bool, txid: int | None
+    changes: list[Footprint], is_over: bool, txid: int | None
 ) -> None:
     """OwnWrites: the window is told of what came, was opened and closed, but not by a call through the proxy."""
     cache = make_cache(glob=("/w/*/_DONE",))
@@ -190,3 +203,16 @@ def test_own_writes_a_write_that_concerns_no_filter_takes_no_room() -> None:
     assert cache.stats(1.0).windows == 0
     cache.set_filters({"1": "/x/*"})
     assert cache.stats(1.0).windows == 1
+
+
+def test_a_read_costs_a_directory_nothing_but_questions_under_way() -> None:
+    """It has no access time; an answer that is still to come may be that of a file in its place."""
+    cache = make_cache()
+    fill(cache, "/a/d", known=status(0.0, kind=Kind.DIRECTORY))
+    ticket = fetch(cache, "/a/d", refresh=True)
+    cache.apply(FileTouched("/a/d"), 0.0)
+    assert is_hit(cache, "/a/d")
+    assert cache.conclude(ticket, status(0.0)) is Conclusion.SPOILED
+    fill(cache, "/a/f", known=status(0.0))
+    cache.apply(FileTouched("/a/f"), 0.0)
+    assert not is_hit(cache, "/a/f")

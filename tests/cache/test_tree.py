@@ -45,7 +45,7 @@ def test_detaching_the_root_leaves_a_new_one() -> None:
     assert not tree.is_attached(old)
     assert tree.is_attached(tree.ensure("/a"))
     tree.check()
-    assert list(tree.dismantle()) == []
+    assert list(tree.dismantle()) == [None, None]
     assert tree.directories == 1
 
 
@@ -82,7 +82,7 @@ def test_what_was_dismantled_needs_no_garbage_collection() -> None:
         store.return_ticket(ticket)
         known = missing(0.0)
         store.keep_entry(ticket, known.reply, kind=known.kind, replied_at=0.0, since_txid=0)
-        store.keep_grant(ticket.directory, ticket.directory.grants, ALICE, proven_at=0.0, expires_at=1.0)
+        store.keep_grant(ticket.directory, ALICE, of_status=False, proven_at=0.0, expires_at=1.0)
     watched = [weakref.ref(node) for node in _nodes(store.tree.root)]
     del ticket
     gc.collect()
@@ -120,17 +120,16 @@ def _nodes(root: Directory) -> list[_Watched]:
             entry.directory = node
         for grant in node.grants.values():
             grant.directory = node
-        root.children[own_name] = node
+        root.children[own_name] = node  # a table of its own: there was a child
         found += [node, *_nodes(node)]
     return found
 
 
-def test_what_is_held_and_what_it_proves() -> None:
-    """A child's status proves its directory, a directory's own does, and a 404 proves nothing."""
+def test_what_is_held() -> None:
+    """A path of which something is kept or asked, and all above it."""
     store = Store(max_bytes=10**9, max_items=10**9)
     tree = store.tree
     assert not tree.holds("/a/b")
-    assert not tree.proves_directory("/a/b")
     kept = [("/a/b/c/f", missing(0.0)), ("/a/b", status(0.0, kind=Kind.DIRECTORY)), ("/x/y", status(0.0))]
     for path, known in kept:
         ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
@@ -138,7 +137,6 @@ def test_what_is_held_and_what_it_proves() -> None:
         store.keep_entry(ticket, known.reply, kind=known.kind, replied_at=0.0, since_txid=0)
     paths = ("/a", "/a/b", "/a/b/c", "/a/b/c/f", "/x", "/x/y", "/z", "/a/z")
     assert [path for path in paths if tree.holds(path)] == list(paths[:6])
-    assert [path for path in paths if tree.proves_directory(path)] == ["/a", "/a/b", "/x"]
     store.take_ticket("/z", ALICE, 0.0, joinable=True)
     assert tree.holds("/z")
 
@@ -166,7 +164,21 @@ def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
                     twin.discard(bare)
                     bare = bare.rsplit("/", 1)[0] or "/"
             case "dismantle":
-                assert list(tree.dismantle()) == []
+                assert set(tree.dismantle()) <= {None}
                 assert tree.directories == len(twin) - 1
         assert {p for p in PATHS if tree.find(p) is not None} == twin
         tree.check()
+
+
+def test_the_deepest_directory_above_a_path_is_found_in_one_walk() -> None:
+    """A status of its own or a child's proves one, at any level; a 404 below it proves nothing."""
+    store = Store(max_bytes=10**9, max_items=10**9)
+    for path, outcome in (
+        ("/a/b/f", status(1.0)),
+        ("/d/e", status(1.0, kind=Kind.DIRECTORY)),
+        ("/m/n", missing(1.0)),
+    ):
+        ticket = store.take_ticket(path, ALICE, 0.0, joinable=True)
+        store.keep_entry(ticket, outcome.reply, kind=outcome.kind, replied_at=1.0, since_txid=0)
+    asked = ("/", "/a", "/a/b", "/a/b/f/x", "/a/b/g", "/d/e/f", "/d/e/f/g", "/m/n/o", "/x/y")
+    assert [store.tree.proven_depth(path) for path in asked] == [0, 0, 0, 2, 2, 2, 2, 0, 0]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cache.set_aside import ANYBODY, TwoStepWrite, Writer
 from cache.windows import TwoStepWindows
 from hadoop.globs import GlobSet
 
@@ -27,7 +28,10 @@ def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) 
     assert after_txid is None or isinstance(after_txid, int)
     assert topmost is None or isinstance(topmost, str)
     filters = globs(*ALL) if "glob" not in more else globs(str(more["glob"]))
-    return windows.begin(path, after_txid=after_txid, now=now, topmost_missing=topmost, filters=filters)
+    writer = more.get("writer", ANYBODY)
+    assert isinstance(writer, Writer)
+    write = TwoStepWrite(path, after_txid, windows.ends_at(now), topmost, writer)
+    return windows.begin(write, now=now, filters=filters) is not None
 
 
 def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
@@ -254,12 +258,7 @@ def test_a_write_that_finds_no_room_covers_everything() -> None:
     assert windows.is_full(604.9)
     assert not windows.is_full(605.0)
     assert windows.open == 1
-
-
-def test_a_write_that_could_not_be_noted_covers_everything_for_as_long_as_a_window_lasts() -> None:
-    """OwnWrites (W2): after a fault of the cache nothing is known of a write that is under way."""
-    windows = make()
-    windows.cover_all(10.0)
+    windows.cover_all(10.0)  # a fault of the cache: nothing is known of a write that is under way
     assert windows.is_full(609.9)
     assert not windows.is_full(610.0)
 
@@ -304,3 +303,96 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[str, str, int]]) -> None:
             )
             assert windows.covers(asked, now) == expected, (asked, live)
         windows.check()
+
+
+def of(*owners: str, has_right: bool = True) -> Writer:
+    """Somebody who writes."""
+    return Writer(owners=owners, has_right=has_right)
+
+
+def test_without_a_right_there_is_no_window_until_something_changes_above() -> None:
+    """What may give the caller the right has a NameNode asked again."""
+    windows = make()
+    calls: list[int] = []
+    windows.on_doubt = lambda: calls.append(1)
+    assert begin(windows, "/a/b", writer=of("c", has_right=False))
+    windows.follow(globs(*ALL))  # nor do filters that come later open one
+    assert windows.open == 0
+    windows.may_be_granted("/x")
+    assert windows.take_doubtful() == []
+    windows.may_be_granted("/a")
+    (write,) = windows.take_doubtful()
+    assert (write.path, calls) == ("/a/b", [1])
+    windows.may_be_granted("/a")
+    assert windows.take_doubtful() == []
+
+
+def test_what_is_in_doubt_is_bounded_and_asked_once() -> None:
+    """The oldest go first: their windows end by time."""
+    windows = make(max_windows=2)
+    writes = [TwoStepWrite(f"/{n}", 1, 600.0, None) for n in range(3)]
+    for write in (*writes, writes[2]):
+        windows.doubt(write)
+    assert windows.take_doubtful() == writes[1:]
+
+
+def test_the_window_of_one_write_is_ended() -> None:
+    """Once: the other write of the path keeps its own."""
+    windows = make()
+    one, other = (TwoStepWrite("/a/b", 50, 600.0, None) for _ in range(2))
+    for write in (one, other):
+        windows.begin(write, now=0.0, filters=globs(*ALL))
+    assert windows.end(one)
+    assert not windows.end(one)
+    assert windows.covers("/a/b", 1.0)
+    assert windows.end(other)
+    assert not windows.covers("/a/b", 1.0)
+
+
+def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() -> None:
+    """The directory with most of their writes is covered in place of their windows there, by time only."""
+    windows = make(max_windows=48)  # a share of three
+    for number in range(3):
+        assert begin(windows, f"/a/b/{number}", writer=of("greedy"))
+    begin(windows, "/a/x", writer=of("modest"))
+    assert windows.open == 4
+    assert begin(windows, "/a/b/3", writer=of("greedy"))
+    assert windows.open == 2
+    assert windows.covers("/a/b/other", 1.0)
+    assert not windows.covers("/a/c", 1.0)
+    for number in range(200):
+        assert begin(windows, f"/a/b/d{number}/x", writer=of("greedy"))
+        windows.check()
+    assert not windows.is_full(1.0)
+    assert not windows.covers("/c", 1.0)
+
+
+def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
+    """Their own directories alone are covered."""
+    windows = make(max_windows=64)  # a share of four
+    for number in range(300):
+        assert begin(windows, f"/x/mine{number % 3}/{number}", writer=of("greedy"))
+        windows.check()
+    assert windows.open <= 4
+    assert all(windows.covers(f"/x/mine{number}/297", 1.0) for number in range(3))
+    assert not windows.covers("/x/hers", 1.0)
+
+
+def test_what_stands_for_several_writes_covers_the_ancestors_that_each_may_make() -> None:
+    """OwnWrites (W5): the second step makes these as well."""
+    windows = make(max_windows=32)  # a share of two
+    for number in range(3):
+        assert begin(windows, f"/a/new/b/{number}", topmost_missing="/a/new", writer=of("greedy"))
+    assert windows.open == 1
+    for path in ("/a/new", "/a/new/b", "/a/new/b/0", "/a/new/b/2", "/a"):
+        assert windows.covers(path, 599.0), path
+
+
+def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
+    """A user's name costs nothing where authentication is simple."""
+    windows = make(max_windows=48)
+    for number in range(200):
+        begin(windows, f"/a/{number}", writer=of("one address", f"user {number}"))
+        windows.check()
+    assert windows.open <= 3
+    assert not windows.is_full(1.0)

@@ -1,6 +1,6 @@
 """Odd requests at a real NameNode.
 
-It reads them as `hadoop.calls` does, and changes no more than `hadoop.changes` says.
+It reads them as `hadoop.calls` does, and changes no more than `hadoop.effects` says.
 """
 
 import asyncio
@@ -9,14 +9,15 @@ import uuid
 import pytest
 
 from hadoop.calls import PREFIX, read_call
-from hadoop.changes import CallOutcome, changes_of_call, changes_of_event
+from hadoop.changes import changes_of_event
+from hadoop.effects import Ground, effects_of_call
 from hadoop.events import Event
 from hadoop.filestatus import render_missing
-from hadoop.remote_exception import parse_remote_exception
+from hadoop.outcomes import outcome_of
 from hadoop.rpc.namenode import NameNodeRpc
 from testbed import Cluster
 from tests.cluster import make_directory
-from tests.hadoop.footprints import Stale, stale
+from tests.hadoop.footprints import stale
 from tests.hadoop.test_paths import SPELLINGS
 
 DEADLINE_S = 30.0
@@ -144,17 +145,11 @@ class Asker:
         await self._rpc.close()
 
 
-def outcome_of(status: int, body: bytes) -> CallOutcome:
-    """Say what the proxy would make of the reply, at its most trusting."""
-    if status < 400:
-        return CallOutcome.DONE
-    return CallOutcome.REFUSED if status < 500 or parse_remote_exception(body) else CallOutcome.UNKNOWN
-
-
 async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster) -> None:
     """OwnWrites, against the events of the real thing; a call that is read wrongly would show here."""
     directory = f"/t{uuid.uuid4().hex[:12]}"
     asker = Asker(cluster)
+    ground = Ground(topmost_missing=directory + "/d/q1")
     seen = 0
     try:
         await asyncio.to_thread(make_directory, cluster, directory)
@@ -162,13 +157,13 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
             method, _, target = request.partition(" ")
             spelled = asker.target(target.replace("@", PREFIX).replace("$", directory))
             status, body, events = await asker.events_of(method, spelled)
-            outcome = outcome_of(status, body)
-            forgotten = stale(changes_of_call(read_call(method, spelled), outcome, directory + "/d/q1"))
+            call = read_call(method, spelled)
+            effects = effects_of_call(call, outcome_of(call, status, body), ground)
+            forgotten = stale(effects.changes)
             for event in events:
                 made = stale(changes_of_event(event))
-                if outcome is CallOutcome.REFUSED:  # a quota stops MKDIRS half-way: own statuses are enough
-                    made = Stale(made.own, frozenset())
-                assert forgotten.covers(made), (request, status, body, str(made), str(forgotten))
+                is_told = not effects.is_complete or forgotten.covers(made)
+                assert is_told, (request, status, body, str(made), str(forgotten))
             seen += len(events)
     finally:
         await asker.send("DELETE", asker.target(f"{PREFIX}{directory}?op=DELETE&recursive=true"))

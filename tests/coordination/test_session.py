@@ -19,6 +19,7 @@ from testbed.ports import PortLease
 from testbed.relay import Relay
 from testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
+from tests.patience import SLACK_S
 
 LONG_S = 10.0
 AGAIN_S = 5.0
@@ -118,7 +119,7 @@ async def test_ephemerals_of_a_session_given_up_go_at_once(
     zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
     """A server that was down keeps its sessions, and would wait for one anew that nobody uses any more."""
-    timeout_s = 2.0
+    timeout_s = 6.0
     async with connected(zookeeper_server.address, timeout_s) as session:
         before = session.session_id
         await session.commit([Create(path, b"", ephemeral=True)])
@@ -172,12 +173,12 @@ async def test_leaving_takes_a_moment_whatever_the_server_does(
             call = tasks.create_task(failure(session))
             await asyncio.sleep(0.05)
             began = time.monotonic()
-        assert time.monotonic() - began < CLOSE_S
+        assert time.monotonic() - began < CLOSE_S + SLACK_S
     assert isinstance(call.result(), ConnectionLostError)
     async with new_session(relay.address):
         await asyncio.sleep(0.05)
         began = time.monotonic()
-    assert time.monotonic() - began < CLOSE_S
+    assert time.monotonic() - began < CLOSE_S + SLACK_S
 
 
 async def failure(session: Session) -> BaseException | None:

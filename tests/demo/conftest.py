@@ -21,3 +21,15 @@ def told_by_the_deaf() -> Told:
 def told_without_a_publisher() -> Told:
     """The story with nobody who reads the NameNode's edits."""
     return tell(DEMO_WITHOUT="publisher")
+
+
+TOLD_AGAIN = {"told_by_the_deaf", "told_without_a_publisher"}
+"""Fixtures that tell the whole story once more, with a part of the product left out."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before what is marked is left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what tells the whole story again to the long tests."""
+    for item in items:
+        if not TOLD_AGAIN.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.long)

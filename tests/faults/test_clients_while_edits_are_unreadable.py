@@ -8,6 +8,7 @@ from pathlib import Path
 from testbed import Cluster, ClusterSpec
 from tests.channels import proxied
 from tests.cluster import HADOOP, make_directory
+from tests.patience import HANG_S
 from tests.pollers import Pollers
 from tests.world import MAX_STALENESS_S, Where, World
 
@@ -38,13 +39,13 @@ def test_no_read_fails_and_none_is_older_than_the_bound() -> None:
             for path, user in asked:
                 world.make_hit(path, user)
             with Pollers(world.proxy.address, asked) as pollers:
-                pollers.await_hits(after=time.monotonic(), timeout_s=5.0)
+                pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
                 with unreadable_edits(cluster):
                     made_at, gone_at = _make_and_delete(world, made, gone)
                     world.proxy.await_gate(is_open=False)
                     for path, user in asked:
                         world.await_agreement(path, user, since=gone_at)
-                pollers.await_hits(after=time.monotonic(), timeout_s=20.0)
+                pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
             assert pollers.failed() == []
             assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
             assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []

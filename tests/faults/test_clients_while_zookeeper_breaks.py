@@ -14,7 +14,6 @@ from tests.world import World
 pytestmark = pytest.mark.timeout(180)
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
-RESUMED_WITHIN_S = 5.0  # after ZooKeeper accepts writes and the publisher's process is up
 SESSION_TIMEOUT_S = 1.0
 
 
@@ -50,12 +49,12 @@ def test_zookeeper_is_stopped_and_started(
     world: World, zookeeper: ZooKeeperServer, hdfs_directory: str
 ) -> None:
     """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
-    survive(world, hdfs_directory, zookeeper.stop, zookeeper.start_again, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, zookeeper.stop, zookeeper.start_again)
 
 
 def test_zookeeper_is_killed(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
     """As when its host dies."""
-    survive(world, hdfs_directory, zookeeper.kill, zookeeper.start_again, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, zookeeper.kill, zookeeper.start_again)
 
 
 def test_zookeeper_is_wiped(world: World, zookeeper: ZooKeeperServer, hdfs_directory: str) -> None:
@@ -65,7 +64,7 @@ def test_zookeeper_is_wiped(world: World, zookeeper: ZooKeeperServer, hdfs_direc
         zookeeper.wipe()
         zookeeper.start_again()
 
-    survive(world, hdfs_directory, zookeeper.stop, wiped, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, zookeeper.stop, wiped)
 
 
 BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs": Relay.hold}
@@ -80,7 +79,6 @@ def test_sessions_expire(world: World, relay: Relay, hdfs_directory: str, broken
         hdfs_directory,
         lambda: broken(relay),
         relay.restore,
-        resumed_within_s=RESUMED_WITHIN_S,
     )
 
 
@@ -88,14 +86,14 @@ def test_the_publisher_is_killed(world: World, hdfs_directory: str) -> None:
     """SIGKILL: its presence is still in ZooKeeper when it is started again."""
     assert world.publisher is not None
     process = world.publisher.process
-    survive(world, hdfs_directory, process.kill, process.launch, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, process.kill, process.launch)
 
 
 def test_the_publisher_hangs(world: World, hdfs_directory: str) -> None:
     """SIGSTOP and SIGCONT: its session is over when it goes on, and it must not write as if it were not."""
     assert world.publisher is not None
     process = world.publisher.process
-    survive(world, hdfs_directory, process.pause, process.resume, resumed_within_s=RESUMED_WITHIN_S)
+    survive(world, hdfs_directory, process.pause, process.resume)
 
 
 def test_a_short_outage_costs_nothing(

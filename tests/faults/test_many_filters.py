@@ -30,6 +30,7 @@ def zookeeper() -> Iterator[ZooKeeperServer]:
         yield server
 
 
+@pytest.mark.long
 def test_one_session_and_a_handful_of_watches_with_1000_filters_as_with_one(
     cluster: Cluster, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from hadoop.election_view import NameNode
-from hadoop.jmx import BLOCK_POOL_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from hadoop.namespace import Namespace
+from tests.patience import HANG_S
+
+NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 
 
 @dataclass(slots=True)
@@ -20,7 +24,8 @@ class FakeJmx:
     started_ms: int = 1
     transition_ms: int = 0
     last_txid: int = 100
-    block_pool: str = "BP-1-127.0.0.1-1"
+    namespace: Namespace = NAMESPACE
+    allows_anonymous: bool = True  # hadoop.http.authentication.simple.anonymous.allowed
     status: int = 200
     odd: set[str] = field(default_factory=set)  # queries answered with a bean of another release
     hung: set[str] = field(default_factory=set)  # queries not answered
@@ -36,12 +41,14 @@ class FakeJmx:
     async def until_asked(self, times: int = 1) -> None:
         """Return when it has been asked so many times more."""
         goal = self.asked + times
-        async with asyncio.timeout(5), self.asked_again:
+        async with asyncio.timeout(HANG_S), self.asked_again:
             await self.asked_again.wait_for(lambda: self.asked >= goal)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer one of the queries."""
-        query = request.raw_path
+        query, _, user = request.raw_path.partition("&user.name=")
+        if not user and not self.allows_anonymous:
+            return web.Response(status=401, headers={"WWW-Authenticate": "PseudoAuth"})
         self.queries.append(query)
         bean = {"Other": 1} if query in self.odd else self._bean(query)
         async with self.asked_again:
@@ -59,7 +66,8 @@ class FakeJmx:
             STATUS_QUERY: {"State": self.state, "LastHATransitionTime": self.transition_ms},
             STARTED_QUERY: {"NNStartedTimeInMillis": self.started_ms},
             JOURNAL_QUERY: {"JournalTransactionInfo": json.dumps(journal)},
-            BLOCK_POOL_QUERY: {"BlockPoolId": self.block_pool},
+            BLOCK_POOL_QUERY: {"BlockPoolId": self.namespace.block_pool},
+            CLUSTER_QUERY: {"ClusterId": self.namespace.cluster_id},
         }
         return beans[query]
 

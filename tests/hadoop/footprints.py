@@ -7,9 +7,11 @@ from typing import assert_never
 from hadoop.change import (
     AccessChanged,
     Appeared,
-    Change,
     Closed,
     EverythingUnknown,
+    FileTouched,
+    Footprint,
+    LineTouched,
     Moved,
     Opened,
     SubtreeUnknown,
@@ -19,15 +21,17 @@ from hadoop.change import (
 from hadoop.paths import ancestors, parent
 
 
-def shown(changes: Iterable[Change]) -> str:
+def shown(changes: Iterable[Footprint]) -> str:
     """Write changes as tables do."""
 
-    def one(change: Change) -> str:
+    def one(change: Footprint) -> str:
         match change:
             case Moved(source, destination):
                 return f"moved {source} {destination}"
             case EverythingUnknown():
                 return "everything"
+            case LineTouched(path, top):
+                return f"touched {path} to {top}"
             case _:
                 return f"{type(change).__name__} {change.path}".lower()
 
@@ -58,7 +62,7 @@ class Stale:
         )
 
 
-def stale(changes: Iterable[Change]) -> Stale:
+def stale(changes: Iterable[Footprint]) -> Stale:
     """Spell out what the docstrings of the changes say."""
     own: set[str | None] = set()
     below: set[str] = set()
@@ -71,8 +75,11 @@ def stale(changes: Iterable[Change]) -> Stale:
             case Moved(source, destination):
                 own |= {source, parent(source), destination, parent(destination)}
                 below |= {source, destination}
-            case Touched(path) | Opened(path) | Closed(path):
+            case Touched(path) | FileTouched(path) | Opened(path) | Closed(path):
                 own.add(path)
+            case LineTouched(path, top):
+                line = (path, *ancestors(path))
+                own.update(line[: line.index(top) + 1])
             case AccessChanged(path) | SubtreeUnknown(path):
                 own.add(path)
                 below.add(path)

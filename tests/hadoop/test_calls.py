@@ -22,6 +22,8 @@ V1 = "/webhdfs/v1"
         ("?op=GETFILESTATUS", ("/", "/", None, None, None)),
         ("/?user.name=a-b_c.d$&op=GETFILESTATUS", ("/", "/", "a-b_c.d$", None, None)),
         ("//w//f/?op=GETFILESTATUS&doas=bob", ("/w/f", "//w//f/", None, "bob", None)),
+        (f"/w?op=GETFILESTATUS&user.name={'a' * 255}", ("/w", "/w", "a" * 255, None, None)),
+        (f"/w?op=GETFILESTATUS&delegation={'t' * 300}", ("/w", "/w", None, None, "t" * 300)),
         ("/w%2Ff%20g?op=GETFILESTATUS&delegation=AbC_-09", ("/w/f g", "/w/f g", None, None, "AbC_-09")),
         (
             "/w?delegation=t&doas=b&user.name=hdfs/h@R.COM&op=GETFILESTATUS",
@@ -55,6 +57,7 @@ def test_a_plain_read_is_read(
         V1 + "/w?op=GETFILESTATUS&user.name=a%20b", V1 + "/w?op=GETFILESTATUS&user.name=a+b",
         V1 + "/w?op=GETFILESTATUS&user.name=a=b", V1 + "/w?op=GETFILESTATUS;user.name=a",
         V1 + "/w?op=GETFILESTATUS&user.name=a\n",
+        V1 + "/w?op=GETFILESTATUS&user.name=" + "a" * 256, V1 + "/w?op=GETFILESTATUS&user.name=a&doas=" + "a" * 256,
         V1 + "/w?op=GETFILESTATUS&user.name=é", V1 + "/w?op=GETFILESTATUS#x", V1 + "/w?op=GETFILESTATUS?",
         # paths
         V1 + "w?op=GETFILESTATUS", V1 + "%2Fw?op=GETFILESTATUS", V1 + "/%zz?op=GETFILESTATUS",
@@ -166,6 +169,16 @@ def test_an_unreadable_parameter_leaves_the_query_uncertain(query: str) -> None:
     """What can be read is kept, and it is said that there was more."""
     call = read_call("PUT", f"{V1}/w?op=MKDIRS&{query}")
     assert not call.is_certain
+    assert call.arguments["op"] == ("MKDIRS",)
+
+
+def test_so_many_parameters_are_read_and_no_more() -> None:
+    """What stands behind them may say anything, so the query is not certain."""
+    most = "&".join(["op=MKDIRS", *(f"a={number}" for number in range(999))])
+    assert read_call("PUT", f"{V1}/w?{most}").is_certain
+    call = read_call("PUT", f"{V1}/w?{most}&op=DELETE")
+    assert not call.is_certain
+    assert call.op is None
     assert call.arguments["op"] == ("MKDIRS",)
 
 

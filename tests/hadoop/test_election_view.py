@@ -1,13 +1,12 @@
 """Who is active, from what each NameNode says of itself."""
 
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-
 from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
 from hadoop.ha_state import HaState
+from hadoop.namespace import Namespace
 
 A = NameNode("a:9870", "a:8020")
 B = NameNode("b:9870", "b:8020")
+ONE, TWO = Namespace("CID-1", "BP-1"), Namespace("CID-1", "BP-2")
 
 
 def says(state: HaState, *, started: int = 1, transition: int = 0) -> Answer:
@@ -115,7 +114,7 @@ def test_a_restart_is_a_new_term() -> None:
     """State that the old process showed may never have reached the log."""
     view = pair()
     view.answered(A, 12.0, says(HaState.ACTIVE, started=2))
-    assert term_of(view) == 2
+    assert term_of(view) == view.term == 2
 
 
 def test_away_and_back_is_a_new_term() -> None:
@@ -163,10 +162,12 @@ def test_it_tells_who_can_be_reached() -> None:
 # -- how far the log had come
 
 
-def wrote(last_txid: int, asked_at: float, *, state: HaState = HaState.ACTIVE, started: int = 1) -> Answer:
+def wrote(
+    last_txid: int, asked_at: float, *, state: HaState = HaState.ACTIVE, started: int = 1, transition: int = 0
+) -> Answer:
     """Make an answer to a probe sent at `asked_at`, with a journal asked for a moment later."""
     journal = Journal(last_txid=last_txid, asked_at=asked_at + 0.01)
-    return Answer(state=state, started_ms=started, transition_ms=0, block_pool="BP-1", journal=journal)
+    return Answer(state=state, started_ms=started, transition_ms=transition, namespace=ONE, journal=journal)
 
 
 def probe(as_of: float, txid: int, asked_at: float, term: int = 1) -> Probe:
@@ -276,125 +277,61 @@ def test_which_namespace_it_serves_may_be_said_later() -> None:
     view = ElectionView((A,))
     view.answered(A, 10.0, ACTIVE)
     assert view.active is not None
-    assert view.active.block_pool == ""
+    assert view.active.namespace is None
     view.answered(A, 11.0, wrote(1, 11.0))
-    assert view.active == Active(namenode=A, started_ms=1, transition_ms=0, term=1, block_pool="BP-1")
+    assert view.active == Active(namenode=A, started_ms=1, transition_ms=0, term=1, namespace=ONE)
     view.answered(A, 12.0, ACTIVE)
-    assert view.active.block_pool == "BP-1"
+    assert view.active.namespace == ONE
 
 
-class AnyHistory(RuleBasedStateMachine):
-    """Whatever the NameNodes say, and in whatever order, the invariants of ElectionView hold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.view = ElectionView((A, B))
-        self.now = 10.0
-        self.said: dict[NameNode, tuple[float, Answer | None]] = {}  # asked at, and None for no answer
-        self.last_term = 0
-        self.lives: dict[int, tuple[NameNode, int, int]] = {}  # term -> who
-        self.last_confirmed: dict[int, float] = {}  # term -> time
-        self.contradicted = 0  # the highest term that a contradiction ended
-        self.log = 100  # the last transaction that anybody has acknowledged
-        self.log_at: list[tuple[float, int]] = [(0.0, 100)]  # since when it was which
-        self.last_probes: dict[int, Probe] = {}  # term -> the latest
-
-    @rule(
-        namenode=st.sampled_from((A, B)),
-        state=st.sampled_from(HaState),
-        started=st.integers(1, 2),
-        transition=st.integers(0, 2),
-        delay=st.sampled_from((0.0, 0.0, 1.5)),
-        lag=st.sampled_from((0, 0, 3, None)),
+def test_namenodes_of_different_namespaces_confirm_nothing() -> None:
+    """Bounded: one address of the settings leads to another cluster; the active one is asked, the gate stays closed."""
+    view = ElectionView((A, B))
+    view.answered(A, 10.0, wrote(100, 10.0))
+    view.answered(B, 10.5, Answer(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
+    assert (term_of(view), view.confirmed_as_of, view.last_probe) == (1, None, None)
+    assert view.disagreement.startswith(
+        "a:9870 serves namespace BP-1 of cluster CID-1, b:9870 serves namespace BP-2"
     )
-    def answered(
-        self, namenode: NameNode, state: HaState, started: int, transition: int, delay: float, lag: int | None
-    ) -> None:
-        """Let an answer arrive, perhaps late; who is active knows the whole log."""
-        self.now += 1.0
-        asked_at = self.now - delay
-        journal = None
-        if lag is not None:
-            written = next(txid for at, txid in reversed(self.log_at) if at <= asked_at)
-            last_txid = written if state is HaState.ACTIVE else written - lag
-            journal = Journal(last_txid=last_txid, asked_at=asked_at)
-        answer = Answer(state=state, started_ms=started, transition_ms=transition, journal=journal)
-        if asked_at >= self.said.get(namenode, (0.0, None))[0]:
-            self.said[namenode] = asked_at, answer
-        others_had = 0 if delay else self.view.last_txid_of_others(namenode)
-        self.view.answered(namenode, asked_at, answer, others_had=others_had)
-
-    @rule()
-    def write(self) -> None:
-        """Let a change be acknowledged."""
-        self.now += 1.0
-        self.log += 1
-        self.log_at.append((self.now, self.log))
-
-    @rule(namenode=st.sampled_from((A, B)))
-    def failed(self, namenode: NameNode) -> None:
-        """Let a probe fail."""
-        self.now += 1.0
-        self.said.setdefault(namenode, (0.0, None))
-        self.view.failed(namenode)
-
-    @invariant()
-    def the_active_one_is_the_only_one_that_says_so(self) -> None:
-        """I1."""
-        if (active := self.view.active) is None:
-            assert self.view.confirmed_as_of is None
-            return
-        assert set(self.said) == {A, B}
-        assert self.view.state_of(active.namenode) is HaState.ACTIVE
-        for other in {A, B} - {active.namenode}:
-            assert self.view.state_of(other) is not HaState.ACTIVE
-        _, answer = self.said[active.namenode]
-        assert answer is not None
-        assert (answer.started_ms, answer.transition_ms) == (active.started_ms, active.transition_ms)
-
-    @invariant()
-    def what_is_confirmed_was_asked_then_or_later(self) -> None:
-        """I2: no reachable NameNode was asked earlier, and it never goes back within a term."""
-        active, as_of = self.view.active, self.view.confirmed_as_of
-        if active is None or as_of is None:
-            return
-        for namenode in (A, B):
-            if self.view.is_reachable(namenode) and namenode == active.namenode:
-                assert as_of <= self.said[namenode][0]
-        assert as_of >= self.last_confirmed.get(active.term, as_of)
-        self.last_confirmed[active.term] = as_of
-
-    @invariant()
-    def a_term_is_one_life_of_one_namenode(self) -> None:
-        """I3: terms only grow, and each stands for one life that no contradiction has ended."""
-        claims = [n for n in (A, B) if self.view.state_of(n) is HaState.ACTIVE]
-        latest = self.lives.get(self.last_term)
-        demoted = latest is not None and self.view.state_of(latest[0]) not in {None, HaState.ACTIVE}
-        if len(claims) > 1 or (demoted and not claims):
-            self.contradicted = self.last_term
-        if (active := self.view.active) is None:
-            return
-        life = (active.namenode, active.started_ms, active.transition_ms)
-        assert active.term >= self.last_term
-        assert active.term > self.contradicted
-        assert self.lives.setdefault(active.term, life) == life
-        self.last_term = active.term
-        assert self.view.term == active.term
-
-    @invariant()
-    def what_is_probed_covers_all_that_was_acknowledged(self) -> None:
-        """I4 and Bounded: no change acknowledged before `as_of` is beyond `txid`."""
-        probed, active = self.view.last_probe, self.view.active
-        if probed is None:
-            return
-        assert active is not None
-        assert probed.term == active.term
-        assert all(txid <= probed.txid for at, txid in self.log_at if at < probed.as_of)
-        assert probed.as_of <= probed.asked_at
-        assert probed.as_of <= (self.view.confirmed_as_of or 0.0)
-        former = self.last_probes.setdefault(active.term, probed)
-        assert probed.as_of >= former.as_of
-        self.last_probes[active.term] = probed
+    assert "--namenode-http" in view.disagreement
+    view.answered(B, 11.0, STANDBY)
+    assert view.disagreement == "", "who does not say may say the same"
+    assert view.confirmed_as_of == 10.0
+    view.answered(B, 12.0, Answer(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
+    view.failed(B)
+    assert view.disagreement == "", "who cannot be reached serves nobody"
+    assert view.confirmed_as_of == 10.0
 
 
-TestAnyHistory = AnyHistory.TestCase
+# -- several that say they are active
+
+
+def claimant_of(view: ElectionView) -> NameNode | None:
+    """Return whom reads go to."""
+    return view.claimant
+
+
+def test_reads_go_to_the_one_that_became_active_last() -> None:
+    """OwnWrites: B was seen to become active after A, so A has yet to be fenced; their clocks don't matter."""
+    view = ElectionView((A, B))
+    assert claimant_of(view) is None
+    view.answered(A, 10.0, wrote(1, 10.0, transition=99))
+    assert claimant_of(view) == A, "the only one so far"
+    view.answered(B, 10.5, STANDBY)
+    view.failed(A)
+    view.failed(A)
+    assert claimant_of(view) is None
+    view.answered(B, 13.0, says(HaState.ACTIVE, transition=1))
+    view.answered(A, 14.0, says(HaState.ACTIVE, transition=99))
+    assert view.active is None
+    assert claimant_of(view) == B
+    view.answered(B, 15.0, STANDBY)
+    assert claimant_of(view) == A
+
+
+def test_two_that_were_active_from_the_start_are_told_apart_by_their_transitions() -> None:
+    """What was not seen cannot be known but by the NameNodes' clocks."""
+    view = ElectionView((A, B))
+    view.answered(A, 10.0, says(HaState.ACTIVE, transition=7))
+    view.answered(B, 10.0, says(HaState.ACTIVE, transition=8))
+    assert claimant_of(view) == B

@@ -47,7 +47,7 @@ def test_every_key_of_a_status_is_read() -> None:
     [
         b"", b"null", b"[]", b"{}", b'{"FileStatus":{}}', FILE[:-1], FILE + b"x",
         FILE.replace(b'"FILE"', b'"DOOR"'), FILE.replace(b"1000", b'"1000"'), FILE.replace(b"root", b"\xff"),
-        b'{"RemoteException":{"exception":"x"}}', b"<html>",
+        b'{"RemoteException":{"exception":"x"}}', b"<html>", b'{"x":' + b"[" * 5000,
     ],
 )  # fmt: skip
 def test_anything_else_is_malformed(body: bytes) -> None:

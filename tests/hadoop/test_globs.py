@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hadoop.globs import GlobError, GlobSet, compile_glob
+from hadoop.paths import ancestors
 
 # What GlobExpander and GlobFilter of Hadoop 3.4.1 and 3.5.0 said, both the same, component by component as Globber
 # asks. (So they did for 187,000 random pairs of a glob that is accepted here and a path made from it.)
@@ -243,6 +244,10 @@ def test_a_set_matches_what_its_naive_twin_matches(
         assert {name for name, text in texts.items() if compile_glob(text).matches(path)} == expected
         expects = roomy.may_match_below(path) or expected or roomy.matches(path[: path.rindex("/")] or "/")
         assert roomy.may_concern(path) is tight.may_concern(path) is bool(expects)
+        line = (path, *ancestors(path)) if path != "/" else (path,)
+        concerned = [place for place in line if roomy.may_concern(place)]
+        assert roomy.lowest_concern(path) == tight.lowest_concern(path) == next(iter(concerned), None)
+        assert concerned == list(line[len(line) - len(concerned) :]), "all above one that concerns do as well"
         for end in (at for at, char in enumerate(path) if char == "/" and expected):
             assert roomy.may_match_below(path[:end] or "/")
     assert tight.stats().remembered_steps <= 3

@@ -18,15 +18,18 @@ from hadoop.events import Create
 from hadoop.ha_state import HaState
 from hadoop.jmx import (
     BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
     JOURNAL_QUERY,
     STARTED_QUERY,
     STATUS_QUERY,
     Status,
     parse_block_pool,
+    parse_cluster_id,
     parse_last_txid,
     parse_started_ms,
     parse_status,
 )
+from hadoop.namespace import Namespace
 from hadoop.rpc.namenode import NameNodeRpc
 from testbed import Cluster
 from tests.cluster import make_directory, webhdfs
@@ -36,6 +39,7 @@ PARSERS: tuple[Callable[[bytes], Any], ...] = (
     parse_started_ms,
     parse_last_txid,
     parse_block_pool,
+    parse_cluster_id,
 )
 
 
@@ -60,15 +64,16 @@ def test_the_state_and_since_when(word: str, state: HaState) -> None:
     body = reply(State=word, LastHATransitionTime=1795298171446, SecurityEnabled=False)
     assert parse_status(body) == Status(state, 1795298171446)
     assert parse_status(body).answer(17) == Answer(state=state, started_ms=17, transition_ms=1795298171446)
-    journal = Journal(last_txid=5, asked_at=1.0)
-    answer = parse_status(body).answer(17, "BP-1", journal)
-    assert (answer.block_pool, answer.journal) == ("BP-1", journal)
+    journal, namespace = Journal(last_txid=5, asked_at=1.0), Namespace("CID-1", "BP-1")
+    answer = parse_status(body).answer(17, namespace, journal)
+    assert (answer.namespace, answer.journal) == (namespace, journal)
 
 
 def test_the_start_the_namespace_and_the_last_transaction() -> None:
     """The transaction ids stand as texts in a JSON text within the JSON."""
     assert parse_started_ms(reply(NNStartedTimeInMillis=1795306212253)) == 1795306212253
     assert parse_block_pool(reply(BlockPoolId="BP-1-127.0.0.1-2")) == "BP-1-127.0.0.1-2"
+    assert parse_cluster_id(reply(ClusterId="CID-1")) == "CID-1"
     inner = '{"MostRecentCheckpointTxId":"0","LastAppliedOrWrittenTxId":"12345"}'
     assert parse_last_txid(reply(JournalTransactionInfo=inner)) == 12345
 
@@ -80,6 +85,8 @@ def test_the_start_the_namespace_and_the_last_transaction() -> None:
         b"<html>",
         b"\xff",
         b"{}",
+        b'{"x":' + b"[" * 5000,
+        b'{"beans":[{"x":' + b"[" * 5000,
         b'{"beans":[]}',
         b'{"beans":[1]}',
         b'{"beans":[{},{}]}',
@@ -89,6 +96,7 @@ def test_the_start_the_namespace_and_the_last_transaction() -> None:
         reply(NNStartedTimeInMillis="now"),
         reply(BlockPoolId=""),
         reply(BlockPoolId=None),
+        reply(ClusterId=""),
         reply(JournalTransactionInfo="{"),
         reply(JournalTransactionInfo="{}"),
         reply(JournalTransactionInfo='{"LastAppliedOrWrittenTxId":"x"}'),
@@ -124,8 +132,9 @@ def test_a_real_namenode_says_the_same_to_anybody(cluster: Cluster) -> None:
 
 
 def test_a_real_namenode_says_which_namespace_it_serves(cluster: Cluster) -> None:
-    """FSNamesystem.getBlockPoolId."""
+    """FSNamesystem.getBlockPoolId and getClusterId."""
     assert parse_block_pool(ask(cluster, BLOCK_POOL_QUERY)).startswith("BP-")
+    assert parse_cluster_id(ask(cluster, CLUSTER_QUERY)).startswith("CID-")
 
 
 def test_a_real_namenode_says_so_in_order(cluster: Cluster, hdfs_directory: str) -> None:

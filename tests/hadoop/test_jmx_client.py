@@ -10,8 +10,9 @@ import pytest
 from hadoop.election_view import Answer
 from hadoop.errors import JmxUnavailableError, MalformedReplyError
 from hadoop.ha_state import HaState
-from hadoop.jmx import BLOCK_POOL_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
 from hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
+from hadoop.namespace import Namespace
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
 
 Subject = tuple[FakeJmx, JmxClient]
@@ -21,13 +22,13 @@ Subject = tuple[FakeJmx, JmxClient]
 async def subject(timeout_s: float = 5.0) -> AsyncIterator[Subject]:
     """A NameNode that can be asked."""
     async with fake_jmx() as fake, aiohttp.ClientSession() as session:
-        yield fake, JmxClient(session, time.monotonic, timeout_s=timeout_s)
+        yield fake, JmxClient(session, time.monotonic, timeout_s=timeout_s, user="hdfs")
 
 
-def untimed(answer: Answer) -> tuple[HaState, int, int, str, int | None]:
+def untimed(answer: Answer) -> tuple[HaState, int, int, Namespace | None, int | None]:
     """What was said, without when."""
     last_txid = None if answer.journal is None else answer.journal.last_txid
-    return answer.state, answer.started_ms, answer.transition_ms, answer.block_pool, last_txid
+    return answer.state, answer.started_ms, answer.transition_ms, answer.namespace, last_txid
 
 
 async def test_one_answer_in_this_order() -> None:
@@ -35,11 +36,12 @@ async def test_one_answer_in_this_order() -> None:
     async with subject() as (fake, jmx):
         began_at = time.monotonic()
         answer = await jmx.ask(fake.namenode)
-        assert untimed(answer) == (HaState.ACTIVE, 1, 0, fake.block_pool, 100)
+        assert untimed(answer) == (HaState.ACTIVE, 1, 0, fake.namespace, 100)
         assert fake.queries == [
             STARTED_QUERY,
             STATUS_QUERY,
             JOURNAL_QUERY,
+            CLUSTER_QUERY,
             BLOCK_POOL_QUERY,
             STARTED_QUERY,
         ]
@@ -66,7 +68,7 @@ async def test_a_process_is_asked_once_which_namespace_it_serves() -> None:
     async with subject() as (fake, jmx):
         for started_ms, asked in ((1, 1), (1, 1), (2, 2)):
             fake.started_ms = started_ms
-            assert (await jmx.ask(fake.namenode)).block_pool == fake.block_pool
+            assert (await jmx.ask(fake.namenode)).namespace == fake.namespace
             assert fake.queries.count(BLOCK_POOL_QUERY) == asked
 
 
@@ -114,9 +116,16 @@ async def test_who_cannot_say_which_namespace_it_serves_is_asked_again() -> None
     """It is starting, perhaps; the rest of its answer counts."""
     async with subject() as (fake, jmx):
         fake.odd.add(BLOCK_POOL_QUERY)
-        assert untimed(await jmx.ask(fake.namenode)) == (HaState.ACTIVE, 1, 0, "", 100)
+        assert untimed(await jmx.ask(fake.namenode)) == (HaState.ACTIVE, 1, 0, None, 100)
         fake.odd.clear()
-        assert (await jmx.ask(fake.namenode)).block_pool == fake.block_pool
+        assert (await jmx.ask(fake.namenode)).namespace == fake.namespace
+
+
+async def test_a_namenode_without_anonymous_access_is_asked_with_a_name() -> None:
+    """hadoop.http.authentication.simple.anonymous.allowed=false: 401 to a caller without a name."""
+    async with subject() as (fake, jmx):
+        fake.allows_anonymous = False
+        assert (await jmx.ask(fake.namenode)).namespace == fake.namespace
 
 
 @pytest.mark.parametrize("query", [STARTED_QUERY, STATUS_QUERY])
@@ -134,6 +143,10 @@ async def test_who_does_not_say_what_it_is_gives_no_answer(query: str) -> None:
         fake.status = 302
         with pytest.raises(MalformedReplyError, match="answers 302"):
             await jmx.ask(fake.namenode)
+        for status, advice in ((401, r"type=simple"), (403, r"--user")):
+            fake.status = status
+            with pytest.raises(MalformedReplyError, match=rf"answers {status} to user hdfs: .*{advice}"):
+                await jmx.ask(fake.namenode)
         await fake.end()
         with pytest.raises(JmxUnavailableError):
             await jmx.ask(fake.namenode)

@@ -12,6 +12,8 @@ from hadoop.paths import (
     canonical,
     decode_loosely,
     decode_target_path,
+    depth,
+    exceeds_limits,
     has_dot_segments,
     is_cacheable,
     is_reserved,
@@ -61,12 +63,36 @@ def test_a_path_is_its_parent_and_its_name(path: str) -> None:
     """`parent` and `name` take a path apart; `ancestors` is `parent` again and again."""
     above = parent(path)
     if above is None:
-        assert (path, name(path), ancestors(path)) == ("/", "", ())
+        assert (path, name(path), tuple(ancestors(path)), depth(path)) == ("/", "", (), 0)
         return
     assert canonical(f"{above}/{name(path)}") == path
     assert "/" not in name(path)
-    assert ancestors(path) == (above, *ancestors(above))
+    assert tuple(ancestors(path)) == (above, *ancestors(above))
+    assert depth(path) == len(ancestors(path)) == depth(above) + 1
+    assert tuple(ancestors(path)[1:]) == tuple(ancestors(above))
     assert ancestors(path)[-1] == "/"
+
+
+def test_ancestors_say_what_they_are() -> None:
+    """In a failure one wants to see them."""
+    assert repr(ancestors("/a/b")) == "Ancestors(['/a', '/'])"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", False),
+        ("/" + 7_999 * "a", False),
+        ("/" + 8_000 * "a", True),
+        (1_000 * "/a", False),
+        (1_001 * "/a", True),
+        (1_001 * "/aaaaaaaaaa", True),
+    ],
+)
+def test_a_name_node_makes_nothing_beyond_its_limits(path: str, expected: bool) -> None:
+    """8,000 characters, 1,000 levels; beyond them nothing is kept."""
+    assert exceeds_limits(path) is expected
+    assert is_cacheable(path) is not expected
 
 
 @pytest.mark.parametrize(

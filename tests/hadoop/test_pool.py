@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hadoop.election_view import NameNode
-from hadoop.errors import MalformedReplyError, NoActiveNameNodeError, RemoteCallError
+from hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongNamespaceError
 from hadoop.jmx import JOURNAL_QUERY
 from hadoop.namenode_settings import NameNodeSettings
+from hadoop.namespace import Namespace
 from hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
-from hadoop.remote_exception import Verdict
 from hadoop.rpc.proto import client_namenode_pb2 as client
 from hadoop.rpc.user import RpcUser
-from testbed import Cluster, ClusterSpec
-from tests.cluster import HADOOP
-from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
-from tests.hadoop.rpc.fake_server import Result, fake_server
+from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
+from tests.hadoop.rpc.fake_namenode import version
+from tests.hadoop.rpc.fake_server import Answer, Call, Result, fake_server
+from tests.patience import HANG_S
 
 
 @asynccontextmanager
@@ -45,7 +45,7 @@ async def watched(
 
 async def until(fake: FakeJmx, rule: Callable[[], bool]) -> None:
     """Wait until this is true, looking again whenever this NameNode is asked."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         while not rule():
             await fake.until_asked()
 
@@ -68,7 +68,7 @@ async def test_each_probe_says_how_far_the_log_had_come_and_whose_it_is() -> Non
     """As of the time at which the probe was sent; the log was asked about after that."""
     async with fake_jmx(FakeJmx(last_txid=70)) as only, watched(only) as pool:
         active = await pool.wait_active(5)
-        assert active.block_pool == only.block_pool
+        assert active.namespace == only.namespace
         first = pool.last_probe
         assert first is not None
         assert (first.txid, first.term, first.as_of) == (70, 1, pool.confirmed_as_of)
@@ -250,7 +250,7 @@ async def test_a_storm_of_suspicions_is_no_storm_of_probes() -> None:
     async with fake_jmx() as only, watched(only, interval_s=1000) as pool:
         await pool.wait_active(5)
         began_at, asked = time.monotonic(), only.asked
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             while only.asked < asked + 4:
                 pool.suspect(only.namenode, "again")
                 await asyncio.sleep(0)
@@ -288,18 +288,77 @@ async def test_there_is_one_rpc_client_for_each() -> None:
         assert pool.rpc(first.namenode) is not pool.rpc(second.namenode)
 
 
-async def test_callers_have_connections_that_end_with_the_pool() -> None:
-    """Each asks as themselves; `doas` as who acts for them."""
-    closed = Result(client.IsFileClosedResponse(result=True))
-    async with fake_server(lambda _: closed) as server, fake_jmx() as only:
+def closed(call: Call) -> Answer:
+    """Answer isFileClosed, of the namespace that the fake names over HTTP."""
+    if call.method == "versionRequest":
+        return version(NAMESPACE)
+    return Result(client.IsFileClosedResponse(result=True))
+
+
+async def test_no_connection_leads_to_another_namespace_than_http() -> None:
+    """OpenFileUncached, OwnWrites: neither as the service nor as a caller is another cluster asked."""
+
+    def elsewhere(call: Call) -> Answer:
+        return version(Namespace("CID-2", "BP-2")) if call.method == "versionRequest" else closed(call)
+
+    async with fake_server(elsewhere) as server, fake_jmx() as only:
         namenode = NameNode(only.namenode.http, server.address)
         async with watched(FakeJmx(namenode=namenode)) as pool:
+            await pool.wait_active(5)
+            assert pool.wrong_namespace(namenode) == ""
+            with pytest.raises(WrongNamespaceError, match="BP-2 of cluster CID-2"):
+                await pool.rpc(namenode).is_file_closed("/f")
+            async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
+                with pytest.raises(WrongNamespaceError):
+                    await rpc.is_file_closed("/f")
+            assert "--namenode-rpc" in pool.wrong_namespace(namenode)
+            assert pool.namespace_check(namenode).over_http == NAMESPACE
+            server.answer = closed
+            assert await pool.rpc(namenode).is_file_closed("/f")
+            assert pool.wrong_namespace(namenode) == ""
+        assert all(call.method == "versionRequest" for call in server.calls[:-1])
+
+
+async def test_a_pair_of_two_namespaces_is_named() -> None:
+    """Bounded: the settings mix two clusters; nothing is confirmed."""
+    standby = FakeJmx(state="standby", namespace=Namespace("CID-2", "BP-2"))
+    async with fake_jmx() as active, fake_jmx(standby), watched(active, standby) as pool:
+        await pool.wait_active(5)
+        assert pool.confirmed_as_of is None
+        assert "BP-2 of cluster CID-2" in pool.wrong_namespace(active.namenode)
+
+
+async def test_while_several_say_active_the_one_that_became_so_last_is_tried_first() -> None:
+    """OwnWrites: what was written through the new one is not read from the one that went on after a pause."""
+    standby = FakeJmx(state="standby")
+    async with fake_jmx() as first, fake_jmx(standby) as second, watched(first, second) as pool:
+        await pool.wait_active(5)
+        await until(second, lambda: second.asked > 1)
+        second.state, second.transition_ms = "active", 1
+        await until(second, lambda: pool.active is None)
+        assert pool.order() == (second.namenode, first.namenode)
+
+
+async def test_why_no_namenode_is_known_to_be_active_is_told() -> None:
+    """Such as one that wants Kerberos of whoever asks for /jmx."""
+    async with fake_jmx(FakeJmx(status=401)) as only, watched(only) as pool:
+        await only.until_asked(2)
+        with pytest.raises(NoActiveNameNodeError, match=r"answers 401 to user hdfs: .*type=simple"):
+            await pool.wait_active(0)
+
+
+async def test_callers_have_connections_that_end_with_the_pool() -> None:
+    """Each asks as themselves; `doas` as who acts for them."""
+    async with fake_server(closed) as server, fake_jmx() as only:
+        namenode = NameNode(only.namenode.http, server.address)
+        async with watched(FakeJmx(namenode=namenode)) as pool:
+            await pool.wait_active(5)
             assert await pool.rpc(namenode).is_file_closed("/f")
             for user in (RpcUser("alice"), RpcUser("alice", real_name="oozie"), RpcUser("alice")):
                 async with pool.rpc_as(namenode, user) as rpc:
                     assert await rpc.is_file_closed("/f")
             assert pool.stats().caller_connections == 2
-        assert [(call.user, call.real_user) for call in server.calls] == [
+        assert [(call.user, call.real_user) for call in server.calls if call.method == "isFileClosed"] == [
             (pool.user, ""),
             ("alice", ""),
             ("alice", "oozie"),
@@ -312,72 +371,11 @@ async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch:
     """A NameNode keeps no file open for a caller who has gone."""
     monkeypatch.setattr("hadoop.pool.IDLE_S", 0.02)
     monkeypatch.setattr("hadoop.rpc.callers.IDLE_S", 0.02)
-    closed = Result(client.IsFileClosedResponse(result=True))
-    async with fake_server(lambda _: closed) as server, fake_jmx() as only:
+    async with fake_server(closed) as server, fake_jmx() as only:
         namenode = NameNode(only.namenode.http, server.address)
         async with watched(FakeJmx(namenode=namenode)) as pool:
+            await pool.wait_active(5)
             async with pool.rpc_as(namenode, RpcUser("alice")) as rpc:
                 assert await rpc.is_file_closed("/f")
             await server.until(lambda: server.open == 0)
             assert pool.stats().caller_connections == 0
-
-
-async def test_a_real_pair_fails_over() -> None:
-    """Handed over, then killed: each time the other one is the active one, with a term of its own."""
-    spec = ClusterSpec(hadoop_version=HADOOP, ha=True, with_datanode=False)
-    cluster = await asyncio.to_thread(Cluster.start, spec)
-    try:
-        settings = NameNodeSettings(
-            namenode_http=tuple(namenode.http for namenode in cluster.namenodes),
-            namenode_rpc=tuple(namenode.rpc for namenode in cluster.namenodes),
-            user=cluster.superuser,
-        )
-        pool = NameNodePool(settings, time.monotonic)
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(pool.run())
-            await _fail_over(cluster, pool)
-            running.cancel()
-        await pool.close()
-    finally:
-        await asyncio.to_thread(cluster.stop)
-
-
-async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
-    first, second = pool.namenodes
-    active = await pool.wait_active(10)
-    assert (active.namenode, active.term) == (first, 1)
-    assert active.block_pool.startswith("BP-")
-    last_txid = await pool.rpc(first).get_current_edit_log_txid()
-    assert await pool.last_txid(first) >= last_txid
-    with pytest.raises(NoActiveNameNodeError, match="is standby"):
-        await pool.last_txid(second)
-
-    await asyncio.to_thread(cluster.transition_to_standby, 0)
-    with pytest.raises(RemoteCallError) as caught:
-        await pool.rpc(first).get_edits(last_txid)  # on a connection from when it was active
-    assert caught.value.verdict is Verdict.STANDBY
-    await asyncio.to_thread(cluster.transition_to_active, 1)
-    pool.suspect(first, "StandbyException")
-    async with asyncio.timeout(10):
-        while (active_now := pool.active) is None or active_now.term == 1:
-            await pool.wait_probed()
-    assert active_now.namenode == second
-    assert active_now.transition_ms > active.transition_ms
-    assert active_now.block_pool == active.block_pool, "an HA pair serves one namespace"
-    assert await pool.rpc(second).get_current_edit_log_txid() > last_txid
-    async with asyncio.timeout(10):
-        while (probe := pool.last_probe) is None or probe.term == 1:
-            await pool.wait_probed()
-    assert probe.txid > last_txid, "it has read all that the former one wrote"
-
-    cluster.namenodes[1].process.kill()
-    await asyncio.to_thread(cluster.transition_to_active, 0)
-    pool.suspect(second, "connection refused")
-    async with asyncio.timeout(10):
-        while (active_now := pool.active) is None or active_now.namenode == second:
-            await pool.wait_probed()
-    assert active_now.namenode == first
-    assert active_now.term > 2
-    assert active_now.started_ms == active.started_ms
-    assert active_now.transition_ms > active.transition_ms
-    assert pool.stats().contradictions == 0

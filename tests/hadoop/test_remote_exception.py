@@ -43,7 +43,8 @@ def test_an_exception_may_have_no_message_and_no_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"<html>", b'{"FileStatus":{}}', b'{"RemoteException":1}', b"\xff"]
+    "body",
+    [b"", b"{}", b"<html>", b'{"FileStatus":{}}', b'{"RemoteException":1}', b"\xff", b'{"x":' + b"[" * 5000],
 )
 def test_another_body_is_none(body: bytes) -> None:
     """HTML of the servlet container and ordinary replies are no RemoteException."""

@@ -19,6 +19,11 @@ TESTED_ELSEWHERE: dict[str, str] = {
 OF_MANY_MODULES: dict[str, str] = {
     "tests/bench/judge/test_agreement.py": "bench/judge",
     "tests/bench/judge/test_planted.py": "bench/judge",
+    "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",
+    "tests/hadoop/test_any_election.py": "hadoop",
+    "tests/hadoop/test_failover.py": "hadoop",
+    "tests/proxy/test_failing_cache.py": "proxy",
+    "tests/proxy/test_two_step_writes.py": "proxy",
 }
 """Test files that are named after no module, and the directory that they test as a whole."""
 

@@ -9,10 +9,13 @@ from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode
 from hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
 from hadoop.events import EditsPage, Event, EventBatch, Unlink
 from hadoop.ha_state import HaState
+from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.remote_exception import RemoteException
 
 PROBE_S = 0.005
 """What a probe of the pool takes."""
+
+NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 STANDBY = "org.apache.hadoop.ipc.StandbyException"
@@ -52,7 +55,9 @@ class FakeNameNode:
         self.is_reachable = True  # over RPC
         self.answers_jmx = True
         self.answers_journal = True  # says over JMX how far its log has come
-        self.block_pool = "BP-1-127.0.0.1-1"
+        self.namespace = NAMESPACE
+        self.names_namespace = True  # over HTTP
+        self.rpc_leads_to: FakeNameNode | None = None  # whose process new RPC connections reach instead
         self.applied: int | None = None  # up to where a standby has followed; None: as far as it can
         self.wire = 0  # counts up whenever all RPC connections are cut
         self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
@@ -114,55 +119,69 @@ class FakeNameNode:
 class FakeRpc:
     """The client of one FakeNameNode."""
 
-    def __init__(self, namenode: FakeNameNode) -> None:
-        self._namenode = namenode
+    def __init__(self, namenode: FakeNameNode, check: NamespaceCheck) -> None:
+        self._configured = namenode
+        self._namenode = namenode  # at the other end of the connection
+        self._check = check
         self._wire = -1
         self.connection_id = 0
 
+    async def confirm_namespace(self) -> None:
+        """Compare once more which namespace is there."""
+        await self._connected()
+        self._check.admit(self._namenode.namespace)
+
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page from this transaction on."""
-        await self._call(self._namenode.refusal)
+        await self._call(lambda namenode: namenode.refusal)
         namenode, wire = self._namenode, self._wire
         namenode.asked.append(from_txid)
         page = namenode.page(from_txid)
         if namenode.page_takes_s:
             await asyncio.sleep(namenode.page_takes_s)
-            if namenode.wire != wire:
+            if self._configured.wire != wire:
                 raise RpcUnavailableError("cut off", is_sent=True)
         return page
 
     async def get_current_edit_log_txid(self) -> int:
         """Return the last transaction written."""
-        await self._call(self._namenode.refusal)
+        await self._call(lambda namenode: namenode.refusal)
         return -1 if self._namenode.becoming_active else self._namenode.log.end
 
     async def roll_edits(self) -> int:
         """Begin a segment: two transactions without events."""
-        await self._call(self._namenode.roll_refusal)
+        await self._call(lambda namenode: namenode.roll_refusal)
         self._namenode.rolls += 1
         self._namenode.write()
         return self._namenode.write()
 
-    async def _call(self, refusal: Exception | None) -> None:
+    async def _call(self, refusal: Callable[[FakeNameNode], Exception | None]) -> None:
+        await self._connected()
         namenode = self._namenode
+        if namenode.state is not HaState.ACTIVE:
+            raise remote_error(STANDBY)
+        if (refused := refusal(namenode)) is not None:
+            raise refused
+
+    async def _connected(self) -> None:
+        """Send something and have its reply, over a new connection if there is none."""
+        configured = self._configured
         for _ in range(2):  # the real client sends a repeatable call once more over a new connection
-            if not namenode.is_reachable:
+            if not configured.is_reachable:
                 raise RpcUnavailableError("cannot connect", is_sent=False)
-            if self._wire != namenode.wire:
-                self._wire = namenode.wire
+            if self._wire != configured.wire:
+                self._namenode = configured.rpc_leads_to or configured
+                self._check.admit(self._namenode.namespace)
+                self._wire = configured.wire
                 self.connection_id += 1
-            await asyncio.sleep(namenode.takes_s)
-            during_call, namenode.during_call = namenode.during_call, None
+            await asyncio.sleep(configured.takes_s)
+            during_call, configured.during_call = configured.during_call, None
             if during_call is not None:
                 during_call()
-            if self._wire == namenode.wire and namenode.is_reachable:
+            if self._wire == configured.wire and configured.is_reachable:
                 break
         else:
             raise RpcUnavailableError("cut off", is_sent=True)
-        if namenode.state is not HaState.ACTIVE:
-            raise remote_error(STANDBY)
-        if refusal is not None:
-            raise refusal
 
 
 class FakePool:
@@ -173,7 +192,8 @@ class FakePool:
         self.namenodes = tuple(fake.address for fake in fakes)
         self._clock = clock
         self._view = ElectionView(self.namenodes)
-        self._rpcs = {fake.address: FakeRpc(fake) for fake in fakes}
+        self._checks = {fake.address: NamespaceCheck(fake.address.http, fake.address.rpc) for fake in fakes}
+        self._rpcs = {fake.address: FakeRpc(fake, self._checks[fake.address]) for fake in fakes}
         self.suspicions: list[str] = []
         self.is_blind = False  # suspecting changes nothing
 
@@ -198,17 +218,23 @@ class FakePool:
             if fake.answers_jmx:
                 asked_at = self._clock()
                 others_had = self._view.last_txid_of_others(fake.address)
+                namespace = fake.namespace if fake.names_namespace else None
                 journal = Journal(last_txid=fake.last_txid, asked_at=asked_at)
                 answer = Answer(
                     state=fake.state,
                     started_ms=fake.started_ms,
                     transition_ms=fake.transition_ms,
-                    block_pool=fake.block_pool,
+                    namespace=namespace,
                     journal=journal if fake.answers_journal else None,
                 )
+                self._checks[fake.address].said_over_http(namespace)
                 self._view.answered(fake.address, asked_at, answer, others_had=others_had)
             else:
                 self._view.failed(fake.address)
+
+    def wrong_namespace(self, namenode: NameNode) -> str:
+        """Say which namespaces are mixed up."""
+        return self._checks[namenode].trouble or self._view.disagreement
 
     def suspect(self, namenode: NameNode, why: str) -> None:
         """Probe at once, unless blind."""

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from hadoop.ha_state import HaState
-from invalidation.errors import ChannelUnavailableError, MissingEventsError
+from hadoop.namespace import Namespace
+from invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.stage import Stage, play, txids
 from tests.invalidation.virtual_time import clock
@@ -183,3 +184,57 @@ def test_a_wish_outside_a_life_asks_nobody() -> None:
         assert on.pool.suspicions == []
 
     play(story)
+
+
+def elsewhere() -> FakeNameNode:
+    """Return a healthy NameNode of another cluster, with a longer log."""
+    other = FakeNameNode("other")
+    other.namespace = Namespace("CID-2", "BP-2")
+    for number in range(20):
+        other.unlink(f"/theirs/{number}")
+    return other
+
+
+def test_a_life_does_not_begin_with_the_edits_of_another_namespace() -> None:
+    """Bounded: both namespaces are named; no page is asked for."""
+
+    async def story(on: Stage) -> None:
+        on.namenode.rpc_leads_to = other = elsewhere()
+        with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*BP-1.*--namenode-rpc"):
+            await on.source.start(None)
+        assert other.asked == on.namenode.asked == []
+
+    play(story)
+
+
+def test_a_connection_made_again_to_another_namespace_ends_the_life() -> None:
+    """Bounded: and it may begin again when the address is put right."""
+
+    async def story(on: Stage) -> None:
+        await on.source.start(None)
+        await on.source.read()
+        on.namenode.rpc_leads_to = other = elsewhere()
+        on.namenode.cut()
+        with pytest.raises(WrongNamespaceError):
+            await on.source.read()
+        assert other.asked == []
+        on.namenode.rpc_leads_to = None
+        await on.source.start(None)
+        await on.source.read()
+
+    play(story)
+
+
+def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
+    """Such as a question of a caller over a connection of its own, or the web page of another NameNode."""
+    other = FakeNameNode("peer", active=False)
+
+    async def story(on: Stage) -> None:
+        await on.source.start(None)
+        await on.source.read()
+        other.namespace = Namespace("CID-2", "BP-2")
+        on.pool.probe()
+        with pytest.raises(WrongNamespaceError, match="peer:9870 serves namespace BP-2"):
+            await on.source.read()
+
+    play(story, other)

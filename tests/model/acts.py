@@ -234,6 +234,7 @@ class World:
         for namenode in system.cluster.namenodes:
             namenode.is_reachable = namenode.answers_jmx = namenode.answers_journal = True
             namenode.max_events = 1000
+            namenode.rpc_leads_to = None
         system.channel.heal()
 
     def stats(self) -> StreamStats:

@@ -80,7 +80,6 @@ class ModelNameNode(FakeNameNode):
     """
 
     answers_http = True
-    last_namespace: Namespace | None = None  # what it still shows, being cut off; None: what there is
 
     @property
     def is_serving(self) -> bool:

@@ -1,6 +1,6 @@
 """Name what the product promises, as the model's judge and its broken variants name it. (tests/model/guarantee.py)
 
-The eight guarantees of ARCHITECTURE.md, under the names that code, tests, metrics and docs share.
+The guarantees of ARCHITECTURE.md, under the names that code, tests, metrics and docs share.
 """
 
 from enum import StrEnum
@@ -25,3 +25,5 @@ class Guarantee(StrEnum):
     """A file that is open for writing is never answered from the cache once its opening is known."""
     FAIL_TO_NAMENODE = "FailToNameNode"
     """Whatever breaks on our side, the call is forwarded; the proxy never makes a read fail."""
+    HITS_KEPT = "HitsKept"
+    """A call costs others no hits but those of what it changes, or of what its caller has a right to change."""

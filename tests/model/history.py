@@ -110,6 +110,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
         grant_ttl_s=chance.choice((10.0, 300.0)),
         max_two_step_windows=chance.choice((1, 100)),
         has_standby=seed % ALONE_EVERY != 0,
+        two_step_query_timeout_s=1.0 if seed % 3 else 10.0,
     )
     world = World(system, channel)
     async with system:

@@ -25,6 +25,20 @@ from tests.model.watched_cache import WatchedCache
 MAX_STALENESS_S: Final = 3.0
 _SLACK_S: Final = 1e-6  # sums of floats
 _FIELDS_SAID_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
+_SHOWN: Final = frozenset({200, 404})
+"""With these a NameNode shows what is at a path; with any other, nothing."""
+
+_SAID_TO_ALL: Final = frozenset(
+    {
+        b"nncache; fwd=miss",
+        b"nncache; fwd=method",
+        b"nncache; fwd=bypass; detail=operation",
+        b"nncache; fwd=bypass; detail=no-filter",
+        b"nncache; fwd=bypass; detail=stream-closed",
+    }
+)
+"""What `Cache-Status` may say whatever is known of the path: it follows from request, settings or the whole proxy."""
+
 _FIELDS_OF_A_HIT: Final = tuple(
     field for field in HEADERS if field[0] not in {*_FIELDS_SAID_ANEW, b"Set-Cookie"}
 )
@@ -85,6 +99,11 @@ class Judge:
         self.violations.append(Violation(guarantee, f"{what} (at {self._clock():.4f})"))
 
     # -- what clients are told -----------------------------------------------------------------------------------------
+
+    def made(self, path: str, status: int, made: bytes) -> None:
+        """Judge what `Cache-Status` says of a path to a client to whom the NameNode has not shown it."""
+        if status not in _SHOWN and made not in _SAID_TO_ALL:
+            self.say(Guarantee.PROVEN_GRANT, f"{path}: {made!r} beside status {status}")
 
     def failed(self, path: str, why: str) -> None:
         """A read brought no answer, though a NameNode would have given one."""

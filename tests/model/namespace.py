@@ -107,7 +107,7 @@ def may_traverse(inode: Inode, user: str) -> bool:
     """Whether the user may pass through; a file can be passed through by nobody but the superuser."""
     if user == SUPERUSER:
         return True
-    return inode.kind is FileType.DIRECTORY and _allows(inode, user, 0o1)
+    return inode.kind is FileType.DIRECTORY and allows(inode, user, 0o1)
 
 
 def may_reach(namespace: Namespace, user: str, directory: str) -> bool:
@@ -177,6 +177,8 @@ def create(before: Namespace, user: str, path: str, number: int) -> list[Step]:
     old = now.get(path)
     if old is not None and old.kind is FileType.DIRECTORY:
         raise RefusedError(remote_exception("org.apache.hadoop.fs.FileAlreadyExistsException", path))
+    if old is not None and not allows(old, user, 0o2):
+        raise RefusedError(denied(user, path, old))
     mine = number + len(steps)
     made = Inode(FileType.FILE, user, 0o644, mine, mine, is_open=True)
     return [
@@ -189,6 +191,8 @@ def append(before: Namespace, user: str, path: str, _number: int) -> list[Step]:
     """Open a file again; nothing shows in its status."""
     _see(before, user, path)
     inode = _file(before, path)
+    if not allows(inode, user, 0o2):
+        raise RefusedError(denied(user, path, inode))
     if inode.is_open:
         raise RefusedError(remote_exception("org.apache.hadoop.hdfs.protocol.RecoveryInProgress", path))
     return [Step({**before, path: replace(inode, is_open=True)}, (Append(path),))]
@@ -305,7 +309,7 @@ def _metadata(path: str, kind: MetadataKind) -> MetadataUpdate:
     return MetadataUpdate(path=path, kind=kind)
 
 
-def _allows(inode: Inode, user: str, bit: int) -> bool:
+def allows(inode: Inode, user: str, bit: int) -> bool:
     """Whether owner or others have that right; everybody's group is another one."""
     return user == SUPERUSER or bool(inode.mode & (bit << 6 if inode.owner == user else bit))
 
@@ -321,7 +325,7 @@ def _may_write(namespace: Namespace, user: str, path: str) -> None:
     """See that the user may change what is in the path's directory."""
     directory = parent(path) or ROOT
     inode = namespace[directory]
-    if inode.kind is not FileType.DIRECTORY or not _allows(inode, user, 0o2):
+    if inode.kind is not FileType.DIRECTORY or not allows(inode, user, 0o2):
         raise RefusedError(denied(user, directory, inode))
 
 

@@ -7,11 +7,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from hadoop.namespace import Namespace
 from hadoop.paths import ROOT, parent
+from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
 from tests.model.acts import World
 from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
+from tests.model.pestering import pester
 from tests.model.system import System
 from tests.model.upstream import ODD_ANSWERS
 
@@ -302,6 +305,32 @@ def lose_what_was_seen(world: World, number: int) -> None:
     system.come(story())
 
 
+def lead_elsewhere(world: World, number: int) -> None:
+    """Let the RPC address lead to another healthy cluster for a while: its word says nothing of this one."""
+    draw, system = Draw(number), world.system
+    path, user, longer = draw.path(), draw.user(), draw.of(3)
+
+    async def story() -> None:
+        active = system.cluster.active
+        active.rpc_leads_to = elsewhere = FakeNameNode("elsewhere")
+        elsewhere.namespace = Namespace("CID-elsewhere", "BP-elsewhere")
+        for _ in range(active.log.end - 1 + longer):
+            elsewhere.write()
+        active.cut()
+        await asyncio.sleep(SETTLED_S)
+        for _ in range(2):
+            await system.read(path, user)
+        _behind(system, ns.delete, path)
+        for _ in range(12):
+            await asyncio.sleep(0.4)
+            await system.read(path, user)
+        active.rpc_leads_to = None
+        active.cut()
+
+    world.features.add("another cluster")
+    system.come(story())
+
+
 def answer_oddly(world: World, number: int) -> None:
     """Let a NameNode say what is no answer: a starting one, an overloaded one."""
     draw, system = Draw(number), world.system
@@ -356,8 +385,10 @@ PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     "miss records": miss_records,
     "shut out": shut_out,
     "lose what was seen": lose_what_was_seen,
+    "lead elsewhere": lead_elsewhere,
     "answer oddly": answer_oddly,
     "spell": spell,
     "send pages late": send_pages_late,
+    "pester": pester,
 }
 """By name."""

@@ -7,6 +7,7 @@ ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is tol
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, Self
@@ -15,7 +16,9 @@ from aiohttp import web
 
 from cache import CacheSettings, Hit
 from hadoop.calls import PREFIX
+from hadoop.change import EverythingUnknown, Footprint
 from hadoop.filestatus import render_missing
+from hadoop.paths import ancestors
 from invalidation.consumer import Consumer
 from proxy.front_end import FrontEnd
 from proxy.messages import Header, Headers
@@ -23,6 +26,7 @@ from proxy.response import RawResponse
 from proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
+from tests.model import namespace as ns
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
 from tests.model.guarantee import Guarantee
@@ -46,6 +50,10 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
 }
 
 
+_pesterer: ContextVar[str] = ContextVar("pesterer", default="")
+"""The target of the call that is on its way, in whatever task, if it must cost nobody anything."""
+
+
 @dataclass
 class Remembered:
     """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
@@ -60,6 +68,9 @@ class Remembered:
 class System:
     """All of it. Use it as an async context."""
 
+    upstream_class: type[ModelUpstream] = ModelUpstream
+    queries_class: type[ModelQueries] = ModelQueries
+
     def __init__(
         self,
         chance: random.Random,
@@ -69,6 +80,7 @@ class System:
         globs: Sequence[str] = GLOBS,
         poll_interval_s: float = 0.2,
         has_standby: bool = True,
+        two_step_query_timeout_s: float = 10.0,
         **settings: Any,
     ) -> None:
         """Put it together.
@@ -80,6 +92,7 @@ class System:
             globs: what may be answered from memory.
             poll_interval_s: between two polls of the edits while nothing happens.
             has_standby: there is another NameNode that can take over.
+            two_step_query_timeout_s: how long a redirect waits to know what its second step can make.
             settings: of the cache, where they differ from these.
         """
         self.chance = chance
@@ -92,14 +105,14 @@ class System:
         self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s), globs)
         self.judge = Judge(self.cluster, self.cache, self.pool, clock)
         self.judge.is_each_event_told = self.channel.tells_each_event
+        self.cache.on_cost = self._cost
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
-        self.queries = ModelQueries(self.cluster, self._takes_s)
+        self.queries = self.queries_class(self.cluster, self._takes_s)
         self.fast_path = Remembered()
         self._tasks = asyncio.TaskGroup()
-        self.upstream = ModelUpstream(self.cluster, self.pool, clock, self._takes_s, self._tasks)
-        self.front_end = FrontEnd(
-            self.cache, self.upstream, self.queries, self.consumer, ProxySettings(), clock
-        )
+        self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
+        proxy = ProxySettings(two_step_query_timeout_s=two_step_query_timeout_s)
+        self.front_end = FrontEnd(self.cache, self.upstream, self.queries, self.consumer, proxy, clock)
         self.front_end.hit_memory = self.fast_path
         self._background: list[asyncio.Task[Any]] = []
         self._clients: dict[asyncio.Task[Any], None] = {}  # in the order in which they came
@@ -186,9 +199,8 @@ class System:
         if response is None:
             return None
         fields, answer = _parts(response)
-        (made,) = (value for name, value in fields if name == b"Cache-Status")
         answer = _unquoted(answer, path, spelled)
-        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made)
+        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=_made(fields))
         self.judge.read(told)
         if refresh and told.is_from_memory:
             self.judge.say(
@@ -202,16 +214,48 @@ class System:
         """Change something through the proxy, in one step."""
         began, filters = self._last_known(), self.channel.filters_changed
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
-        try:
-            await self._call(request, path)
-        finally:  # the client may have hung up
-            writing = request.writing
-            if writing is not None:
-                self._end_silent(writing)
+        response = await self._call(request, path)
+        writing = request.writing
         if writing is not None:
+            if response is not None:
+                self._end_silent(writing)
+            # Of an outcome that nobody knows, what is durable by then was known before the client was told.
+            known = [made for made in writing.made if response or (writing.is_done and made.is_told)]
             excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing.made)
-            self._told(writing.made, is_excused=excused)
+            self._told(tuple(known), is_excused=excused)
         return writing
+
+    async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
+        """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
+        token = _pesterer.set(target)
+        try:
+            await self._call(
+                ClientRequest(method, f"{PREFIX}{target}&user.name={user}", answer=answer), target
+            )
+        finally:
+            _pesterer.reset(token)
+
+    def _may_make(self, target: str) -> bool:
+        """Whether the pesterer could carry the second step of a write out, now or a moment ago."""
+        path, _, query = target.partition("?")
+        if "CREATE" not in query:
+            return False
+        versions = [version.namespace for version in self.cluster.versions[-4:]]
+        return (
+            any(
+                ns.allows(inode, "mallory", 0o2)
+                for each in (path, *ancestors(path))
+                for namespace in versions
+                if (inode := namespace.get(each)) is not None
+            )
+            or self.queries.is_silent
+        )
+
+    def _cost(self, change: Footprint) -> None:
+        """Something that was kept is gone for the sake of a call."""
+        is_fault = isinstance(change, EverythingUnknown) and change.reason.startswith("the cache")
+        if (target := _pesterer.get()) and not is_fault and not self._may_make(target):
+            self.judge.say(Guarantee.HITS_KEPT, f"{target} has changed nothing, and has cost {change}")
 
     async def write_in_two_steps(
         self,
@@ -263,6 +307,7 @@ class System:
             self.judge.failed(path, f"raised {error!r}")
             return None
         assert isinstance(response, RawResponse)
+        self.judge.made(path, response.status, _made(_parts(response)[0]))
         if response.status >= 500:
             if failures == self.upstream.failures:
                 self.judge.failed(path, f"{response.status} {_parts(response)[1].body!r}")
@@ -327,6 +372,12 @@ def _unquoted(answer: Answer, path: str, spelled: str) -> Answer:
         return answer
     is_own = answer.body == render_missing(spelled)
     return Answer(answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body)
+
+
+def _made(fields: Headers) -> bytes:
+    """Return the value of the one `Cache-Status`."""
+    (made,) = (value for name, value in fields if name == b"Cache-Status")
+    return made
 
 
 def _parts(response: RawResponse) -> tuple[Headers, Answer]:

@@ -110,7 +110,8 @@ class FiltersTwin(RuleBasedStateMachine):
         """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
         if question is None:
             return
-        reply = Reply(404 if kind is Kind.MISSING else 200, (), str(question.status).encode())
+        version = str(question.status).encode()
+        reply = Reply(404 if kind is Kind.MISSING else 200, ((b"Version", version),), b"")
         outcome = Known(reply=reply, kind=kind, replied_at=self.now, term=1)
         path = question.ticket.path
         conclusion = self.cache.conclude(question.ticket, outcome)
@@ -134,7 +135,7 @@ class FiltersTwin(RuleBasedStateMachine):
             if isinstance(decision, Fetch):
                 self.cache.conclude(decision.ticket, Failed())
             if isinstance(decision, Serve):
-                assert int(decision.hit.entry.reply.body) == self.statuses[path], "GapFlush"
+                assert int(decision.hit.entry.reply.headers[0][1]) == self.statuses[path], "GapFlush"
                 assert self.proven[parent(path)] == self.rights[parent(path)], "ProvenGrant"
                 self.hits[path] = decision.hit, self.statuses[path], self.rights[parent(path)]
 

@@ -11,15 +11,17 @@ from aiohttp import web
 
 from hadoop.calls import PREFIX
 from hadoop.election_view import NameNode
+from hadoop.errors import CallerRefusedError
 from hadoop.paths import canonical
 from hadoop.rpc.user import RpcUser
 from proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
 from proxy.messages import NO_TERM, Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.ports import Right
 from proxy.response import RawResponse
 from proxy.upstream import Decorate, Settle
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
-from tests.model.namespace import SUPERUSER, Answer, RefusedError, missing, remote_exception
+from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -52,6 +54,7 @@ class ClientRequest:
     Attributes:
         operation: what a write does when it arrives; None for a redirect, whose second step comes later.
         writing: what it did, once it has.
+        answer: what a call is told that does nothing; by default that of a redirect.
     """
 
     method: str
@@ -60,6 +63,7 @@ class ClientRequest:
     remote: str = "127.0.0.1"
     operation: Operation | None = None
     writing: Writing | None = None
+    answer: Answer = REDIRECT
     is_sent: bool = False
 
 
@@ -130,12 +134,12 @@ class ModelUpstream:
         client = request
         assert isinstance(client, ClientRequest)
         try:
-            if client.method == "GET":
+            if client.method == "GET" and client.answer is REDIRECT:
                 settled = _settled(await self.fetch(head))
             else:
                 settled = await self._written(client)
         except UpstreamError as error:
-            if client.method != "GET":
+            if client.method != "GET" or client.answer is not REDIRECT:
                 self.failures += 1
             if error.outcome_unknown:
                 await self._to_its_end(settle, None)
@@ -155,7 +159,7 @@ class ModelUpstream:
         await asyncio.sleep(self._takes_s())
         if not namenode.is_serving:
             raise UpstreamCutError("not active")
-        answer = REDIRECT
+        answer = client.answer
         if client.operation is not None:
             try:
                 client.writing = self._cluster.write(client.operation)
@@ -164,6 +168,7 @@ class ModelUpstream:
             else:
                 await ended(client.writing)
                 answer = client.writing.answer
+        self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         await asyncio.sleep(self._takes_s())
         if namenode.wire != wire:
             raise UpstreamCutError("cut off")
@@ -223,6 +228,8 @@ class ModelQueries:
         self._cluster = cluster
         self._takes_s = takes_s
         self.is_silent = False  # no answer comes
+        self.is_refused = False  # none but an error
+        self.met_silence_at = float("-inf")  # when a question met that for the last time
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether that NameNode says that the file is closed."""
@@ -233,17 +240,39 @@ class ModelQueries:
             raise remote_error("java.io.FileNotFoundException")
         return not inode.is_open
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Say whether there is such a path."""
         await self._reach(self._cluster.active.address)
-        exists = self._cluster.present.answer(SUPERUSER, path).status == 200
+        exists = self._see(path, caller).status == 200
         await asyncio.sleep(self._takes_s())
         return exists
 
-    async def is_directory(self, path: str) -> bool:
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say what `checkAccess` says."""
+        await self._reach(self._cluster.active.address)
+        right = Right.UNKNOWN if caller is None else self._right(path, caller.name)
+        await asyncio.sleep(self._takes_s())
+        return right
+
+    def _right(self, path: str, user: str) -> Right:
+        namespace = self._cluster.present.namespace
+        if self._cluster.present.answer(user, path).status == HTTPStatus.FORBIDDEN:
+            return Right.DENIED
+        inode = namespace.get(path)
+        if inode is None:
+            return Right.MISSING
+        return Right.GRANTED if allows(inode, user, 0o2) else Right.DENIED
+
+    def _see(self, path: str, caller: RpcUser | None) -> Answer:
+        answer = self._cluster.present.answer(SUPERUSER if caller is None else caller.name, path)
+        if answer.status == HTTPStatus.FORBIDDEN:
+            raise CallerRefusedError(path)
+        return answer
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
         """Say whether there is such a directory."""
         await self._reach(self._cluster.active.address)
-        is_directory = b'"DIRECTORY"' in self._cluster.present.answer(SUPERUSER, path).body
+        is_directory = b'"DIRECTORY"' in self._see(path, caller).body
         await asyncio.sleep(self._takes_s())
         return is_directory
 
@@ -257,9 +286,10 @@ class ModelQueries:
     async def _reach(self, namenode: NameNode) -> ModelNameNode:
         await asyncio.sleep(self._takes_s())
         if self.is_silent:
+            self.met_silence_at = asyncio.get_running_loop().time()
             await asyncio.sleep(60)
         (asked,) = (each for each in self._cluster.namenodes if each.address == namenode)
-        if not asked.is_serving:
+        if self.is_refused or not asked.is_serving:
             raise remote_error(STANDBY)
         return asked
 

@@ -18,7 +18,8 @@ from cache import (
     Ticket,
 )
 from cache.entries import Directory
-from hadoop.change import Change
+from cache.set_aside import ANYBODY, Writer
+from hadoop.change import Footprint
 from hadoop.paths import ROOT, name, parent
 
 
@@ -36,6 +37,7 @@ class WatchedCache(MetadataCache):
         on_conclude: called with what became of a reply.
         on_shared: called with a reply that is kept, or shared with others as if it were.
         on_contradicted: called when an entry is still there after a reply that must not be kept in its place.
+        on_cost: called when a call through the proxy has cost something that was kept.
         on_overtaken: called when the reply to an earlier question has replaced that to a later one.
     """
 
@@ -56,6 +58,7 @@ class WatchedCache(MetadataCache):
         self.on_shared: Callable[[Ticket, Known], None] = _nothing
         self.on_overtaken: Callable[[Ticket], None] = _nothing
         self.on_contradicted: Callable[[Ticket], None] = _nothing
+        self.on_cost: Callable[[Footprint], None] = _nothing
 
     def lookup(
         self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
@@ -103,10 +106,13 @@ class WatchedCache(MetadataCache):
             if kept is not None:
                 self.kept_at.setdefault(kept, self.position)
 
-    def apply(self, change: Change, now: float, txid: int | None = None) -> None:
+    def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
         """Forget."""
         self._fail("apply")
+        before = self.store.stamp
         super().apply(change, now, txid)
+        if txid is None and self.store.stamp != before:
+            self.on_cost(change)
         if txid is not None:
             self.told.add(txid)
             self.position = max(self.position, txid)
@@ -119,11 +125,16 @@ class WatchedCache(MetadataCache):
         self.position = max(self.position, txid)
 
     def open_window(
-        self, path: str, last_txid: int | None, now: float, topmost_missing: str | None = None
+        self,
+        path: str,
+        last_txid: int | None,
+        now: float,
+        topmost_missing: str | None = None,
+        writer: Writer = ANYBODY,
     ) -> None:
         """Forward a path."""
         self._fail("open_window")
-        super().open_window(path, last_txid, now, topmost_missing)
+        super().open_window(path, last_txid, now, topmost_missing, writer)
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
         """Keep from here on what matches these."""

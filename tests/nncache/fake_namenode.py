@@ -33,7 +33,7 @@ class FakeNameNode:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         if request.path == "/jmx":
-            return web.json_response({"beans": [_bean(request.raw_path)]})
+            return web.json_response({"beans": [_bean(request.raw_path.partition("&user.name=")[0])]})
         self.calls.append(request.raw_path)
         if request.path.endswith("slow"):
             self.asked_slowly.set()

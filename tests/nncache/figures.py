@@ -6,7 +6,9 @@ from coordination.stats import SessionStats
 from hadoop.pool import PoolStats
 from invalidation.publisher.stats import PublisherStats
 from invalidation.stats import ChannelStats, RecordStats, StreamStats
+from nncache.admin.server import AdminStats
 from nncache.metrics.metric import ROOMS, Daemon
+from nncache.watchdog import LoopStats
 from proxy.fastpath import FastPathStats
 from proxy.front_end import FrontEndStats
 from proxy.handling import Bypass
@@ -21,6 +23,8 @@ def made_up(daemon: Daemon) -> dict[str, object]:
 
 def _all() -> dict[str, object]:
     return {
+        "admin": AdminStats(connections_open=1, connections_refused=0, pages_refused=0),
+        "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
             entries=1,
             grants=1,
@@ -53,6 +57,8 @@ def _all() -> dict[str, object]:
             connections_in_use=0,
             connections_idle=1,
             connections_opened=1,
+            waiting_for_connection=0,
+            clients_cut=0,
         ),
         "front_end": FrontEndStats(
             requests=1,
@@ -67,10 +73,13 @@ def _all() -> dict[str, object]:
             closed_queries=0,
             settled=0,
             unknown_outcomes=0,
+            left_to_events=0,
             windows_opened=0,
             windows_without_txid=0,
             query_failures=0,
             cache_errors=0,
+            calls_under_way=1,
+            calls_refused={"max_calls": 1},
         ),
         "pool": PoolStats(
             namenodes=2,

@@ -7,6 +7,7 @@ import pytest
 
 from hadoop.election_view import Active, NameNode
 from nncache.announcer import about_active, announce
+from tests.patience import HANG_S
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
 RESTARTED = Active(namenode=ACTIVE.namenode, started_ms=2, transition_ms=2, term=4)
@@ -47,7 +48,7 @@ async def test_changes_reach_the_log(caplog: pytest.LogCaptureFixture) -> None:
         seen.append((before, now))
         return () if before == now else ("news:", now)
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
         task = group.create_task(announce(look, lines, look_every_s=0.0))
         await enough.wait()
         task.cancel()

@@ -9,6 +9,7 @@ import pytest
 import uvloop
 
 from nncache.daemon import run_until_signal
+from tests.patience import HANG_S
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -22,7 +23,7 @@ def test_a_signal_sets_the_event_and_is_told(
         nonlocal ended_in_order
         assert isinstance(asyncio.get_running_loop(), uvloop.Loop)
         os.kill(os.getpid(), number)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             await stop.wait()
         ended_in_order = True
 

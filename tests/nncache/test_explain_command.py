@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -81,9 +81,20 @@ def admin(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
         server.server_close()
 
 
-def lines(answer: Explanation) -> str:
+NAMENODE = {
+    "http": "nn:9870",
+    "rpc": "nn:8020",
+    "namespace_over_http": "BP-1 of cluster CID-1",
+    "namespace_over_rpc": "BP-1 of cluster CID-1",
+}
+OTHER = NAMENODE | {"namespace_over_rpc": "BP-2 of cluster CID-2"}
+SILENT = NAMENODE | {"namespace_over_rpc": None}
+
+
+def lines(answer: Explanation, gate: str = "open", namenode: Mapping[str, str | None] = NAMENODE) -> str:
     """Return the text for people, from what JSON makes of the answer."""
-    parsed: dict[str, Any] = json.loads(json.dumps(asdict(answer)))
+    told = asdict(answer) | {"gate": gate, "namenodes": [namenode]}
+    parsed: dict[str, Any] = json.loads(json.dumps(told))
     return "\n".join(readable(parsed))
 
 
@@ -95,13 +106,16 @@ def test_a_known_path_says_what_is_known_and_since_when() -> None:
         "  known: does not exist (status 404, reply 1.500 s old), unchanged since transaction 70\n"
         "  callers proven: joe, ann and 20 more\n"
         "  last forgotten: Appeared of /user/joe by transaction 70, 9.000 s ago\n"
-        "  changes: applied up to transaction 77 as of 0.012 s ago; gate open"
+        "  changes: applied up to transaction 77 as of 0.012 s ago; gate open\n"
+        "  NameNode nn:9870: namespace BP-1 of cluster CID-1"
     )
 
 
 def test_an_unknown_path_says_why() -> None:
     """The reason in words, also for a reader who has not seen the code."""
-    assert lines(UNKNOWN) == (
+    assert lines(
+        UNKNOWN, "closed: the NameNode's changes are not being read (purged: asked for 8, got 99)"
+    ) == (
         "/x\n"
         "  not answered from memory (stream-closed): the NameNode's changes are not being read: "
         "every call is forwarded\n"
@@ -109,7 +123,21 @@ def test_an_unknown_path_says_why() -> None:
         "  callers proven: none\n"
         "  a two-step write through this proxy is under way\n"
         "  questions under way to the NameNode: 2\n"
-        "  changes: not being read (purged: asked for 8, got 99)"
+        "  changes: not being read; gate closed: the NameNode's changes are not being read "
+        "(purged: asked for 8, got 99)\n"
+        "  NameNode nn:9870: namespace BP-1 of cluster CID-1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("namenode", "over_rpc"), [(OTHER, "BP-2 of cluster CID-2"), (SILENT, "not known yet")]
+)
+def test_both_namespaces_are_named_where_they_differ(
+    namenode: Mapping[str, str | None], over_rpc: str
+) -> None:
+    """And which address it is."""
+    assert lines(UNKNOWN, namenode=namenode).splitlines()[-1] == (
+        f"  NameNode nn:9870: namespace BP-1 of cluster CID-1 over HTTP, {over_rpc} over RPC (nn:8020)"
     )
 
 

@@ -106,7 +106,13 @@ def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], told: str
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"), [(b"a = ", "is not TOML"), (b"\xff", "is not TOML"), (None, "No such")]
+    ("content", "fault"),
+    [
+        (b"a = ", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"a = " + b"[" * 5000, "is not TOML"),
+        (None, "No such"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, fault: str) -> None:
     """Absent, not TOML or not UTF-8: one line each."""

@@ -5,24 +5,18 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from cache.entries import Caller, Directory, Entry, Grant, Hit, Kind, Reply
+from cache.replies import Reply
+from cache.store import Store
 from nncache.hit_memory import FastPathMemory
 from proxy.fastpath import FastPath
 from proxy.limits import LimitSettings
 from proxy.server import Server
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import good, kept_hit
 
 HEAD = b"GET /webhdfs/v1/x?op=GETFILESTATUS HTTP/1.1\r\nHost: h\r\n\r\n"
 BODY = b'{"as": "asked"}'
-
-
-def made_up_hit() -> Hit:
-    """Return a hit as the cache makes it."""
-    directory = Directory(None, "")
-    reply = Reply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
-    entry = Entry(directory, "x", reply, kind=Kind.MISSING, number=1, replied_at=1.0, since_txid=1, cost=1)
-    caller = Caller("joe")
-    grant = Grant(directory, directory.grants, caller, proven_at=1.0, expires_at=9.0, cost=1)
-    return Hit(entry, grant, stamp=0, expires_at=9.0)
+REPLY = Reply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
 
 
 class Site:
@@ -30,13 +24,14 @@ class Site:
 
     def __init__(self) -> None:
         self.handled = 0
-        self.fast_path = FastPath(lambda _hit, _now: True, lambda: 3.0, max_bytes=1 << 20)
+        self._store = Store(max_bytes=1 << 20, max_items=1_000)
+        self.fast_path = FastPath(good, self._store, lambda: 3.0)
         self._memory = FastPathMemory(self.fast_path)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Remember the request as a hit."""
         self.handled += 1
-        self._memory.remember(request, made_up_hit(), BODY)
+        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY)
         return web.Response(status=404, body=BODY)
 
     async def exchange(self, *requests: tuple[bytes, ...]) -> list[bytes]:
@@ -45,7 +40,7 @@ class Site:
         await server.start("127.0.0.1", 0)
         replies = []
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(HANG_S):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 for pieces in requests:
                     for piece in pieces:
@@ -76,7 +71,7 @@ async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes)
     server = Server(site.handle, site.fast_path, LimitSettings())
     await server.start("127.0.0.1", 0)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_S):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(head)
             assert (await reader.readline()).endswith(b" 404 Not Found\r\n")

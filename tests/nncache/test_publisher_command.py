@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from coordination.settings import ZooKeeperSettings
 from nncache.options import given
 from nncache.publisher_command import publisher
 from nncache.settings import PUBLISHER, load_settings
 from testbed import Cluster
 from tests.cluster import webhdfs
 from tests.nncache.processes import Running, fetched, free_address, running, said
+from tests.patience import HANG_S
 
 START = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020 --zookeeper 127.0.0.1:2181"
 
 
-SESSION_TIMEOUT_S = ZooKeeperSettings().zookeeper_session_timeout_s
+SESSION_TIMEOUT_S = HANG_S
 
 
 def test_every_setting_of_its_own_is_an_option() -> None:
@@ -113,7 +113,8 @@ class Scene:
     def publisher(self, admin: str) -> Running:
         """Run a publisher."""
         words = ("--zookeeper-root", self.root, "--admin", admin, *self._filters)
-        return running("publisher", *self._line, *words, log=self.log)
+        lasts = ("--zookeeper-session-timeout-s", str(SESSION_TIMEOUT_S))  # no takeover may wait for its end
+        return running("publisher", *self._line, *words, *lasts, log=self.log)
 
     def proxy(self, listen: str, admin: str) -> Running:
         """Run a proxy, as somebody without any right in HDFS."""

@@ -19,9 +19,10 @@ PUBLISHING = PublisherSituation(active=ACTIVE, is_zookeeper_connected=True, trou
         ({"is_zookeeper_connected": None}, ""),
         (
             {"is_zookeeper_connected": False, "active": None, "trouble": "x"},
-            "there is no connection to ZooKeeper",
+            "there is no connection to ZooKeeper (x)",
         ),
-        ({"active": None, "trouble": "x"}, "no active NameNode is known"),
+        ({"active": None, "trouble": "x"}, "no active NameNode is known (x)"),
+        ({"active": None}, "no active NameNode is known"),
         (
             {"trouble": "another publisher is at work: process 7 on b"},
             "another publisher is at work: process 7 on b",

@@ -8,6 +8,7 @@ import pytest
 
 from hadoop.election_view import Active, NameNode
 from hadoop.errors import (
+    CallerRefusedError,
     NoActiveNameNodeError,
     RemoteCallError,
     RpcAuthenticationError,
@@ -22,6 +23,7 @@ from hadoop.rpc.user import RpcUser
 from hadoop.webhdfs import WebHdfs
 from nncache.clock import boottime
 from nncache.queries import REFUSAL_REMEMBERED_S, PoolQueries
+from proxy.ports import Right
 from testbed import Cluster
 from tests.cluster import make_directory
 
@@ -49,6 +51,7 @@ class Pool:
         self.faults: dict[RpcUser, RpcError] = {}  # what isFileClosed raises for whom
         self.asked: list[tuple[str, NameNode, str]] = []
         self.asked_as: list[RpcUser] = []  # whether a file is closed
+        self.may_write: bool | None = True
         self._active = active
 
     async def wait_active(self, timeout_s: float) -> Active:
@@ -90,13 +93,22 @@ class Rpc:
 
     async def exists(self, path: str) -> bool:
         """Note the question."""
-        self._pool.asked.append(("exists", self._namenode, path))
-        return False
+        return bool(self._answer("exists", path, answer=False))
+
+    async def may_write(self, path: str) -> bool | None:
+        """Note the question."""
+        return self._answer("write", path, answer=self._pool.may_write)
+
+    def _answer(self, question: str, path: str, *, answer: bool | None) -> bool | None:
+        self._pool.asked.append((question, self._namenode, path))
+        self._pool.asked_as.append(self._user)
+        if (fault := self._pool.faults.get(self._user)) is not None:
+            raise fault
+        return answer
 
     async def is_directory(self, path: str) -> bool:
         """Note the question."""
-        self._pool.asked.append(("directory", self._namenode, path))
-        return True
+        return bool(self._answer("directory", path, answer=True))
 
     async def get_current_edit_log_txid(self) -> int:
         """Note the question."""
@@ -147,6 +159,41 @@ async def test_what_exists_is_the_actives_to_say() -> None:
     assert not await queries.exists("/d")
     assert await queries.is_directory("/d")
     assert pool.asked == [("exists", SECOND, "/d"), ("directory", SECOND, "/d")]
+
+
+async def test_what_a_caller_can_make_they_are_asked_as() -> None:
+    """What the service may see says nothing of what its caller can do, and the other way round."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0)
+    for may_write, right in ((True, Right.GRANTED), (False, Right.DENIED), (None, Right.MISSING)):
+        pool.may_write = may_write
+        assert await queries.may_write("/d", ALICE) is right
+    assert await queries.may_write("/d", SERVICE) is Right.MISSING
+    assert await queries.may_write("/d", None) is Right.UNKNOWN
+    assert not await queries.exists("/d", ALICE)
+    assert pool.asked_as == [ALICE, ALICE, ALICE, SERVICE, ALICE]
+
+
+async def test_a_refusal_of_the_callers_is_an_answer() -> None:
+    """What they may not see they cannot make; any other exception is none."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0)
+    pool.faults = {ALICE: DENIED, DAVE: remote_error("RetriableException")}
+    with pytest.raises(CallerRefusedError):
+        await queries.is_directory("/d", ALICE) or await queries.exists("/d", ALICE)
+    with pytest.raises(RemoteCallError):
+        await queries.exists("/d", DAVE)
+
+
+async def test_who_is_not_let_in_is_not_asked_as() -> None:
+    """The service says what is there, and of their right nothing is known."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0)
+    pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
+    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
+    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
+    assert not await queries.exists("/d", ALICE)
+    assert pool.asked_as == [ALICE, SERVICE, SERVICE]
 
 
 async def test_without_an_active_there_is_no_answer() -> None:

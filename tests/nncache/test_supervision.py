@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from nncache.supervision import background, keep_running
+from tests.patience import HANG_S
 
 
 @pytest.mark.parametrize(("fault", "told"), [(OSError("broken"), "failed"), (None, "ended by itself")])
@@ -26,7 +27,7 @@ async def test_work_that_ends_is_begun_again(
             raise fault
 
     caplog.set_level(logging.ERROR)
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
         task = group.create_task(keep_running("the watch", work, pause_s=0.0))
         await enough.wait()
         task.cancel()
@@ -43,7 +44,7 @@ async def test_cancelling_ends_it() -> None:
         started.set()
         await asyncio.Event().wait()
 
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
         task = group.create_task(keep_running("the watch", work))
         await started.wait()
         task.cancel()
@@ -65,7 +66,7 @@ async def test_background_work_runs_as_long_as_its_block() -> None:
         finally:
             ended.append(name)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         async with background([("one", lambda: work("one")), ("two", lambda: work("two"))]):
             await all_begun.wait()
             assert not ended

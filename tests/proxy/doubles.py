@@ -16,9 +16,11 @@ from hadoop.rpc.user import RpcUser
 from proxy.errors import ProxyError
 from proxy.identity import caller_of
 from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.ports import Right
 from proxy.reads import Read
 from proxy.response import RawResponse
 from proxy.upstream import Decorate, Settle
+from tests.patience import HANG_S
 
 T = TypeVar("T")
 
@@ -179,6 +181,8 @@ class HeldNameNode:
     existing: Held = field(default_factory=Held)
     directories: set[str] = field(default_factory=set)  # said at once
     directory_questions: list[str] = field(default_factory=list)
+    rights: dict[str, Right] = field(default_factory=dict)  # said at once
+    right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
@@ -190,11 +194,16 @@ class HeldNameNode:
         """Wait for the test."""
         return bool(await self.closed(namenode, path, caller))
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Wait for the test."""
         return bool(await self.existing(path))
 
-    async def is_directory(self, path: str) -> bool:
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Answer at once."""
+        self.right_questions.append((path, caller))
+        return self.rights.get(path, Right.UNKNOWN)
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
         """Answer at once."""
         self.directory_questions.append(path)
         return path in self.directories
@@ -218,6 +227,10 @@ class ManualSignal:
     async def wait_covered(self, timeout_s: float) -> bool:
         """Wait for `moved`."""
         return bool(await self._held(timeout_s))
+
+    async def reached(self) -> None:
+        """Wait until somebody waits."""
+        await self._held.reached(1)
 
     @property
     def waiting(self) -> int:
@@ -278,5 +291,5 @@ def script(outcome: SettledReply | ProxyError | None) -> Script:
 
 async def ended(work: Coroutine[Any, Any, T]) -> T:
     """Await with a deadline, so that a test which would hang names itself."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_S):
         return await work

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cache import Fetch, MetadataCache, Serve
 from proxy.flights import Flight, Flights
+from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, HeldNameNode, caller, head_of, make_cache, plain_read
 
 PATH = "/w/f"
@@ -49,6 +50,6 @@ async def scene(query_timeout_s: float = 5.0) -> AsyncIterator[Scene]:
     clock = FakeClock()
     cache = make_cache(clock)
     namenode = HeldNameNode()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         flights = Flights(tasks, cache, namenode, namenode, clock, query_timeout_s=query_timeout_s)
         yield Scene(clock, cache, namenode, flights)

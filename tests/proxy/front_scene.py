@@ -18,10 +18,12 @@ from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
 from proxy.limits import LimitSettings
 from proxy.messages import RequestHead, UpstreamReply
+from proxy.ports import Right
 from proxy.response import RawResponse
 from proxy.server import Server
 from proxy.settings import ProxySettings
 from proxy.upstream import Decorate, Settle
+from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,
     DIRECTORY,
@@ -51,11 +53,9 @@ class DictNameNode:
         self.fetched.append(head)
         if self.error is not None:
             raise self.error
-        spelled, _, query = head.target.partition("?")
-        path = unquote(spelled.removeprefix(PREFIX))
-        user = query.partition("user.name=")[2].partition("&")[0]
+        path = unquote(head.target.partition("?")[0].removeprefix(PREFIX))
         body = self.statuses.get(path)
-        if user in self.locked_out:
+        if _user_of(head) in self.locked_out:
             status, body = 403, DENIED
         elif body is None:
             status, body = 404, render_missing(path)
@@ -80,25 +80,34 @@ class DictNameNode:
         self.streamed.append(head)
         if self.error is not None:
             raise self.error
-        reply = settled(200)
+        is_refused = head.method == "GET" and _user_of(head) in self.locked_out
+        reply = settled(403, DENIED) if is_refused else settled(200)
         await settle(reply)
-        return RawResponse(200, "OK", (*reply.headers, *decorate(reply)), body=b"{}")
+        return RawResponse(reply.status, "", (*reply.headers, *decorate(reply)), body=reply.body)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Nobody writes here."""
         return True
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Whether it is among the known."""
         return path in self.statuses
 
-    async def is_directory(self, path: str) -> bool:
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
         """Nothing is known as one."""
         return False
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Nobody can be asked about."""
+        return Right.UNKNOWN
 
     async def last_txid(self, namenode: NameNode) -> int:
         """A number."""
         return 500
+
+
+def _user_of(head: RequestHead) -> str:
+    return head.target.partition("user.name=")[2].partition("&")[0]
 
 
 class NoSignal:
@@ -149,7 +158,7 @@ async def ask(port: int, target: str, *fields: str, method: str = "GET", body: s
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(f"{head}\r\n\r\n{body}".encode())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             start = await reader.readuntil(b"\r\n\r\n")
             line, *rest = start.decode().removesuffix("\r\n\r\n").split("\r\n")
             _, status, reason = line.split(" ", 2)
@@ -184,17 +193,17 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def scene(limits: LimitSettings | None = None) -> AsyncIterator[Scene]:
     """Start a front end on a port of its own."""
     clock, memory = FakeClock(), Remembered()
     cache = make_cache(clock)
     namenode = DictNameNode(clock, {"/w": DIRECTORY, "/w/f": FILE})
-    limits = LimitSettings()
+    limits = limits or LimitSettings()
     async with FrontEnd(
-        cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
+        cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock, limits
     ) as front:
         front.hit_memory = memory
-        server = Server(front.handle, FastPath(cache.is_good, clock, max_bytes=0), limits)
+        server = Server(front.handle, FastPath(cache.is_good, cache.store, clock), limits)
         await server.start("127.0.0.1", 0)
         try:
             yield Scene(clock, cache, namenode, front, memory, server.port)

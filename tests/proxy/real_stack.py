@@ -75,10 +75,10 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
         ),
         boottime,
     )
-    cache = MetadataCache(CacheSettings(glob=(directory + "/*", directory + "/*/*")))
+    cache = MetadataCache(CacheSettings(glob=tuple(directory + "/*" * depth for depth in (1, 2, 3))))
     consumer = Consumer(cache, DirectInotifyEventInputStream(channel_setup(pool, boottime)), boottime)
     limits = LimitSettings()
-    fast_path = FastPath(cache.is_good, boottime, max_bytes=0)
+    fast_path = FastPath(cache.is_good, cache.store, boottime)
     async with (
         _closing(pool),
         asyncio.TaskGroup() as background,

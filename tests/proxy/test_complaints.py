@@ -8,18 +8,19 @@ from aiohttp.test_utils import make_mocked_request
 
 from hadoop.calls import read_call
 from proxy.complaints import COMPLAIN_EVERY_S, Complaints
-from proxy.handling import Bypass, forwarded
 from proxy.messages import RequestHead
 from proxy.writes import Writes
 from tests.proxy.doubles import (
     FakeClock,
     HeldNameNode,
+    ManualSignal,
     ScriptedStreamer,
     make_cache,
     script,
     settled,
     turns,
 )
+from tests.proxy.write_scene import METHOD
 
 
 def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
@@ -43,7 +44,17 @@ async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_l
     """Without superuser rights each creation would bring two lines, for as long as the proxy runs."""
     clock, namenode = FakeClock(), HeldNameNode()
     streamer = ScriptedStreamer(script(settled(307, None)))
-    writes = Writes(make_cache(clock), streamer, namenode, clock, query_timeout_s=5.0)
+    writes = Writes(
+        make_cache(clock),
+        streamer,
+        namenode,
+        ManualSignal(),
+        clock,
+        tasks=asyncio.TaskGroup(),
+        query_timeout_s=5.0,
+        two_step_timeout_s=5.0,
+    )
+    writes.stop()  # nothing is asked again in the background
     target = "/webhdfs/v1/w/f?op=CREATE"
     for _ in range(5):
         async with asyncio.TaskGroup() as group:
@@ -52,7 +63,7 @@ async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_l
                     make_mocked_request("PUT", target),
                     RequestHead("PUT", target, ()),
                     read_call("PUT", target),
-                    forwarded(Bypass.METHOD),
+                    lambda _: (METHOD,),
                 )
             )
             for held in (namenode.existing, namenode.existing, namenode.txids):

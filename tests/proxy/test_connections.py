@@ -1,6 +1,8 @@
 """Connections are lent one at a time, bounded, and not kept beyond their use."""
 
 import asyncio
+import contextlib
+import functools
 
 import pytest
 
@@ -96,6 +98,64 @@ async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
             opening.cancel()
         give_back(connections, [await connections.acquire(namenode.namenode, fresh=False)])
         assert connections.counts().in_use == 0
+
+
+async def test_a_client_that_is_waited_for_makes_room_for_calls_that_wait() -> None:
+    """The greediest addresses first, no more than wait, and none that was waited for only a moment."""
+    clock, cut = FakeClock(), list[int]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=4), clock)
+        peers = ("10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2")
+        lent = [await connections.acquire(where, fresh=True, peer=peer) for peer in peers]
+        with contextlib.ExitStack() as waits:
+            for number in (0, 1, 3):
+                waits.enter_context(lent[number].waiting_for_client(functools.partial(cut.append, number)))
+                clock.now += 0.25
+            connections.relieve(where)
+            assert cut == []  # nobody waits
+            waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.3"))
+            await asyncio.sleep(0)
+            assert connections.counts().waiting == 1
+            connections.relieve(where)
+            assert cut == []  # not yet for so long
+            clock.now += 1.0
+            connections.relieve(where)
+            assert cut == [0]
+            connections.relieve(where)
+            assert cut == [0, 1]
+            assert connections.counts().clients_cut == 2
+        clock.now += 10
+        connections.relieve(where)  # nobody is waited for any more
+        assert cut == [0, 1]
+        connections.release(lent.pop(0), reusable=False)
+        lent.append(await waiting)
+        connections.close()
+        give_back(connections, lent)
+
+
+async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
+    """Whoever has the greatest share waits for their own connections."""
+    clock, cut = FakeClock(), list[str]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=8), clock)
+        lent = [await connections.acquire(where, fresh=True, peer="greedy") for _ in range(7)]
+        lent.append(await connections.acquire(where, fresh=True, peer="modest"))
+        waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="greedy"))
+        await asyncio.sleep(0)
+        with lent[-1].waiting_for_client(lambda: cut.append("modest")):
+            clock.now += 5
+            connections.relieve(where)
+            assert cut == []
+            with lent[0].waiting_for_client(lambda: cut.append("greedy")):
+                clock.now += 5
+                connections.relieve(where)
+                assert cut == ["greedy"]
+        waiting.cancel()
+        await asyncio.sleep(0)
+        connections.close()
+        give_back(connections, lent)
 
 
 async def test_a_namenode_without_an_address_is_not_reached() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hadoop.filestatus import render_missing
 from proxy.errors import NoActiveNameNodeError
 from testbed import Cluster
+from tests.patience import HANG_S
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE
 from tests.proxy.front_scene import scene
 from tests.proxy.real_stack import put, real_stack
@@ -84,7 +85,7 @@ async def test_a_refusal_is_passed_on_to_the_one_it_is_for() -> None:
         for _ in range(2):
             reply = await s.status("/w/f", user="bob")
             assert (reply.status, reply.body) == (403, DENIED)
-            assert reply.made == "nncache; fwd=miss; detail=no-grant"
+            assert reply.made == "nncache; fwd=miss"
         assert len(s.namenode.fetched) == 3
 
 
@@ -184,6 +185,23 @@ async def test_a_path_under_a_two_step_write_is_not_served() -> None:
         assert reply.made == "nncache; fwd=bypass; detail=two-step-write"
 
 
+@pytest.mark.parametrize("fields", [(), ("Cache-Control: no-cache",)])
+async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[str, ...]) -> None:
+    """ProvenGrant: unknown, kept, asked with the gate closed, written just now and unanswered look the same."""
+    async with scene() as s:
+        s.namenode.locked_out.add("bob")
+        for path in ("/w/f", "/w/none", "/w"):
+            await s.status(path)  # kept for alice
+        seen = {(await s.status(path, *fields, user="bob")).made for path in ("/w/f", "/w/none", "/x/y")}
+        await s.ask("/webhdfs/v1/w/f?op=APPEND", method="POST")
+        seen.add((await s.status("/w/f", *fields, user="bob")).made)
+        s.clock.now += 3.1
+        seen |= {(await s.status(path, *fields, user="bob")).made for path in ("/w", "/x/y")}
+        s.namenode.error = NoActiveNameNodeError("no NameNode is active")
+        seen |= {(await s.status(path, *fields, user="bob")).made for path in ("/w/f", "/w", "/x/y")}
+        assert seen == {"nncache; fwd=miss"}
+
+
 async def test_no_cache_is_obeyed() -> None:
     """The answer is the NameNode's own, and the next reader has it."""
     async with scene() as s:
@@ -272,7 +290,7 @@ async def test_what_is_answered_from_memory_is_what_the_namenode_says(
             assert cached.status == 404
         made = await s.namenode_itself(f"{path}?op=MKDIRS&user.name=alice", "PUT")
         assert made.status == 200
-        async with asyncio.timeout(3.0):
+        async with asyncio.timeout(HANG_S):
             while (seen := await s.status(path, "alice")).status == 404:
                 await s.consumer.wait_covered(1.0)
         real = await s.namenode_itself(f"{path}?op=GETFILESTATUS&user.name=alice")
@@ -309,3 +327,37 @@ async def test_a_two_step_write_is_seen_at_once(cluster: Cluster, hdfs_directory
         stats = s.front_end.stats()
         assert (stats.windows_opened, stats.windows_without_txid) == (1, 0)
         assert stats.cache_errors == stats.query_failures == 0
+
+
+async def test_cache_status_tells_a_caller_without_rights_nothing_of_a_private_tree(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """ProvenGrant: existing, missing, kept, changed and being written look alike to carol, and to alice not."""
+    home = f"{hdfs_directory}/home"
+    async with real_stack(cluster, hdfs_directory) as s:
+        for target in (
+            f"{home}/there?op=MKDIRS&user.name=alice",
+            f"{home}?op=SETPERMISSION&permission=700&user.name=alice",
+        ):
+            assert (await s.namenode_itself(target, "PUT")).status == 200
+        await s.hit(f"{home}/there", "alice")
+        await s.hit(f"{home}/missing", "alice")
+
+        async def carol(name: str, *fields: str) -> tuple[int, str]:
+            reply = await s.ask(f"{home}/{name}?op=GETFILESTATUS&user.name=carol", *fields)
+            return reply.status, reply.made
+
+        silent = 403, "nncache; fwd=miss"
+        for name in ("there", "missing", "unknown"):
+            assert await carol(name) == silent
+            assert await carol(name, "Cache-Control: no-cache") == silent
+        begun = await s.ask(f"{home}/missing?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
+        assert begun.status == 307
+        assert (
+            await s.status(f"{home}/missing", "alice")
+        ).made == "nncache; fwd=bypass; detail=two-step-write"
+        assert await carol("missing") == silent
+        for name in ("there", "unknown"):  # the first step is redirected for anybody
+            hers = await s.ask(f"{home}/{name}?op=CREATE&user.name=carol", "Content-Length: 0", method="PUT")
+            assert (hers.status, hers.made) == (307, "nncache; fwd=method")
+            assert await carol(name) == await carol(f"{name}/below") == silent

@@ -1,14 +1,23 @@
 """What is there already decides what a call can cost (guarantees OwnWrites and FailToNameNode)."""
 
 import asyncio
+from dataclasses import dataclass, field
 
 import pytest
 
 from cache import Kind, Known, MetadataCache, Reply
+from cache.set_aside import Writer
 from cache.settings import CacheSettings
 from hadoop.calls import read_call
-from proxy.ground import Ground, Surveyor
+from hadoop.change import AccessChanged
+from hadoop.effects import Ground
+from hadoop.election_view import NameNode
+from hadoop.errors import CallerRefusedError
+from hadoop.rpc.user import RpcUser
+from proxy.ground import Surveyor
+from proxy.ports import Right
 from proxy.upstream import Settle
+from tests.patience import HANG_S
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
 from tests.proxy.write_scene import scene
 
@@ -24,7 +33,9 @@ class Scene:
         self.cache.open_stream(1)
         self.cache.cover(NOW, 1)
         self.namenode = HeldNameNode(directories=set(directories))
-        self.surveyor = Surveyor(self.cache, self.namenode, lambda: NOW, query_timeout_s=0.05)
+        self.surveyor = Surveyor(
+            self.cache, self.namenode, lambda: NOW, query_timeout_s=0.05, two_step_timeout_s=0.05
+        )
 
     def keep(self, path: str, kind: Kind = Kind.MISSING) -> None:
         """Keep an outcome for a path."""
@@ -34,7 +45,7 @@ class Scene:
 
     async def survey(self, method: str, target: str) -> Ground:
         """Survey a call below /webhdfs/v1."""
-        return await self.surveyor.survey(read_call(method, "/webhdfs/v1" + target))
+        return await self.surveyor.survey(read_call(method, "/webhdfs/v1" + target), None)
 
 
 @pytest.mark.parametrize(
@@ -54,31 +65,18 @@ async def test_other_calls_are_not_delayed(method: str, target: str) -> None:
     assert scene.namenode.directory_questions == []
 
 
-async def test_a_directory_in_the_files_place_is_found_before_a_two_step_write() -> None:
-    """The NameNode redirects a CREATE of a directory for anybody: no window may come of that."""
-    scene = Scene("/user")
-    assert (await scene.survey("PUT", "/user?op=CREATE")).is_directory
-    assert (await scene.survey("POST", "/user?op=APPEND")).is_directory
-    assert not (await scene.survey("PUT", "/user/f?op=CREATE")).is_directory
-    assert (await scene.survey("PUT", "?op=CREATE")).is_directory
-
-
-async def test_own_writes_a_write_of_two_steps_does_not_take_the_caches_word_for_a_directory() -> None:
-    """OwnWrites: one that was deleted elsewhere, its event on the way, can become a file: a window follows that."""
+async def test_own_writes_the_caches_word_for_a_directory_is_not_taken() -> None:
+    """OwnWrites: one that was deleted elsewhere, its event on the way, is made again, and was another before."""
     scene = Scene("/a")
     scene.keep("/b/x", Kind.FILE)
-    assert (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
-    assert not (await scene.survey("PUT", "/b?op=CREATE")).is_directory
+    assert not (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
     assert scene.namenode.directory_questions == ["/b"]
 
 
 async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
-    """The cache's own proof is enough; otherwise the NameNode is asked, if there is anything to lose."""
+    """The NameNode is asked, if there is anything to lose."""
     scene = Scene("/b")
-    scene.keep("/a/x", Kind.FILE)
     scene.keep("/b/x")
-    assert (await scene.survey("PUT", "/a?op=MKDIRS")).is_directory
-    assert scene.namenode.directory_questions == []
     assert (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
     assert not (await scene.survey("PUT", "/c?op=MKDIRS")).is_directory
     assert scene.namenode.directory_questions == ["/b"]
@@ -98,19 +96,6 @@ async def test_the_topmost_missing_ancestor_is_found() -> None:
     assert surveying.result() == Ground(topmost_missing="/a/b")
 
 
-async def test_a_two_step_write_asks_also_about_ancestors_of_which_nothing_is_kept() -> None:
-    """OwnWrites: they may be made long after the redirect, and somebody may ask about them meanwhile."""
-    scene = Scene()
-    async with asyncio.TaskGroup() as group:
-        surveying = group.create_task(scene.survey("PUT", "/a/b/c?op=CREATE"))
-        await turns()
-        scene.namenode.existing.answer(result=False)
-        await turns()
-        scene.namenode.existing.answer(result=True)
-    assert scene.namenode.existing.calls == [("/a/b",), ("/a",)]
-    assert surveying.result() == Ground(topmost_missing="/a/b")
-
-
 async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> None:
     """OwnWrites: somebody may ask about it before the call has done its work."""
     scene = Scene()
@@ -118,21 +103,187 @@ async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> Non
     assert scene.namenode.existing.calls == []
 
 
-async def test_an_uncertain_call_that_may_be_a_creation_is_looked_at_like_one() -> None:
-    """Releases differ in which of two values counts."""
-    scene = Scene()
-    surveyed = scene.survey("PUT", "/a/b/c?op=MKDIRS&op=CREATE")
-    assert await surveyed == Ground(topmost_missing="/a", is_known=False)
-    assert scene.surveyor.query_failures == 1
-
-
-async def test_what_is_not_known_to_exist_is_missing() -> None:
-    """A silent NameNode costs hits, not exactness, and no longer than one query may take."""
+async def test_what_cannot_be_asked_is_not_known() -> None:
+    """A silent NameNode delays a call no longer than one query may take; the events will tell."""
     scene = Scene()
     scene.keep("/a/b/x")
-    assert await scene.survey("PUT", "/a/b/c?op=CREATE") == Ground(topmost_missing="/a", is_known=False)
+    assert await scene.survey("PUT", "/a/b/c?op=MKDIRS") == Ground(is_known=False)
     assert scene.surveyor.query_failures == 1
-    assert await scene.survey("POST", "/a/b/c?op=APPEND") == Ground()
+
+
+async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
+    """It is asked as they: a refusal is no reason to take all that is above for missing."""
+    scene = Scene()
+    scene.keep("/a/b/x")
+    tree = Tree(hidden={"/a/b"})
+    surveyor = Surveyor(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    call = read_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
+    assert await surveyor.survey(call, ALICE) == Ground(is_known=False)
+    assert surveyor.query_failures == 0
+
+
+# ---- two-step writes --------------------------------------------------------------------------------
+
+ALICE = RpcUser("alice")
+SHE = Writer(user=ALICE)
+WHO_APPENDS = Writer(user=ALICE, appends=True)
+NOBODY_KNOWN = Writer()
+
+
+@dataclass
+class Tree:
+    """A NameNode that answers at once, or after a while."""
+
+    directories: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    writable: set[str] = field(default_factory=set)  # by alice
+    hidden: set[str] = field(default_factory=set)  # from alice, with all below
+    silent: int = 0  # so many questions get no answer
+    takes_s: float = 0.0
+    asked: list[str] = field(default_factory=list)
+
+    async def _see(self, path: str, caller: RpcUser | None) -> None:
+        self.asked.append(path)
+        await asyncio.sleep(self.takes_s)
+        if self.silent:
+            self.silent -= 1
+            raise TimeoutError
+        if caller is not None and any(f"{path}/".startswith(f"{each}/") for each in self.hidden):
+            raise CallerRefusedError(path)
+
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say it."""
+        await self._see(path, caller)
+        return path in {"/", *self.directories, *self.files}
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say it."""
+        await self._see(path, caller)
+        return path in self.directories
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Say it."""
+        if caller is None:
+            return Right.UNKNOWN
+        try:
+            await self._see(path, caller)
+        except CallerRefusedError:
+            return Right.DENIED
+        if path not in {"/", *self.directories, *self.files}:
+            return Right.MISSING
+        return Right.GRANTED if path in self.writable else Right.DENIED
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
+        """Nobody asks."""
+        raise NotImplementedError
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Nobody asks."""
+        raise NotImplementedError
+
+
+def hers(silent: int = 0) -> Tree:
+    """A tree of which some is hers."""
+    return Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
+
+
+NO_RIGHT = Ground(may_write=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "writer", "ground"),
+    [
+        ("/", SHE, Ground(is_directory=True)),
+        ("/a/b", SHE, Ground(is_directory=True)),
+        ("/a/new", SHE, Ground()),
+        ("/a/f", SHE, Ground()),
+        ("/a/g", SHE, NO_RIGHT),  # the directory is hers, the file is not
+        ("/a/c/x", SHE, Ground(topmost_missing="/a/c")),
+        ("/a/c/d/x", SHE, Ground(topmost_missing="/a/c")),
+        ("/a/b/x", SHE, NO_RIGHT),
+        ("/a/b/c/x", SHE, NO_RIGHT),
+        ("/p/x", SHE, NO_RIGHT),
+        ("/new", SHE, NO_RIGHT),
+        ("/n/e/w/x", SHE, NO_RIGHT),
+        ("/a/f", WHO_APPENDS, Ground()),
+        ("/a/g", WHO_APPENDS, NO_RIGHT),
+        ("/a/new", WHO_APPENDS, NO_RIGHT),
+        ("/a/b", WHO_APPENDS, Ground(is_directory=True)),
+        # of whom one cannot ask, nothing is held against them
+        ("/p/x", NOBODY_KNOWN, Ground()),
+        ("/p/q/r/x", NOBODY_KNOWN, Ground(topmost_missing="/p/q")),
+        ("/n/e/w/x", NOBODY_KNOWN, Ground(topmost_missing="/n")),
+    ],
+)
+async def test_a_two_step_write_is_looked_at_as_its_caller(path: str, writer: Writer, ground: Ground) -> None:
+    """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
+    surveyor = Surveyor(Scene().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await surveyor.survey_write(path, writer) == ground
+
+
+async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
+    """Its window would cover nothing."""
+    cache, tree = MetadataCache(CacheSettings(glob=("/x/*",))), hers()
+    surveyor = Surveyor(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await surveyor.survey_write("/p/x", SHE) == Ground()
+    assert tree.asked == []
+
+
+async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
+    """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
+    tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
+    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    for writer in (SHE, WHO_APPENDS):
+        assert await surveyor.survey_write("/h/d/x", writer) == NO_RIGHT
+    assert await surveyor.survey_write("/h/d/e/x", SHE) == NO_RIGHT
+
+
+async def test_a_silent_namenode_is_asked_once_more() -> None:
+    """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
+    tree = hers(silent=1)
+    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await surveyor.survey_write("/a/new", SHE) == Ground()
+    tree.silent = 2
+    assert await surveyor.survey_write("/a/c/d/x", SHE) == Ground(topmost_missing="/a", is_known=False)
+    tree.silent = 2
+    assert await surveyor.survey_write("/a/f", WHO_APPENDS) == Ground(is_known=False)
+    assert surveyor.query_failures == 5
+
+
+async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
+    """Slower than a question beside a call may be, it costs the redirect time, and no reader a hit."""
+    tree = hers()
+    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S)
+    tree.takes_s = 0.01
+    assert await surveyor.survey_write("/a/new", SHE) == Ground()
+    tree.silent = 2
+    assert not (await surveyor.survey_write("/a/c/d/x", SHE)).is_known
+    assert not (await surveyor.survey_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
+    assert (
+        await surveyor.survey_write("/a/c/d/x", SHE, is_held=False)
+    ).is_known  # nothing waits for this one
+    assert (await surveyor.survey_write("/a/c/d/y", SHE)).is_known
+
+
+async def test_a_flood_into_one_directory_costs_one_question() -> None:
+    """What is known of a caller and a directory is remembered for a moment, until anything changes."""
+    scene, tree = Scene(), hers()
+    surveyor = Surveyor(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    for number in range(100):
+        assert await surveyor.survey_write(f"/p/{number}", SHE) == NO_RIGHT
+    assert tree.asked == ["/p"]
+    tree.writable.add("/p")
+    scene.cache.apply(AccessChanged("/p"), NOW)
+    assert await surveyor.survey_write("/p/1", SHE) == Ground()
+
+
+async def test_the_depth_of_a_path_costs_few_questions() -> None:
+    """An ancestor of what exists exists."""
+    cache = MetadataCache(CacheSettings(glob=("/a" * 4 + "/*" * 200,)))
+    tree = Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
+    surveyor = Surveyor(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await surveyor.survey_write("/a" * 200, SHE) == Ground(topmost_missing="/a" * 50)
+    assert len(tree.asked) <= 12
 
 
 # ---- what comes of it in a write --------------------------------------------------------------------
@@ -155,7 +306,7 @@ async def test_missing_ancestors_stay_out_of_the_cache_until_the_second_step() -
     """OwnWrites: nobody had asked about them, but a 404 kept now would be wrong once the DataNode has made them."""
     async with scene() as s:
         writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
-        for is_there in (False, False, True):
+        for is_there in (False, True, False):  # the parent, then halfway to the root
             await turns()
             s.namenode.existing.answer(result=is_there)
         await turns()
@@ -166,41 +317,40 @@ async def test_missing_ancestors_stay_out_of_the_cache_until_the_second_step() -
         assert not s.cache.explain("/w/other", s.clock()).in_two_step_write
 
 
-async def test_a_call_of_two_minds_counts_as_either() -> None:
-    """OwnWrites: that nothing can be created in a directory's place says nothing of a rename of it."""
+async def test_a_call_of_two_minds_is_left_to_the_events() -> None:
+    """OwnWrites: every release carries out one of the two, and only the events tell which."""
     async with scene() as s:
         s.namenode.directories.add("/w/d")
         s.fill("/w/d/f", "/w/e")
         target = "/w/d?op=RENAME&destination=/w/e&op=CREATE"
-        await s.write("PUT", target, ScriptedStreamer(script(settled(200))))
-        assert not s.is_hit("/w/d/f")
-        assert not s.is_hit("/w/e")
-
-
-async def test_a_two_step_write_is_looked_at_again_if_the_namenode_had_paused() -> None:
-    """Else one pause of its collector would keep a whole top directory out of the cache, perhaps for minutes."""
-    async with scene() as s:
-        writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
-        for answer in (TimeoutError(), True):
-            await turns()
-            s.namenode.existing.answer(answer)
-        await turns()
-        s.namenode.txids.answer(500)
+        writing = s.write("PUT", target, ScriptedStreamer(script(settled(200))))
+        s.clock.now += 0.1
+        await s.cover()
         await writing
-        assert s.cache.explain("/w/a/b/f", s.clock()).in_two_step_write
-        assert not s.cache.explain("/w/a/other", s.clock()).in_two_step_write
+        assert s.is_hit("/w/d/f")
+        assert s.is_hit("/w/e")
 
 
-async def test_a_directory_that_is_found_only_then_opens_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The NameNode redirects a creation in its place, but nothing will come of it."""
-    async with scene() as s:
-        asked = iter([TimeoutError()])
+async def test_a_rename_into_a_directory_is_looked_at_if_anything_is_kept_there() -> None:
+    """Else one call, in a directory that all may write, would cost the others all that is kept below it."""
+    scene = Scene("/a")
+    scene.keep("/a/x")
+    assert (await scene.survey("PUT", "/b?op=RENAME&destination=/a")).takes_in
+    for destination in ("/c", "/", "/a/../a"):
+        assert await scene.survey("PUT", f"/b?op=RENAME&destination={destination}") == Ground()
+    assert scene.namenode.directory_questions == ["/a"]
 
-        async def is_directory(_: str) -> bool:
-            if (error := next(asked, None)) is not None:
-                raise error
-            return True
 
-        monkeypatch.setattr(s.namenode, "is_directory", is_directory)
-        await s.write("PUT", "/w/d?op=CREATE", ScriptedStreamer(script(settled(307, None))))
-        assert not s.cache.explain("/w/d", s.clock()).in_two_step_write
+async def test_a_destination_that_cannot_be_looked_at_is_left_to_the_events(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FailToNameNode: the rename goes out all the same."""
+    scene = Scene()
+    scene.keep("/a/x")
+
+    async def is_directory(_: str, __: object) -> bool:
+        raise TimeoutError
+
+    monkeypatch.setattr(scene.namenode, "is_directory", is_directory)
+    assert await scene.survey("PUT", "/b?op=RENAME&destination=/a") == Ground(is_known=False)
+    assert scene.surveyor.query_failures == 1

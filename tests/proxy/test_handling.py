@@ -1,12 +1,14 @@
-"""Every reason has its own words in `Cache-Status`."""
+"""Every reason has its own words in `Cache-Status`, for those who may read them."""
 
 import re
 
 import pytest
 
 from cache.decisions import Reason
-from proxy.handling import COLLAPSED, Bypass, Why, forwarded
+from hadoop.filestatus import render_missing
+from proxy.handling import COLLAPSED, Bypass, Why, forwarded, shows_path
 from proxy.headers import HIT
+from tests.proxy.doubles import DENIED, FILE, STANDBY
 
 # RFC 9211, section 2: a list member is a token with parameters; `fwd` takes one of these tokens.
 _MEMBER = re.compile(
@@ -14,20 +16,63 @@ _MEMBER = re.compile(
     rb"(; stored)?(; collapsed)?(; detail=[a-z][a-z-]*)?)"
 )
 REASONS: tuple[Why, ...] = (*Reason, *Bypass)
+OF_THE_PATH: tuple[Why, ...] = (
+    Reason.MISS,
+    Reason.NO_GRANT,
+    Reason.GRANT_PENDING,
+    Reason.REQUEST,
+    Reason.GATE_CLOSED,
+    Reason.TWO_STEP_WRITE,
+    Reason.WINDOW_TABLE_FULL,
+    Bypass.CACHE_ERROR,
+)
 
 
 @pytest.mark.parametrize("why", REASONS)
 def test_every_reason_is_in_the_table(why: Why) -> None:
     """A reason that is added to the cache must not make a reply fail."""
     for is_stored in (False, True):
-        name, text = forwarded(why, is_stored=is_stored)
+        name, text = forwarded(why, is_shown=True, is_stored=is_stored)
         assert name == b"Cache-Status"
         assert _MEMBER.fullmatch(text)
         assert (b"; stored" in text) is is_stored
 
 
 def test_no_two_reasons_look_the_same() -> None:
-    """Who reads the header can tell every reason from every other."""
-    fields = [HIT, COLLAPSED, *map(forwarded, REASONS)]
+    """A caller to whom the path is shown can tell every reason from every other."""
+    fields = [HIT, COLLAPSED, *(forwarded(why, is_shown=True) for why in REASONS)]
     assert len(set(fields)) == len(fields)
     assert all(_MEMBER.fullmatch(text) for _, text in fields)
+
+
+def test_a_caller_to_whom_the_path_is_not_shown_cannot_tell_what_the_cache_knows() -> None:
+    """ProvenGrant: all reasons that follow from the state of a path look the same."""
+    assert {forwarded(why, is_shown=False) for why in OF_THE_PATH} == {
+        (b"Cache-Status", b"nncache; fwd=miss")
+    }
+
+
+@pytest.mark.parametrize("why", sorted(set(REASONS) - set(OF_THE_PATH)))
+def test_what_follows_from_request_and_settings_is_said_to_all(why: Why) -> None:
+    """Operators and clients see why a whole kind of call is never a hit."""
+    assert forwarded(why, is_shown=False) == forwarded(why, is_shown=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "shown"),
+    [
+        (200, FILE, True),
+        (200, None, True),
+        (404, render_missing("/w/f"), True),
+        (404, b"<html>", False),
+        (404, None, False),
+        (404, DENIED, False),
+        (403, DENIED, False),
+        (403, STANDBY, False),
+        (307, None, False),
+        (503, None, False),
+    ],
+)
+def test_only_a_status_and_a_true_404_show_a_path(status: int, body: bytes | None, shown: bool) -> None:
+    """A refusal, an error or a reply of something else says nothing of the path."""
+    assert shows_path(status, body) is shown

@@ -2,12 +2,13 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.calls import PlainRead, read_plain
+from hadoop.calls import PlainRead, read_call, read_plain
 from hadoop.rpc.user import RpcUser
-from proxy.identity import caller_of, rpc_user_of
+from proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_target
 
 
 def plain(query: str) -> PlainRead:
@@ -79,3 +80,40 @@ def test_who_is_not_named_cannot_be_asked_as() -> None:
     assert rpc_user_of(plain("")) is None
     assert rpc_user_of(plain("&doas=alice")) is None
     assert rpc_user_of(plain("&user.name=alice&delegation=token")) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "claimed"),
+    [
+        ("op=OPEN&user.name=alice", "user.name=alice"),
+        ("op=OPEN&user.name=alice&doas=bob", "user.name=alice\0doas=bob"),
+        ("op=OPEN&user.name=alice&user.name=bob", "user.name=alice"),
+        ("op=OPEN", ""),
+    ],
+)
+def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
+    """For limits alone: the first of each, whatever it proves."""
+    assert claimed_caller(read_call("GET", f"/webhdfs/v1/f?{query}")) == claimed
+
+
+@pytest.mark.parametrize(
+    ("query", "user"),
+    [
+        ("op=CREATE&user.name=alice", RpcUser("alice")),
+        ("op=CREATE&user.name=hue&doas=bob", RpcUser("bob", real_name="hue")),
+        ("op=CREATE", None),
+        ("op=CREATE&user.name=", None),
+        ("op=CREATE&doas=bob", None),
+        ("op=CREATE&user.name=alice&user.name=bob", None),
+        ("op=CREATE&USER.NAME=alice", None),
+        ("op=CREATE&user.name=alice&User.Name=bob", None),
+        ("op=CREATE&user%2Ename=alice", None),
+        ("op=CREATE&user.name=alice&delegation=x", None),
+        ("op=CREATE&user.name=a%20b", None),
+    ],
+)
+def test_one_asks_as_a_caller_only_if_every_release_reads_the_same_name(
+    query: str, user: RpcUser | None
+) -> None:
+    """OwnWrites: the right of another says nothing of the caller's."""
+    assert rpc_user_of_target(f"/webhdfs/v1/a?{query}") == user

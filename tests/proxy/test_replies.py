@@ -38,6 +38,9 @@ async def test_an_error_is_a_remote_exception(kind: type[ProxyError]) -> None:
     assert reply.all(b"Content-Type") == [b"application/json"]
     assert reply.all(b"Cache-Status") == [b"nncache"]
     assert bool(reply.all(b"Connection")) == kind.closes
+    assert bool(reply.all(b"Retry-After")) == (kind.status in {429, 503, 504}), (
+        "a client is told when to come again"
+    )
     remote = parse_remote_exception(reply.body)
     assert remote is not None
     assert remote.java_class_name == kind.java_class

@@ -7,8 +7,10 @@ from aiohttp import web
 
 from proxy.messages import Headers
 from proxy.response import RawResponse
-from tests.proxy.wire import GET, RawClient, RawReply, serving
+from tests.proxy.wire import GET, RawClient, RawReply, limits_of_tests, serving, until
 
+STRICT = limits_of_tests(body_timeout_s=0.1, min_body_rate_bytes_s=2**40)
+LENIENT = limits_of_tests(body_timeout_s=0.05, min_body_rate_bytes_s=1)
 ODD: Headers = ((b"x-a", b"1"), (b"X-A", b"2"), (b"X-Odd", b"\xff\xe9"))
 
 
@@ -77,12 +79,12 @@ async def test_a_reply_before_the_end_of_the_body_ends_the_connection() -> None:
 
 
 async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
-    """After write_timeout_s, with an error that the handler sees."""
+    """After body_timeout_s, with an error that the handler sees."""
     seen: list[type[BaseException]] = []
     over = asyncio.Event()
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
-        response = RawResponse(200, "OK", (), write_timeout_s=0.1)
+        response = RawResponse(200, "OK", (), limits=STRICT)
         await response.prepare(request)
         try:
             while True:
@@ -96,6 +98,29 @@ async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
         client.send(GET)
         await over.wait()
         assert seen == [ConnectionAbortedError]
+
+
+async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
+    """However long body_timeout_s is over: what its host has taken earns time."""
+    size = 8_000_000
+    response = RawResponse(200, "OK", (), length=size, limits=LENIENT)
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        await response.prepare(request)
+        for _ in range(size // 100_000):
+            await response.write(b"x" * 100_000)
+        return response
+
+    async with (
+        serving(handler, limits=LENIENT) as server,
+        RawClient.connected(server.port, receive_buffer=4096) as client,
+    ):
+        client.send(GET)
+        await until(
+            lambda: response.has_begun
+        )  # the time that the next line takes runs out after the reader's
+        await asyncio.sleep(2 * LENIENT.body_timeout_s)
+        assert len((await client.reply()).body) == size
 
 
 def test_a_reply_that_is_not_under_way_can_be_cut() -> None:

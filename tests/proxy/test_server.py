@@ -1,17 +1,21 @@
 """Listening, many clients at once, and an end that breaks nothing off."""
 
 import asyncio
+import contextlib
 import os
 import resource
+from collections.abc import Callable
 
 import pytest
 from aiohttp import http_parser, web
 
 from nncache.clock import boottime
+from proxy.client_connection import ClientConnection
 from proxy.errors import NoActiveNameNodeError, StartError
-from proxy.fastpath import FastPath
 from proxy.response import RawResponse
 from proxy.server import Handler, Server
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
 
 MANY = int(os.environ.get("NNCACHE_TEST_CONNECTIONS", "1500"))  # 10000 is what the limits are made for
@@ -25,7 +29,7 @@ async def hello(request: web.BaseRequest) -> web.StreamResponse:
 
 def server_of(handler: Handler = hello) -> Server:
     """Return one that does not listen yet."""
-    return Server(handler, FastPath(lambda _h, _n: True, boottime, max_bytes=0), limits_of_tests())
+    return Server(handler, fast_path_alone(boottime), limits_of_tests())
 
 
 async def test_many_clients_connect_at_once() -> None:
@@ -52,6 +56,39 @@ async def test_many_clients_connect_at_once() -> None:
             all_answered.set()
         assert {client.result() for client in clients} == {200}
         assert server.stats().connections_refused == 0
+
+
+class LeftAtTheEnd(RawResponse):
+    """A reply whose client closes its half of the connection when it has all of it.
+
+    `leave` is given what makes that known.
+    """
+
+    def __init__(self, connection: ClientConnection, leave: Callable[[Callable[[], object]], object]) -> None:
+        super().__init__(200, "OK", (), body=b"hello")
+        self._connection = connection
+        self._leave = leave
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Write the end, and let the client's arrive."""
+        await super().write_eof(data)
+        self._leave(self._connection.eof_received)
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+async def test_a_connection_ends_with_the_reply_after_which_its_client_left(is_later: bool) -> None:
+    """A client that closes as soon as it has its reply, as curl does, holds no place until `idle_timeout_s`."""
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        assert isinstance(request.protocol, ClientConnection)
+        soon = asyncio.get_running_loop().call_soon
+        return LeftAtTheEnd(request.protocol, soon if is_later else lambda act: act())
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        assert (await client.reply()).body == b"hello"
+        assert await client.rest() == b""
+        await until(lambda: server.stats().connections_open == 0)
 
 
 async def test_stopping_finishes_what_is_in_progress() -> None:
@@ -100,7 +137,7 @@ async def test_stopping_has_a_deadline() -> None:
         await until(lambda: server.stats().requests_in_progress == 1)
         await server.stop()
         assert await client.rest() == b""
-    assert boottime() - began < 3
+    assert boottime() - began < HANG_S
 
 
 async def test_an_error_of_ours_becomes_its_reply() -> None:
@@ -130,6 +167,26 @@ async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> 
         assert b"secret" not in reply.body
         assert server.stats().bugs == 1
     assert "KeyError" in caplog.text
+
+
+@pytest.mark.parametrize("reads_body", [True, False])
+async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: bool) -> None:
+    """A connection ends with the reply to a chunked request, with whatever stands behind it (RFC 9112, section 9.6)."""
+    seen = list[tuple[tuple[bytes, bytes], ...]]()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        if reads_body:
+            await request.read()
+        seen.append(tuple(request.raw_headers))
+        return RawResponse(200, "OK", (), body=b"ok")
+
+    chunked = b"PUT /webhdfs/v1/f HTTP/1.1\r\nHost: nn\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(chunked + b"1\r\na\r\n0\r\nCookie: hadoop.auth=theirs\r\n\r\n" + GET)
+        reply = await client.reply()
+        assert (reply.status, reply.all(b"Connection")) == (200, [b"close"])
+        assert await client.rest() == b""
+    assert seen == [((b"Host", b"nn"), (b"Transfer-Encoding", b"chunked"))]
 
 
 async def test_an_address_in_use_is_one_line() -> None:
@@ -187,3 +244,28 @@ async def test_a_reply_that_is_given_up_at_the_end_does_not_look_whole() -> None
         await server.stop()
         with pytest.raises(ConnectionResetError):
             await client.reader.read()
+
+
+async def test_connections_of_one_address_leave_room_for_others() -> None:
+    """However many one address opens, another one is served."""
+    limits = limits_of_tests(max_connections=8)
+    async with serving(hello, limits=limits) as server, contextlib.AsyncExitStack() as stack:
+        for _ in range(12):
+            await stack.enter_async_context(RawClient.connected(server.port, "127.0.0.2"))
+        await until(lambda: server.stats().connections_refused == 5)
+        assert server.stats().connections_open == 7
+        async with RawClient.connected(server.port, "127.0.0.3") as other:
+            other.send(GET)
+            assert (await other.reply()).status == 200
+
+
+async def test_a_connection_that_cannot_be_served_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No timer of aiohttp's runs once its loop over the requests has ended: it would stay for ever."""
+
+    def fails(*_: object) -> None:
+        raise KeyError("no request")
+
+    monkeypatch.setattr(web.Server, "_make_request", fails)
+    async with serving(hello) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        assert await client.rest() == b""

@@ -23,6 +23,7 @@ def test_the_defaults_are_on_loopback() -> None:
         ("join_wait_s", float("nan")),
         ("namenode_query_timeout_s", 0.0),
         ("namenode_query_timeout_s", float("nan")),
+        ("two_step_query_timeout_s", 0.0),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(key: str, value: object) -> None:

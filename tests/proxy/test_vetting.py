@@ -61,6 +61,7 @@ REFUSED = {
     "a NUL in a value": (400, b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n"),
     "an unknown method": (400, b"FETCH / HTTP/1.1\r\nHost: a\r\n\r\n"),
     "a small method": (400, b"get / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "no target": (400, b"CONNECT \r\nHost: a\r\n\r\n"),  # aiohttp's parser makes a message of this one alone
     "CONNECT": (405, b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"),
     "TLS": (400, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
     "a target that is no UTF-8": (400, b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n"),

@@ -36,6 +36,7 @@ def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tup
         [(b"Cache-Control", b"max-age=0")],
         [(b"Cache-Control", b"max-age=60"), (b"Cache-Control", b"no-cache")],
         [(b"Pragma", b"no-cache")],
+        [(b"Pragma", b"no-cache"), (b"Pragma", b"x")],
     ],
 )
 def test_no_cache_asks_for_a_refresh(headers: list[tuple[bytes, bytes]]) -> None:

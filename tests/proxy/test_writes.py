@@ -3,11 +3,8 @@
 import asyncio
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 
-from cache import Fetch, Forward, Kind, Known, Reply
-from hadoop.calls import read_call
-from hadoop.changes import CallOutcome
+from cache import Fetch, Kind, Known, Reply
 from hadoop.errors import RpcUnavailableError
 from proxy.errors import (
     ClientGoneError,
@@ -18,10 +15,8 @@ from proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
-from proxy.handling import Bypass, forwarded
-from proxy.messages import RequestHead, SettledReply
+from proxy.messages import SettledReply
 from proxy.upstream import Settle
-from proxy.writes import Writes, outcome_of
 from tests.proxy.doubles import (
     DENIED,
     NAMENODE,
@@ -34,30 +29,7 @@ from tests.proxy.doubles import (
     settled,
     turns,
 )
-from tests.proxy.write_scene import Scene, scene
-
-# ---- what a reply tells -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [
-        (settled(200), CallOutcome.DONE),
-        (settled(200, b'{"boolean":false}'), CallOutcome.DONE),
-        (settled(307, None), CallOutcome.DONE),
-        (settled(403, DENIED), CallOutcome.REFUSED),
-        (settled(400, b"<html>"), CallOutcome.REFUSED),
-        (settled(404), CallOutcome.REFUSED),
-        (settled(408), CallOutcome.UNKNOWN),
-        (settled(500), CallOutcome.UNKNOWN),
-        (settled(503), CallOutcome.UNKNOWN),
-        (None, CallOutcome.UNKNOWN),
-    ],
-)
-def test_the_status_tells_the_outcome(reply: SettledReply | None, outcome: CallOutcome) -> None:
-    """A 4xx did nothing; a 5xx and silence may have done all."""
-    assert outcome_of(reply) is outcome
-
+from tests.proxy.write_scene import METHOD, scene
 
 # ---- forgetting -------------------------------------------------------------------------------------
 
@@ -78,24 +50,91 @@ async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
 
 
 @pytest.mark.parametrize("outcome", [None, settled(500)])
-async def test_an_unknown_outcome_counts_as_done(outcome: SettledReply | None) -> None:
-    """OwnWrites: the client may have been obeyed without being told."""
+async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | None) -> None:
+    """OwnWrites: the answer waits until all that is acknowledged by now has been applied; nothing else is forgotten."""
     async with scene() as s:
         s.fill("/w/f", "/w/g")
-        await s.write("PUT", "/w/f?op=RENAME&destination=/w/g", ScriptedStreamer(script(outcome)))
-        assert not s.is_hit("/w/f")
-        assert not s.is_hit("/w/g")
+        s.clock.now += 0.1
+        writing = s.write("PUT", "/w/f?op=SETPERMISSION", ScriptedStreamer(script(outcome)))
+        await turns()
+        assert s.signal.probes == 1
+        s.cache.cover(s.clock() - 0.05, 101)
+        s.signal.moved()  # of a moment before the answer: not enough
+        await turns()
+        assert not writing.done()
+        await s.cover()
+        await writing
+        assert s.is_hit("/w/f")
+        assert s.is_hit("/w/g")
         assert s.writes is not None
-        assert s.writes.unknown_outcomes == 1
+        assert (s.writes.unknown_outcomes, s.writes.left_to_events, s.writes.settled) == (1, 1, 0)
 
 
-async def test_a_refused_write_does_not_empty_the_cache() -> None:
-    """Who may not write can't make the cache forget a subtree."""
+async def test_what_no_event_tells_in_time_is_not_served() -> None:
+    """OwnWrites and FailToNameNode: the answer waits no longer than the gate stays open without proof."""
     async with scene() as s:
-        s.fill("/w/d", "/w/d/f")
-        await s.write("DELETE", "/w/d?op=DELETE", ScriptedStreamer(script(settled(403, DENIED))))
-        assert not s.is_hit("/w/d")
-        assert s.is_hit("/w/d/f")
+        s.fill("/w/f")
+        s.clock.now += 0.1
+        writing = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(None)))
+        await turns()
+        s.clock.now += 2.9
+        s.signal.moved(covered=False)
+        await turns()
+        assert not writing.done()
+        s.clock.now += 0.2
+        s.signal.moved(covered=False)
+        await writing
+        assert not s.is_hit("/w/f")
+        s.cache.cover(s.clock(), 102)
+        assert s.is_hit("/w/f")  # the event would have taken it
+
+
+ODD_CALLS = """
+PUT /.reserved/.inodes/16385/x?op=CREATE     | 307
+PUT /w/f?op=RENAME&destination=/w/g          | false
+DELETE /w?op=DELETE&recursive=true           | false
+PATCH /w?op=X&a=/w/f&b=/w/g                  | 500
+FOO /w?op=DELETE                             | 500
+PUT /w?op=X&a=/w/f                           | 400
+GET /w/f?op=OPEN                             | 403
+GET /w/f?op=X                                | 400
+OPTIONS /w/f?op=OPEN                         | 200
+DELETE /w?op=DELETE&recursive=true           | 403
+PUT /w/f?op=SETTIMES                         | 404
+"""
+
+
+@pytest.mark.parametrize("row", ODD_CALLS.strip().splitlines())
+async def test_a_call_that_has_changed_nothing_costs_nothing(row: str) -> None:
+    """Anybody can send such calls, as many as they like: the others' hits stay hits, and nobody waits."""
+    request, answer = (part.strip() for part in row.split("|"))
+    method, target = request.split(" ")
+    reply = settled(200, b'{"boolean":false}') if answer == "false" else settled(int(answer), DENIED)
+    async with scene() as s:
+        s.fill("/w", "/w/f", "/w/g")
+        await s.write(method, target, ScriptedStreamer(script(reply)))
+        assert all(s.is_hit(path) for path in ("/w", "/w/f", "/w/g"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/w/d?op=MKDIRS&op=RENAME&destination=/w/f",
+        "/.reserved/.inodes/16386/x?op=MKDIRS",
+        "/w/%ff?op=MKDIRS",
+        "/w/d?op=MKDIRS&x=%ff",
+        "/w/d?op=RENAME&destination=//w/w/e",
+    ],
+)
+async def test_an_odd_call_that_is_done_is_told_by_the_events(target: str) -> None:
+    """OwnWrites without costing the others anything: what such a call has changed, only the events name."""
+    async with scene() as s:
+        s.fill("/w", "/w/f", "/w/g")
+        s.clock.now += 0.1
+        writing = s.write("PUT", target, ScriptedStreamer(script(settled(200))))
+        await s.cover()
+        await writing
+        assert all(s.is_hit(path) for path in ("/w", "/w/f", "/w/g"))
 
 
 @pytest.mark.parametrize(
@@ -105,8 +144,9 @@ async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
     """The proxy's own refusals leave the cache as it is."""
     async with scene() as s:
         s.fill("/w/f")
+        writing = s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(error)))
         with pytest.raises(type(error)):
-            await ended(_raising(s, error))
+            await ended(writing)
         assert s.is_hit("/w/f")
 
 
@@ -117,42 +157,17 @@ async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
 async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> None:
     """Whatever ends the forwarding once the call may have been sent."""
     async with scene() as s:
-        s.fill("/w/f")
+
+        async def fail(_: Settle) -> None:
+            raise error
+
+        s.clock.now += 0.1
+        covering = s.tasks.create_task(s.cover())
         with pytest.raises(type(error)):
-            await ended(_raising(s, error))
-        assert not s.is_hit("/w/f")
-
-
-async def _raising(s: Scene, error: Exception) -> None:
-    async def fail(_: Settle) -> None:
-        raise error
-
-    writes = Writes(s.cache, ScriptedStreamer(fail), s.namenode, s.clock, query_timeout_s=1.0)
-    target = "/webhdfs/v1/w/f?op=DELETE"
-    await writes.pass_through(
-        make_mocked_request("DELETE", target),
-        RequestHead("DELETE", target, ()),
-        read_call("DELETE", target),
-        forwarded(Bypass.METHOD),
-    )
-
-
-async def test_a_client_that_leaves_does_not_stop_the_forgetting() -> None:
-    """Cancelled while the NameNode works: the outcome is unknown, and forgotten at once."""
-    async with scene() as s:
-        s.fill("/w/f")
-        sent = asyncio.Event()
-
-        async def hang(_: Settle) -> None:
-            sent.set()
-            await asyncio.Event().wait()
-
-        client = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(hang))
-        await sent.wait()
-        client.cancel()
-        await turns()
-        assert client.cancelled()
-        assert not s.is_hit("/w/f")
+            await ended(s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(fail)))
+        await covering
+        assert s.writes is not None
+        assert s.writes.left_to_events == 1
 
 
 async def test_a_reply_under_way_is_spoiled_by_the_write() -> None:
@@ -180,7 +195,7 @@ async def test_the_reply_says_how_it_was_handled() -> None:
     async with scene() as s:
         streamer = ScriptedStreamer(script(settled(200)))
         await s.write("DELETE", "/w/f?op=DELETE", streamer)
-        assert streamer.fields == (forwarded(Bypass.METHOD),)
+        assert streamer.fields == (METHOD,)
 
 
 # ---- ancestors that are made on the way --------------------------------------------------------------
@@ -223,17 +238,19 @@ async def test_what_exists_is_not_forgotten() -> None:
 @pytest.mark.parametrize(
     "error", [RpcUnavailableError("cut", is_sent=True), OSError("no route"), RuntimeError("bug")]
 )
-async def test_what_is_not_proven_to_exist_may_be_made(error: Exception) -> None:
-    """FailToNameNode and OwnWrites at once: the write goes out, and everything doubtful is forgotten."""
+async def test_what_could_not_be_asked_is_told_by_the_events(error: Exception) -> None:
+    """FailToNameNode and OwnWrites at once: the write goes out, and its answer waits; nothing doubtful is forgotten."""
     async with scene() as s:
         s.fill("/w/a", "/w/a/other")
         streamer = ScriptedStreamer(script(settled(200)))
         writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
         await turns()
         s.namenode.existing.answer(error)
+        s.clock.now += 0.1
+        await s.cover()
         await writing
         assert streamer.heads
-        assert not s.is_hit("/w/a/other")
+        assert s.is_hit("/w/a/other")
         assert s.writes is not None
         assert s.writes.query_failures == 1
 
@@ -243,9 +260,12 @@ async def test_a_silent_namenode_delays_a_write_no_longer_than_one_query() -> No
     async with scene(query_timeout_s=0.01) as s:
         s.fill("/w/a/b")
         streamer = ScriptedStreamer(script(settled(200)))
-        await s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
+        s.clock.now += 0.1
+        writing = s.write("PUT", "/w/a/b/c?op=MKDIRS", streamer)
+        await s.signal.reached()
+        await s.cover()
+        await writing
         assert streamer.heads
-        assert not s.is_hit("/w/a/b")
 
 
 async def test_a_raw_path_counts_as_its_own() -> None:
@@ -285,7 +305,6 @@ async def test_the_redirect_goes_out_after_the_window_is_open(
             await turns()
         assert s.namenode.txids.calls == [(NAMENODE,)]
         assert not passed_on.is_set()
-        assert not s.is_hit("/w/f")
         s.namenode.txids.answer(500)
         await writing
         assert passed_on.is_set()
@@ -345,50 +364,3 @@ async def test_a_redirect_for_the_root_opens_no_window() -> None:
         await s.write("PUT", "/?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         s.clock.now += 0.1
         assert not s.cache.explain("/w/f", s.clock()).in_two_step_write
-
-
-# ---- a cache that fails -----------------------------------------------------------------------------
-
-
-async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode without a stale answer: the write is answered, and nothing old is left."""
-    async with scene() as s:
-        s.fill("/w/f", "/w/other")
-        real = s.cache.apply
-        broken = iter([True])
-
-        def apply(*arguments: object, **named: object) -> None:
-            if next(broken, False):
-                raise RuntimeError("bug")
-            real(*arguments, **named)  # type: ignore[arg-type] # handed through
-
-        monkeypatch.setattr(s.cache, "apply", apply)
-        await s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(settled(200))))
-        assert not s.is_hit("/w/f")
-        assert not s.is_hit("/w/other")
-        assert s.writes is not None
-        assert s.writes.errors == 1
-
-
-@pytest.mark.parametrize("method", ["apply", "unproven_ancestors", "open_window"])
-async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
-    async with scene() as s:
-        s.fill("/w/f")
-
-        def broken(*_: object) -> None:
-            raise RuntimeError("bug")
-
-        monkeypatch.setattr(s.cache, method, broken)
-        streamer = ScriptedStreamer(script(settled(307, None)))
-        writing = s.write("PUT", "/w/f?op=CREATE", streamer)
-        await turns()
-        for held, result in ((s.namenode.existing, True), (s.namenode.txids, 500)):
-            if held.waiting:
-                held.answer(result)
-                await turns()
-        await writing
-        assert streamer.heads
-        assert not s.is_hit("/w/f")
-        if method == "open_window":  # the write is under way, and the cache knows nothing of it
-            assert isinstance(s.cache.lookup("/w/f", caller(), s.clock()), Forward)

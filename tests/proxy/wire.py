@@ -19,6 +19,7 @@ from proxy.limits import LimitSettings
 from proxy.messages import Headers, RequestHead, SettledReply
 from proxy.server import Handler, Server
 from proxy.upstream import Upstream
+from tests.proxy.kept_hits import fast_path_alone
 
 HEAD_END = b"\r\n\r\n"
 DEADLINE_S = 40.0  # of anything that a test waits for
@@ -268,7 +269,7 @@ class Proxy:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Forward one request."""
         fields = request_headers(request.raw_headers, request.remote or "")
-        head = RequestHead(request.method, request.raw_path, fields)
+        head = RequestHead(request.method, request.raw_path, fields, request.remote or "")
         return await self.upstream.stream(request, head, self._settle, lambda _: self.extra)
 
     async def _settle(self, reply: SettledReply | None) -> None:
@@ -309,7 +310,7 @@ async def serving(
 ) -> AsyncIterator[Server]:
     """Run a server with that handler."""
     limits = limits or limits_of_tests()
-    fast_path = fast_path or FastPath(lambda _hit, _now: True, boottime, max_bytes=2**20)
+    fast_path = fast_path or fast_path_alone(boottime)
     server = Server(handler, fast_path, limits)
     await server.start("127.0.0.1", 0)
     try:

@@ -1,9 +1,10 @@
 """Writes above a real cache, with a NameNode that waits for the test."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from aiohttp.test_utils import make_mocked_request
 
@@ -11,9 +12,13 @@ from cache import Fetch, Kind, Known, MetadataCache, Reply, Serve
 from hadoop.calls import read_call
 from proxy.handling import Bypass, forwarded
 from proxy.messages import RequestHead
-from proxy.ports import Streamer
+from proxy.ports import Right, Streamer
 from proxy.writes import Writes
-from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, caller, make_cache
+from tests.patience import HANG_S
+from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, caller, make_cache, turns
+
+METHOD = forwarded(Bypass.METHOD, is_shown=False)
+"""What these writes say of themselves."""
 
 
 @dataclass
@@ -23,6 +28,7 @@ class Scene:
     clock: FakeClock
     cache: MetadataCache
     namenode: HeldNameNode
+    signal: ManualSignal
     tasks: asyncio.TaskGroup
     query_timeout_s: float
     writes: Writes | None = None
@@ -41,20 +47,44 @@ class Scene:
         """Whether the path would be served."""
         return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
 
+    async def cover(self) -> None:
+        """Let all that has been acknowledged by now be applied, once somebody waits for that."""
+        await turns()
+        assert self.signal.waiting
+        self.cache.cover(self.clock(), 101)
+        self.signal.moved()
+
     def write(self, method: str, target: str, streamer: Streamer) -> asyncio.Task[object]:
         """Let a client write."""
+        return self.tasks.create_task(self.writing(method, target, streamer))
+
+    def writing(self, method: str, target: str, streamer: Streamer) -> Coroutine[Any, Any, object]:
+        """Return what a client does that writes."""
         target = f"/webhdfs/v1{target}"
         self.writes = Writes(
-            self.cache, streamer, self.namenode, self.clock, query_timeout_s=self.query_timeout_s
+            self.cache,
+            streamer,
+            self.namenode,
+            self.signal,
+            self.clock,
+            tasks=self.tasks,
+            query_timeout_s=self.query_timeout_s,
+            two_step_timeout_s=self.query_timeout_s,
         )
         head, request = RequestHead(method, target, ()), make_mocked_request(method, target)
-        call = read_call(method, target)
-        return self.tasks.create_task(self.writes.pass_through(request, head, call, forwarded(Bypass.METHOD)))
+        return self.writes.pass_through(request, head, read_call(method, target), lambda _: (METHOD,))
 
 
 @asynccontextmanager
 async def scene(query_timeout_s: float = 5.0) -> AsyncIterator[Scene]:
     """Make a scene; leaving it waits for its writes."""
     clock = FakeClock()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        yield Scene(clock, make_cache(clock), HeldNameNode(), tasks, query_timeout_s)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        yield Scene(
+            clock,
+            make_cache(clock),
+            HeldNameNode(rights={"/w": Right.GRANTED}),
+            ManualSignal(),
+            tasks,
+            query_timeout_s,
+        )

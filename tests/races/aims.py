@@ -23,7 +23,7 @@ _FURTHEST: Final = 12
 
 _ANY: Final[tuple[Callable[[str], Exception], ...]] = (RuntimeError, ConnectionResetError, TimeoutError)
 
-_NO_ERRORS: Final = frozenset({"lane.free.acquire()", "self._connecting", "self._filter_lock"})
+_NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
 """asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
 
 
@@ -106,11 +106,13 @@ class Aim:
         is_one_task: bool = False,
         is_refused: bool = False,
         only: frozenset[str] = frozenset(),
+        trips_at: str = "",
     ) -> None:
         self.hold = Hold()
         self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
         self._is_refused = is_refused  # isFileClosed is, the first time
         self._only = only  # what it must wait for, if anything in particular: texts, or "QUALNAME: TEXT"
+        self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: TEXT"
         self._book = book
         self._chance = chance
         self.stand = None if only else book.choose(chance)
@@ -136,7 +138,7 @@ class Aim:
 
     def _is_wanted(self, stand: Stand) -> bool:
         if self._only:
-            return any({place.text, f"{place.qualname}: {place.text}"} & self._only for place in stand.places)
+            return any({place.text, place.in_function} & self._only for place in stand.places)
         if not self._book.held[stand]:
             return True  # who knows when the next will come
         return self._countdown <= 0 if self.stand is None else stand is self.stand
@@ -147,6 +149,9 @@ class Aim:
         if self._is_refused and any(place.qualname == "PoolQueries.is_file_closed" for place in stand.places):
             self._is_refused = False
             error = refusal()
+        elif any(place.in_function == self._trips_at for place in stand.places):
+            self._trips_at = ""
+            error = error_at(stand, self._chance)
         elif self._stumbles_in == 0 and not self.has_stumbled:
             error = error_at(stand, self._chance)
         if error is None:

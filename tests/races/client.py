@@ -10,6 +10,7 @@ TIMEOUT_S = 20.0
 """What hangs longer hangs."""
 
 _CHUNK_BYTES = 40_000
+_FREE_BUFFER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Client:
         self._receive_buffer_bytes = receive_buffer_bytes  # 0: the system's default
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._sock: socket.socket | None = None
         self.port = 0  # our own; 0 while there is no connection
 
     async def connect(self) -> None:
@@ -61,6 +63,7 @@ class Client:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
         await asyncio.get_running_loop().sock_connect(sock, self._address)
         self._reader, self._writer = await asyncio.open_connection(sock=sock, limit=1 << 16)
+        self._sock = sock
         self.port = self._writer.get_extra_info("sockname")[1]
 
     async def ask(
@@ -108,6 +111,11 @@ class Client:
         head = f"{method} {target} HTTP/{version}\r\nHost: {host}\r\n{headers}{length}\r\n"
         self._writer.write(head.encode() + (body or b""))
 
+    def take_freely(self) -> None:
+        """Give up a small receive buffer, so that how long the rest takes is not up to the machine."""
+        if self._sock is not None:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _FREE_BUFFER_BYTES)
+
     def _send_chunked(self, body: bytes) -> None:
         assert self._writer is not None
         for begin in range(0, len(body), _CHUNK_BYTES):
@@ -134,7 +142,7 @@ class Client:
         """End the connection at once, whatever is on its way."""
         if self._writer is not None:
             self._writer.transport.abort()
-        self._reader = self._writer = None
+        self._reader = self._writer = self._sock = None
         self.port = 0
 
     def __enter__(self) -> Self:

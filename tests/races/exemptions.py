@@ -37,9 +37,6 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "nncache.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
         "giving a connection back is synchronous (hadoop/rpc/callers.py)"
     ),
-    "proxy.connections.Connections.acquire: await lane.free.acquire()": (
-        "it is asked only while the semaphore is not locked, and then takes its permit at once (Lib/asyncio/locks.py)"
-    ),
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
     "proxy.upstream.Upstream.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
     "proxy.upstream.Upstream._pass_on: await response.prepare(request)": "RawResponse.prepare awaits nothing",
@@ -75,11 +72,20 @@ OFF_THE_PATH: Final[dict[str, str]] = {
         "it waits only where the last part filled the connection's buffers to just below their limit, and then for "
         "what `writer.write(part)` waits for, which is raced"
     ),
+    "proxy.client_connection.ClientConnection.finish_response: "
+    "await super().finish_response(request, resp, start_time)": (
+        "it waits only where a reply from memory stands behind others that its client does not read; the same wait, "
+        "`RawResponse._wait_for_reader`, is raced in `Upstream._pass_on`"
+    ),
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
     "proxy.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
     "reuse_address=True)": "the proxy begins: it listens after this",
     "proxy.server.Server.stop: await self._all_left.wait()": _ENDS,
     "proxy.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
+    "proxy.upstream.Upstream._pass_on: await answer.close()": (
+        "it waits only for the body of a request whose reply was too long to be held and came whole before the body "
+        "was sent; the same wait is raced in `Upstream.stream`"
+    ),
     "proxy.upstream.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
 }
 """It may wait, but not on the way of a read, a forwarded call or a change. A long run may hold one there in passing."""

@@ -18,6 +18,7 @@ from hadoop.election_view import NameNode
 from hadoop.rpc.user import RpcUser
 from proxy.flights import Flights
 from proxy.messages import RequestHead, UpstreamReply
+from proxy.ports import Right
 from proxy.reads import Read, ReadAnswer, Reads
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth
@@ -86,13 +87,17 @@ class World:
         """Ask it whether a file is closed."""
         return bool(await self.asking_closed(path))
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Nobody asks here."""
         raise NotImplementedError
 
-    async def is_directory(self, path: str) -> bool:
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
         """Nobody asks here."""
         raise NotImplementedError
+
+    async def may_write(self, path: str, caller: RpcUser | None) -> Right:
+        """Let everybody."""
+        return Right.UNKNOWN
 
     async def last_txid(self, namenode: NameNode) -> int:
         """Nobody asks here."""

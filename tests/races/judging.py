@@ -12,7 +12,7 @@ from tests.races.proxied import Proxied
 BOUND_S = 3.0
 """The proxy's default max_staleness_s."""
 
-APPLIED_S = 20.0
+APPLIED_S = 60.0
 """What is not applied by then hangs; a life of the stream that an error has ended needs a moment."""
 
 _NO_ANSWER: Final = 599

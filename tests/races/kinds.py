@@ -23,16 +23,24 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.8  # of the races with something long to carry: held where only that makes one wait
 )
+_SETTLING: Final = "Upstream.stream: self._to_its_end(settle(settled))"
+_CLOSED_AFTER_A_FAULT: Final = (
+    "Upstream.stream: answer.close()#2"  # only a fault while it settles leads there
+)
 _OF_BODIES: Final = (
     frozenset({"asyncio.wait([self._sending])"}),
     frozenset({"Upstream.stream: answer.close()"}),
+    frozenset({_CLOSED_AFTER_A_FAULT}),
     frozenset({"writer.write(part)"}),
 )
-_OF_LONG_REPLIES: Final = frozenset({"self._out.drain()"})
+_OF_LONG_REPLIES: Final = frozenset({"out.drain()"})
 _ANYTHING: Final[frozenset[str]] = frozenset()
+NAMED: Final = frozenset({_SETTLING}).union(*_OF_BODIES, _OF_LONG_REPLIES)
+"""What races here aim at by name."""
+
 _READS_AFTER_S: Final = 1.0
 _TIDIED_UP_S: Final = 0.05  # a body is stopped after its reply has gone out
-_PASSED_S: Final = 20.0
+_PASSED_S: Final = 60.0  # only a hang takes longer
 _LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
 
 
@@ -147,7 +155,8 @@ async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
     only = _ANYTHING
     if change in BODIES and lane.chance.random() < _PARTICULAR_SHARE:
         only = lane.chance.choice(_OF_BODIES)
-    aim = Aim(lane.shared.books[Kind.WRITE], lane.chance, only=only)
+    trips_at = _SETTLING if _CLOSED_AFTER_A_FAULT in only else ""
+    aim = Aim(lane.shared.books[Kind.WRITE], lane.chance, only=only, trips_at=trips_at)
     lane.writing.aims = [aim]
     async with asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(lane.written(change, plot, lane.writer))
@@ -188,7 +197,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
             fate = lane.release(aim, lane.chance.choice(_FATES), lane.slow)
             lane.note(aim, how.value, fate)
             await _see_the_end(judge, how, at_once=is_made)
-        replies = await receiving
+        replies, end = await receiving
     if fate is Fate.LEFT:
         replies.clear()  # whoever leaves can't say what was whole
     lane.is_calm = lane.is_calm and not aim.has_stumbled
@@ -199,7 +208,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
                 f"a listing came otherwise: {reply.status}, {len(reply.body)} bytes (Verbatim)"
             )
     if len(replies) < len(asked) and lane.is_calm and not shared.is_shaken:
-        judge.wrong.append("a listing that nothing happened to did not come")
+        judge.wrong.append(f"a listing that nothing happened to did not come: {end!r}")
     lane.slow.hang_up()
     return is_race
 
@@ -261,12 +270,16 @@ async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
         )
 
 
-async def _received(client: Client, number: int) -> list[Reply]:
-    """Return the replies to what was sent before, having taken one's time; fewer if they break off."""
+async def _received(client: Client, number: int) -> tuple[list[Reply], Exception | None]:
+    """Return the replies to what was sent before, having taken one's time; fewer if they break off, and why."""
     await asyncio.sleep(_READS_AFTER_S)
     replies: list[Reply] = []
-    with contextlib.suppress(OSError, asyncio.IncompleteReadError, AssertionError):
+    try:
+        if number == 1:  # of several replies, those behind the first are to wait for the reader as well
+            client.take_freely()
         async with asyncio.timeout(_PASSED_S):
             for _ in range(number):
                 replies.append(await client.receive())  # noqa: PERF401 - those before one that breaks off count
-    return replies
+    except (OSError, asyncio.IncompleteReadError, AssertionError) as exc:
+        return replies, exc
+    return replies, None

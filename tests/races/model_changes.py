@@ -24,6 +24,7 @@ class TwoSteps:
     method: str
     query: str
     opens: Callable[[Namespace, str, str, int], list[Step]]
+    user: str = SUPERUSER
 
     async def make(
         self, system: System, path: str, *, takes_s: float = 0.002, is_finished: bool = True
@@ -33,18 +34,22 @@ class TwoSteps:
             self.method,
             path,
             self.query,
-            SUPERUSER,
+            self.user,
             opens=partial(self._open, path) if is_finished else _refuse,
             closes=partial(_close, path),
             takes_s=takes_s,
         )
 
     def _open(self, path: str, now: Namespace, number: int) -> list[Step]:
-        return self.opens(now, SUPERUSER, path, number)
+        return self.opens(now, self.user, path, number)
 
 
 CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", ns.create)
+CREATE_UNNAMED: Final = TwoSteps("PUT", "op=CREATE&overwrite=true&DOAS=hdfs", ns.create)
+"""One whose caller nobody can ask about: releases differ on whether that spelling counts."""
 APPEND: Final = TwoSteps("POST", "op=APPEND", ns.append)
+APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", ns.append, user="bob")
+"""One that is redirected, and whose second step its caller may not make."""
 
 
 def _refuse(now: Namespace, number: int) -> list[Step]:

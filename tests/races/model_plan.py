@@ -15,9 +15,11 @@ from tests.model.draws import Write
 from tests.model.system import System
 from tests.races.model_changes import (
     APPEND,
+    APPEND_REFUSED,
     BEHIND,
     CHANGES,
     CREATE,
+    CREATE_UNNAMED,
     Make,
     TwoSteps,
     append,
@@ -84,6 +86,11 @@ def _two_steps(kind: TwoSteps, system: System, path: str) -> tuple[Client, ...]:
     return (_write_in_two_steps(kind, system, path),)
 
 
+def _take_in(path: str) -> Write:
+    """Move a lane's other directory into this one."""
+    return rename(f"{path.rpartition('/')[0]}/e", path)
+
+
 _READERS: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
     "read": (("alice",), False),
     "read as another": (("bob",), False),
@@ -101,6 +108,7 @@ ERRANDS: Final = (
     Errand("delete", "file", partial(_writes, delete)),
     Errand("touch", "file", partial(_writes, touch)),
     Errand("rename", "file", partial(_writes, lambda path: rename(path, f"{path}w"))),
+    Errand("rename into a directory", "directory", partial(_writes, _take_in)),
     Errand("mkdirs", "missing", partial(_writes, mkdirs)),
     Errand("mkdirs deep", "deep", partial(_writes, mkdirs)),
     Errand("mkdirs there", "directory", partial(_writes, mkdirs)),
@@ -109,8 +117,10 @@ ERRANDS: Final = (
     Errand("policy", "directory", partial(_writes, police)),
     Errand("create", "missing", partial(_two_steps, CREATE)),
     Errand("create deep", "deep", partial(_two_steps, CREATE)),
+    Errand("create unnamed", "missing", partial(_two_steps, CREATE_UNNAMED)),
     Errand("overwrite", "file", partial(_two_steps, CREATE)),
     Errand("append", "file", partial(_two_steps, APPEND)),
+    Errand("append refused", "file", partial(_two_steps, APPEND_REFUSED)),
     Errand("create a directory", "directory", partial(_two_steps, CREATE)),
 )
 
@@ -129,6 +139,7 @@ class Start:
         beside: such that are under way when the race begins.
         is_gate_closed: nothing was known for so long that nothing may be served.
         is_silent: what the proxy asks on its own account has no answer for a while.
+        is_refused: what it asks so is answered with an error for a while.
     """
 
     name: str
@@ -138,11 +149,12 @@ class Start:
     beside: Callable[[System, Lane, str], tuple[Client, ...]] | None = None
     is_gate_closed: bool = False
     is_silent: bool = False
+    is_refused: bool = False
 
     @property
     def is_for_all(self) -> bool:
         """Whether all lanes of a round begin so."""
-        return self.is_gate_closed or self.is_silent
+        return self.is_gate_closed or self.is_silent or self.is_refused
 
 
 def _alice(system: System, _: Lane, path: str) -> tuple[Client, ...]:
@@ -181,6 +193,7 @@ STARTS: Final = (
     Start("not for all", first=lambda lane, _: (chmod(lane.top, 0o700),), covered=_alice),
     Start("gate closed", covered=_alice, is_gate_closed=True),
     Start("questions unanswered", covered=_alice, is_silent=True),
+    Start("questions refused", covered=_alice, is_refused=True),
 )
 
 

@@ -17,7 +17,7 @@ from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Stand, St
 
 _T = TypeVar("_T")
 
-_ASKS_THE_NAMENODE: Final = frozenset({"Flights._fly", "Writes.pass_through"})
+_ASKS_THE_NAMENODE: Final = frozenset({"LimitedFetcher.fetch", "Writes.pass_through"})
 """What is raised where these wait is what the NameNode's side said: the client is told so."""
 
 
@@ -145,11 +145,11 @@ class Applying:
     def aim(self, chance: random.Random, *, is_troubled: bool, has_zookeeper: bool) -> None:
         """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
         self.stand = self.hold = None
-        self.is_curious = chance.random() < _CURIOUS
+        is_about = is_troubled and chance.random() < _ABOUT
+        self.is_curious = is_about or chance.random() < _CURIOUS
         patience = _PATIENCE_OF_ZOOKEEPER if has_zookeeper else _PATIENCE
         self.countdown = patience if is_troubled and self.is_curious else chance.randrange(12)
-        is_about = has_zookeeper and is_troubled and chance.random() < _ABOUT
-        self.about = chance.choice(_RARELY_COME_BY) if is_about else ""
+        self.about = chance.choice(_RARELY_COME_BY[has_zookeeper]) if is_about else ""
         self.is_aiming = True
 
     def arrive(self, arrival: Arrival) -> Verdict:
@@ -180,10 +180,13 @@ _CURIOUS: Final = 0.8
 """Share of rounds in which a stand where nobody was held yet is taken at once."""
 
 _ABOUT: Final = 0.5
-"""Share of the rounds with ZooKeeper and a trouble in which only a place counts that is rarely come by."""
+"""Share of the rounds with a trouble in which only a place counts that is rarely come by."""
 
-_RARELY_COME_BY: Final = ("Stream.open: ", ".wait_active(")
-"""The beginning of a life; above all, while no NameNode is active."""
+_RARELY_COME_BY: Final = {
+    False: ("PolledEdits.start: ", ".wait_probed("),
+    True: ("Stream.open: ", ".wait_active(", ".wait_probed("),
+}
+"""The beginning of a life, directly or with ZooKeeper; there above all, while no NameNode is active."""
 
 
 class ModelSteering(Steering):

@@ -53,6 +53,7 @@ class World:
             poll_interval_s=self.chance.choice((1.0, 2.0)),
             grants=self.chance.choice(("per_directory", "per_path")),
             two_step_window_s=_WINDOW_S,
+            two_step_query_timeout_s=_SILENT_S / 3,
         )
         self._name = name
         self._cache, self._judge = self.system.cache, self.system.judge
@@ -204,11 +205,12 @@ class World:
             if each.race.start.fresh
             for client in each.race.start.fresh(system, each.lane, each.path)
         )
-        if running and running[0].race.start.is_gate_closed:
+        start = races[0].start
+        if start.is_gate_closed:
             self._cluster.active.is_reachable = False
             await asyncio.sleep(_CLOSED_AFTER_S)
-        if running and running[0].race.start.is_silent:
-            system.queries.is_silent = True
+        if start.is_silent or start.is_refused:
+            system.queries.is_silent, system.queries.is_refused = start.is_silent, start.is_refused
             asyncio.get_running_loop().call_later(_SILENT_S, self._speak)
         system.call_takes_s = self.chance.choice((0.001, 0.001, 0.001, 0.01, 0.08))
         for each in running:
@@ -219,7 +221,7 @@ class World:
         return running
 
     def _speak(self) -> None:
-        self.system.queries.is_silent = False
+        self.system.queries.is_silent = self.system.queries.is_refused = False
 
     def _windows(self) -> int:
         """Return how many two-step writes are under way, for all that the cache knows."""

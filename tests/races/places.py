@@ -47,6 +47,11 @@ class Place:
         """Its name without line numbers: what the table of exemptions goes by."""
         return f"{self.module}.{self.qualname}: {self.kind} {self.text}"
 
+    @property
+    def in_function(self) -> str:
+        """Its text after the function's name: what an aim goes by."""
+        return f"{self.qualname}: {self.text}"
+
     def __str__(self) -> str:
         return f"{self.module.replace('.', '/')}.py:{self.lineno} {self.qualname}: {self.kind} {self.text}"
 
@@ -57,6 +62,7 @@ FILL: Final = (
     "proxy.front_end",
     "proxy.reads",
     "proxy.flights",
+    "proxy.call_limits",
     "nncache.queries",
     "hadoop.rpc.callers",
     "hadoop.rpc.namenode",
@@ -72,6 +78,7 @@ FORWARD: Final = (
     "proxy.asking",
     "proxy.exchange",
     "proxy.connections",
+    "proxy.permits",
     "proxy.client_body",
     "proxy.response",
 )
@@ -82,6 +89,7 @@ APPLY: Final = (
     "invalidation.direct",
     "invalidation.polled_edits",
     "invalidation.confirmed_namenode",
+    "invalidation.same_namespace",
     "invalidation.zookeeper_stream",
     "invalidation.channel.life",
     "invalidation.channel.reader",

@@ -124,7 +124,7 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
         limits=LimitSettings(
             upstream_connections=site.upstream_connections,
             upstream_timeout_s=site.upstream_timeout_s,
-            body_timeout_s=5.0,
+            body_timeout_s=30.0,  # a client that is held back only because the machine is busy is not cut off
             failover_wait_s=5.0,
         ),
     )

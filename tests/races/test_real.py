@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from testbed import Cluster
-from tests.races import parts, real
+from tests.races import kinds, parts, real
 from tests.races.figures import Figures
 from tests.races.places import FILL, FORWARD
 from tests.races.real import Part
@@ -62,3 +62,9 @@ def test_fills_that_prove_nothing_fall_short() -> None:
 def test_the_lists_name_each_module_once() -> None:
     """FILL and FORWARD and APPLY are parts of one list."""
     assert len(set(FILL + FORWARD)) == len(FILL + FORWARD)
+
+
+def test_what_races_aim_at_by_name_is_there() -> None:
+    """Else a race waits for what never comes, and the places that only it reaches are reached by none."""
+    names = {name for place in real.PLACES.all for name in (place.text, place.in_function)}
+    assert names >= kinds.NAMED

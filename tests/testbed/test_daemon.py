@@ -65,6 +65,15 @@ def test_it_can_be_typed_as_it_was_started() -> None:
     proxy.close()
 
 
+def test_it_may_be_another_program() -> None:
+    """Such as the same daemon under a limit, or that of another checkout."""
+    with (
+        pytest.raises(StartError, match="no such nncache"),
+        Proxy(program=("/bin/sh", "-c", "echo no such nncache")),
+    ):
+        raise AssertionError("it runs")
+
+
 def test_a_start_that_fails_says_why() -> None:
     """The end of its log is told."""
     with pytest.raises(StartError, match="max_staleness_s"), Proxy("--max-staleness-s", "-1"):

@@ -95,3 +95,15 @@ class RollEditsResponse(_message.Message):
     NEW_SEGMENT_TXID_FIELD_NUMBER: _ClassVar[int]
     new_segment_txid: int
     def __init__(self, new_segment_txid: _Optional[int] = ...) -> None: ...
+
+class CheckAccessRequest(_message.Message):
+    __slots__ = ("path", "mode")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    mode: int
+    def __init__(self, path: _Optional[str] = ..., mode: _Optional[int] = ...) -> None: ...
+
+class CheckAccessResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bench.changing.changer import LONG_AGO_S, Changer, Order
 from bench.changing.namespace import BenchNamespace, State
 from bench.plan import Change
-from bench.polling.clock import boottime
 from bench.workload import ChangeKind, Event, Workload
 from hadoop.errors import MalformedReplyError
+from tests.invalidation import virtual_time
+from tests.invalidation.virtual_time import clock
 
 FORBIDDING = Workload(
     name="small",
@@ -26,6 +29,11 @@ FORBIDDING = Workload(
 
 SEED = 1308
 """Of changes none of which is due shortly before the measured time begins or ends."""
+
+
+@pytest.fixture(autouse=True)
+def _on_their_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.changing.changer.boottime", clock)
 
 
 def order(workload: Workload = FORBIDDING) -> Order:
@@ -57,7 +65,7 @@ class FakeNamespace(BenchNamespace):
         """Note when it is made."""
         if change.kind is self.refused:
             raise MalformedReplyError("no such thing")
-        self.made_s.append(boottime())
+        self.made_s.append(clock())
 
     async def state(self, path_id: int) -> State:
         """Say a new one each time."""
@@ -65,17 +73,32 @@ class FakeNamespace(BenchNamespace):
         return State(200, self.asked, path_id)
 
 
-async def test_each_change_is_made_when_it_is_due() -> None:
+def change_all(changer: Changer, *, notes_first: bool = False) -> float:
+    """Let it do its work, in virtual time: no change comes late because the machine is busy. Return time 0."""
+    zero_s = 0.0
+
+    async def work() -> None:
+        nonlocal zero_s
+        zero_s = clock() + 0.45
+        if notes_first:
+            await changer.note_first()
+        await changer.change_all(zero_s)
+
+    virtual_time.run(work())
+    return zero_s
+
+
+def test_each_change_is_made_when_it_is_due() -> None:
     """Never sooner; it is acknowledged after it was sent, and its states are asked for after that."""
-    given, zero_s = order(), boottime() + 0.45
+    given = order()
     namespace = FakeNamespace(given)
     changer = Changer(given, namespace)
-    await changer.change_all(zero_s)
+    zero_s = change_all(changer)
     due_s = [change.at_s for change in given.changes()]
     assert len(due_s) > 10
     assert due_s[0] < 0 < due_s[-1]
     made_s = [at_s - zero_s for at_s in namespace.made_s]
-    assert all(due <= made for due, made in zip(due_s, made_s, strict=True))
+    assert all(due <= made + 1e-9 for due, made in zip(due_s, made_s, strict=True))
     by_number = {row["change_id"]: row for row in changer.rows}
     for number, made in enumerate(made_s):
         row = by_number[number]
@@ -85,44 +108,43 @@ async def test_each_change_is_made_when_it_is_due() -> None:
         assert row["sent_s"] <= made <= row["acked_s"]
 
 
-async def test_a_change_of_a_directory_has_a_row_for_each_path_in_it() -> None:
+def test_a_change_of_a_directory_has_a_row_for_each_path_in_it() -> None:
     """All of one number, with the same times and each with its own state."""
     given = order()
     changer = Changer(given, FakeNamespace(given))
-    await changer.change_all(boottime() + 0.45)
+    change_all(changer)
     forbidden = [row for row in changer.rows if row["kind"] == "forbid"]
     assert sorted(str(row["path_id"]) for row in forbidden) == ["0", "2", "4"]
     assert len({(row["change_id"], row["sent_s"], row["acked_s"]) for row in forbidden}) == 1
     assert len({row["digest"] for row in forbidden}) == 3
 
 
-async def test_what_the_namenode_refuses_is_named_and_the_rest_goes_on() -> None:
+def test_what_the_namenode_refuses_is_named_and_the_rest_goes_on() -> None:
     """It leaves no row: nobody knows what it has brought about."""
     given = order()
     changer = Changer(given, FakeNamespace(given, refused=ChangeKind.FORBID))
-    await changer.change_all(boottime() + 0.45)
+    change_all(changer)
     (said,) = changer.refused
     assert said == f"forbid {given.plan().path(0)}: no such thing"
     assert {row["kind"] for row in changer.rows} == {"touch"}
     assert len({row["change_id"] for row in changer.rows}) == len(given.changes()) - 1
 
 
-async def test_only_questions_of_the_measured_time_are_counted() -> None:
+def test_only_questions_of_the_measured_time_are_counted() -> None:
     """They are taken off the NameNode's count, which is of that time."""
     given = order()
     changer = Changer(given, FakeNamespace(given))
-    await changer.note_first()
-    await changer.change_all(boottime() + 0.45)
+    change_all(changer, notes_first=True)
     measured = [row for row in changer.rows if isinstance(row["due_s"], float) and row["due_s"] >= 0]
     assert 0 < len(measured) < len(changer.rows) - 12
     assert changer.asked == len(measured)
 
 
-async def test_what_was_there_before_is_written_down_for_each_path() -> None:
+def test_what_was_there_before_is_written_down_for_each_path() -> None:
     """As if it had come about long ago."""
     given = order()
     changer = Changer(given, FakeNamespace(given))
-    await changer.note_first()
+    virtual_time.run(changer.note_first())
     assert sorted(row["path_id"] for row in changer.rows) == list(range(12))  # type: ignore[type-var] # numbers
     assert {(row["change_id"], row["kind"], row["acked_s"]) for row in changer.rows} == {
         (-1, "initial", LONG_AGO_S)

@@ -10,6 +10,7 @@ import uvloop
 from bench.polling.client import Client
 from bench.polling.replies import Reply
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
+from tests.patience import HANG_S
 
 REQUEST = b"GET /webhdfs/v1/0?op=GETFILESTATUS HTTP/1.1\r\n\r\n"
 Story = Callable[["Asked"], Awaitable[None]]
@@ -44,7 +45,7 @@ def tell(
     script = Script({"/0": acts or (Act(),)})
 
     async def run() -> None:
-        async with RawServer(script) as server, asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        async with RawServer(script) as server, asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
             asked = Asked(server, address or server.endpoint, tasks)
             await story(asked)
             asked.client.close()

@@ -13,13 +13,15 @@ from tests.bench.example_orders import orders
 from tests.bench.polling_server import Script, serving
 
 SHIFT_S = 500.0
+LEAD_S = 10.0
+"""To time 0, from when the task asks for the time: the driver's clock stands still."""
 
 
 def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
     """Every second poller, at times relative to the driver's zero, though its own clock is far off."""
     script = Script()
-    with serving(script) as server, Conductor("127.0.0.1", clock=lambda: boottime() - SHIFT_S) as conductor:
-        given = orders(20, server, conductor.address, zero_s=boottime() - SHIFT_S + 1.0)
+    with serving(script) as server, Conductor("127.0.0.1", clock=lambda: -SHIFT_S) as conductor:
+        given = orders(20, server, conductor.address, zero_s=LEAD_S - SHIFT_S)
         table = pa.Table.from_batches(run(given, 1))
     rows = [row for row in table.to_pylist() if row[HOST] is None]
     phases = {poller.number: poller.phase_s for poller in given.pollers(1)}
@@ -31,7 +33,7 @@ def test_a_task_polls_its_share_on_the_drivers_clock() -> None:
         or (row["due_s"] - phases[row["poller"]] + 0.5) % 1 == pytest.approx(1, abs=1e-6)
         for row in rows
     )
-    assert all(row["due_s"] <= row["sent_s"] <= row["replied_s"] < row["due_s"] + 0.5 for row in rows)
+    assert all(row["due_s"] <= row["sent_s"] <= row["replied_s"] for row in rows)
     assert all("?op=GETFILESTATUS&user.name=u000" in target for target in script.targets)
     assert set(script.targets) == {
         request.decode().split(" ")[1] for poller in given.pollers(1) for request in given.requests(poller)

@@ -2,14 +2,25 @@
 
 from dataclasses import dataclass, field
 
+from hadoop.namespace import Namespace
 from hadoop.rpc.proto import client_namenode_pb2 as client
 from hadoop.rpc.proto import inotify_pb2 as inotify
+from hadoop.rpc.proto import namenode_pb2 as namenode
 from tests.hadoop.rpc.fake_server import Answer, Call, Failure, Result
 
 FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits", "getServiceStatus"}
+NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 STANDBY = Failure(
     "org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby"
 )
+
+
+def version(namespace: Namespace) -> Result:
+    """Answer versionRequest."""
+    reply = namenode.VersionResponse()
+    reply.info.block_pool_id = namespace.block_pool
+    reply.info.storage_info.cluster_id = namespace.cluster_id
+    return Result(reply)
 
 
 @dataclass(slots=True)
@@ -21,6 +32,7 @@ class FakeNameNode:
     closed: dict[str, bool] = field(default_factory=dict)  # files, and whether each is closed
     events: dict[int, bytes] = field(default_factory=dict)  # txid -> UnlinkEvent
     txid: int = 1
+    namespace: Namespace = NAMESPACE
 
     def unlink(self, path: str) -> None:
         """Write one transaction."""
@@ -36,6 +48,8 @@ class FakeNameNode:
             )
         if call.method == "getServiceStatus":
             return Failure("org.apache.hadoop.ha.ServiceFailedException", "HA for namenode is not enabled")
+        if call.method == "versionRequest":
+            return version(self.namespace)
         return STANDBY if self.is_standby else self._answer(call)
 
     def _answer(self, call: Call) -> Answer:
@@ -47,6 +61,11 @@ class FakeNameNode:
                 if path not in self.closed:
                     return Failure("java.io.FileNotFoundException", f"File does not exist: {path}")
                 return Result(client.IsFileClosedResponse(result=self.closed[path]))
+            case "checkAccess":
+                path = client.CheckAccessRequest.FromString(call.request).path
+                if path != "/" and path not in self.closed:
+                    return Failure("java.io.FileNotFoundException", f"Path not found: {path}")
+                return Result(client.CheckAccessResponse())
             case "getCurrentEditLogTxid":
                 return Result(client.GetCurrentEditLogTxidResponse(txid=self.txid))
             case "getEditsFromTxid":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from google.protobuf.message import Message
 
 from hadoop.rpc.proto import rpc_header_pb2 as pb
+from tests.patience import HANG_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class FakeServer:
 
     async def until(self, rule: Callable[[], bool]) -> None:
         """Wait until this has come true; looked at whenever something arrives."""
-        async with asyncio.timeout(5), self.changed:
+        async with asyncio.timeout(HANG_S), self.changed:
             await self.changed.wait_for(rule)
 
 

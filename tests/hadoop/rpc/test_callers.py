@@ -43,7 +43,7 @@ async def lender(clock: Clock | None = None, *, most: int = 2) -> AsyncIterator[
 
 async def ask(callers: CallerConnections, server: FakeServer, user: RpcUser) -> None:
     """Ask as this user."""
-    async with callers.borrow(server.address, user) as rpc:
+    async with callers.borrow(server.address, user, None) as rpc:
         assert await rpc.is_file_closed("/f")
 
 
@@ -104,14 +104,14 @@ async def test_what_nobody_uses_is_closed() -> None:
         clock.now = IDLE_S / 2
         await ask(callers, server, BOB)
         clock.now = IDLE_S
-        async with callers.borrow(server.address, CAROL):
+        async with callers.borrow(server.address, CAROL, None):
             assert len(callers) == 2, "alice's made room"
         await ask(callers, server, ALICE)
         clock.now = IDLE_S * 1.5
         await callers.close_idle()
         assert len(callers) == 2
         clock.now = IDLE_S * 2
-        async with callers.borrow(server.address, ALICE):
+        async with callers.borrow(server.address, ALICE, None):
             clock.now = IDLE_S * 4
             await callers.close_idle()
             assert len(callers) == 1, "L2"
@@ -122,7 +122,7 @@ async def test_closed_for_good() -> None:
     """Calls under way fail, and nothing is lent any more."""
     async with fake_server(closed) as server, lender() as callers:
         await ask(callers, server, ALICE)
-        async with callers.borrow(server.address, ALICE) as rpc:
+        async with callers.borrow(server.address, ALICE, None) as rpc:
             await callers.close()
             with pytest.raises(RpcUnavailableError):
                 await rpc.is_file_closed("/f")

@@ -5,7 +5,13 @@ import socket
 
 import pytest
 
-from hadoop.errors import FramingError, RemoteCallError, RpcAuthenticationError, RpcError, RpcUnavailableError
+from hadoop.errors import (
+    FramingError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcError,
+    RpcUnavailableError,
+)
 from hadoop.remote_exception import Verdict
 from hadoop.rpc.connection import Method, RpcConnection
 from hadoop.rpc.proto import client_namenode_pb2 as client

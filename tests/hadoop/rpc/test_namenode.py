@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from hadoop.errors import MalformedReplyError, RemoteCallError
+from hadoop.errors import MalformedReplyError, RemoteCallError, RpcUnavailableError, WrongNamespaceError
 from hadoop.events import Unlink
 from hadoop.ha_state import HaState
+from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
+from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.remote_exception import Verdict
 from hadoop.rpc.namenode import NameNodeRpc
 from hadoop.rpc.proto import ha_service_pb2 as ha
 from hadoop.webhdfs import WebHdfs
 from testbed import Cluster
+from testbed.asker import Asker
 from tests.hadoop.rpc.fake_namenode import FakeNameNode
 from tests.hadoop.rpc.fake_server import Failure, Result, fake_server
 
@@ -28,6 +31,14 @@ class Subject:
     fake: FakeNameNode | None
     http: str = ""
 
+    def namespace_over_http(self) -> Namespace:
+        """Return what it says over HTTP."""
+        if self.fake is not None:
+            return self.fake.namespace
+        with Asker(self.http) as namenode:
+            cluster_id = parse_cluster_id(namenode.ask("GET", CLUSTER_QUERY).body)
+            return Namespace(cluster_id, parse_block_pool(namenode.ask("GET", BLOCK_POOL_QUERY).body))
+
     async def unlink(self) -> None:
         """Delete the file."""
         if self.fake is not None:
@@ -38,9 +49,9 @@ class Subject:
             await hdfs.delete(self.file)
 
     @asynccontextmanager
-    async def asked_as(self, user: str) -> AsyncIterator[NameNodeRpc]:
+    async def asked_as(self, user: str, check: NamespaceCheck | None = None) -> AsyncIterator[NameNodeRpc]:
         """Ask it as this user."""
-        rpc = NameNodeRpc(self.address, user)
+        rpc = NameNodeRpc(self.address, user, check=check)
         try:
             yield rpc
         finally:
@@ -72,6 +83,24 @@ async def test_what_exists(subject: Subject) -> None:
         assert await rpc.is_directory("/")
         assert not await rpc.is_directory(subject.file)
         assert not await rpc.is_directory("/nowhere/at/all")
+        assert await rpc.may_write(subject.file)
+        assert await rpc.may_write("/nowhere/at/all") is None
+
+
+async def test_any_user_is_told_which_namespace_it_serves(subject: Subject) -> None:
+    """The same over RPC as over HTTP, so a proxy without rights can compare it; another one ends the connection."""
+    check = NamespaceCheck("nn:9870", subject.address)
+    async with subject.asked_as("alice", check) as rpc:
+        with pytest.raises(RpcUnavailableError, match="has not said"):
+            await rpc.exists("/")
+        check.said_over_http(subject.namespace_over_http())
+        assert await rpc.exists("/")
+        await rpc.confirm_namespace()
+        assert check.over_rpc == check.over_http
+        check.said_over_http(Namespace("CID-other", "BP-other"))
+        for ask in (rpc.exists("/"), rpc.confirm_namespace()):
+            with pytest.raises(WrongNamespaceError, match="BP-other of cluster CID-other"):
+                await ask
 
 
 async def test_a_closed_file_is_closed(subject: Subject) -> None:

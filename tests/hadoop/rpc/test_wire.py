@@ -13,6 +13,7 @@ from hadoop.rpc.wire import Wire
 from testbed import Cluster
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of
 from tests.hadoop.rpc.sasl_simple import SaslSimpleHandshake
+from tests.patience import HANG_S
 
 CLIENT_ID = bytes(range(16))
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -34,7 +35,7 @@ async def connect(address: str, handshake: Handshake | None = None) -> Wire:
 async def call(wire: Wire, call_id: int, path: str = "/f") -> Reply:
     """Send one call."""
     request = client.GetFileInfoRequest(src=path)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         return await wire.call(call_id, encode_call(CLIENT_ID, call_id, PROTOCOL, "getFileInfo", request))
 
 
@@ -74,7 +75,7 @@ async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
         first, second, _ = await asyncio.gather(call(wire, 1), call(wire, 2), retire())
         assert isinstance(first, Succeeded)
         assert isinstance(second, Succeeded)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             await wire.wait_closed()
 
 
@@ -83,7 +84,7 @@ async def test_a_wire_that_is_retired_with_nobody_waiting_closes_at_once() -> No
     async with fake_server(lambda _: YES) as server:
         wire = await connect(server.address)
         wire.retire()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_S):
             await wire.wait_closed()
         with pytest.raises(RpcUnavailableError):
             await call(wire, 1)
@@ -120,7 +121,7 @@ async def test_a_handshake_that_fails_ends_the_connection() -> None:
         wire = await connect(server.address, SaslSimpleHandshake(CLIENT_ID, "alice"))
         server.writers[0].write(frame_of(b"\x08\x01\x10\x00", b""))
         with pytest.raises(RpcError, match="does not negotiate"):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(HANG_S):
                 await wire.wait_ready()
         await wire.wait_closed()
 
@@ -130,7 +131,7 @@ async def test_a_handshake_of_several_rounds(cluster: Cluster) -> None:
     handshake = SaslSimpleHandshake(CLIENT_ID, cluster.superuser)
     wire = await connect(cluster.namenodes[0].rpc, handshake)
     assert wire.is_usable
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_S):
         await wire.wait_ready()
     assert "SIMPLE" in handshake.offered
     reply = await call(wire, 0, "/")

@@ -68,7 +68,7 @@ class Press:
         self.filters, self._streams = {}, {}
         self.commit(
             Create(ZNODES.root, b""),
-            Create(ZNODES.namespace, self.namenode.block_pool.encode()),
+            Create(ZNODES.namespace, self.namenode.namespace.block_pool.encode()),
             Create(ZNODES.filters, b"1"),
             Create(ZNODES.cache, self.present),
         )

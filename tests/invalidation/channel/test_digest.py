@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cache import Conclusion, Kind
+from cache.set_aside import TwoStepWrite
 from cache.windows import TwoStepWindows
 from hadoop.change import (
     AccessChanged,
@@ -112,7 +113,7 @@ def test_own_writes_any_openings_and_closings_end_a_window_as_all_of_them_would(
 
     def covers(told: Told, after_txid: int) -> bool:
         windows = TwoStepWindows(window_s=600.0, max_windows=1)
-        windows.begin("/a", after_txid=after_txid, now=0.0, topmost_missing=None, filters=filters)
+        windows.begin(TwoStepWrite("/a", after_txid, 600.0, None), now=0.0, filters=filters)
         if is_armed:
             windows.opened("/a", 100)
         for txid, change in told:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from coordination.zookeeper import Delete, SetData
-from invalidation.errors import MissingEventsError
+from invalidation.errors import MissingEventsError, NotPermittedError
 from invalidation.stream import Changes, Covered, Filters
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
@@ -85,6 +85,33 @@ def test_a_corrupt_definition_costs_its_filter_only() -> None:
             assert await stage.next_filters() == {"/ann/*"}
         assert stage.stream.stats().records.corrupt_znodes == 1
         assert stage.stream.stats().records.foreign_znodes == 1
+
+    play(story)
+
+
+def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
+    """Whoever may make a znode may hide it."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.press.put(ZNODES.definition("hidden"), b"?")
+            stage.server.tree.forbidden.add(ZNODES.definition("hidden"))
+            stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+            assert await stage.next_filters() == {"/joe/*", "/ann/*"}
+            await stage.next_covered(clock())
+        assert stage.stream.stats().records.corrupt_znodes == 1
+
+    play(story)
+
+
+def test_that_all_definitions_are_hidden_is_for_an_administrator() -> None:
+    """It is no single filter's matter."""
+
+    async def story(stage: Stage) -> None:
+        stage.server.tree.forbidden.add(ZNODES.definition("joe"))
+        with pytest.raises(NotPermittedError, match="joe"):
+            await stage.stream.open()
 
     play(story)
 

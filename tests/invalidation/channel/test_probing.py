@@ -4,8 +4,11 @@ import asyncio
 
 import pytest
 
-from invalidation.errors import ChannelUnavailableError, MissingEventsError
+from hadoop.errors import WrongNamespaceError as WrongAddressError
+from hadoop.namespace import Namespace
+from invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.virtual_time import clock
 
 
@@ -143,5 +146,28 @@ def test_who_waits_for_coverage_is_probed_for() -> None:
                 stage.stream.request_probe()
                 await asyncio.sleep(0.001)
             assert len(stage.pool.suspicions) - before <= 42
+
+    play(story)
+
+
+def test_an_rpc_connection_to_another_namespace_ends_the_life() -> None:
+    """OpenFileUncached, OwnWrites: what is asked over RPC is of the namespace that is published, or the gate closes."""
+
+    async def story(stage: Stage) -> None:
+        other = FakeNameNode("other")
+        other.namespace = Namespace("CID-2", "BP-2")
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.namenode.rpc_leads_to = other
+            stage.namenode.cut()
+            with pytest.raises(WrongAddressError):
+                await stage.pool.rpc(stage.namenode.address).confirm_namespace()
+            with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
+                await stage.next_covered(clock() + 10)
+        with pytest.raises(WrongNamespaceError):
+            await stage.stream.open()
+        stage.namenode.rpc_leads_to = None
+        async with stage.stream:
+            await stage.next_covered(0)
 
     play(story)

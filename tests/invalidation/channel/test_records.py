@@ -233,6 +233,7 @@ def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], 
         ("/r/.filters/joe", {"owner": ...}, "missing required field `owner`"),
         ("/r/.filters/joe", {"allowedSubscribers": "ann"}, "Expected `array`"),
         ("/r/.filters/joe", {"allowedSubscribers": [1]}, "Expected `str`"),
+        ("/r/.filters/joe", {"pathGlob": "/" + 8000 * "a"}, "a glob of 8001 characters: at most 8000"),
     ],
 )
 def test_a_definition_that_is_odd_is_refused(path: str, more: dict[str, Any], reason: str) -> None:
@@ -268,6 +269,13 @@ def test_what_is_no_json_text_is_refused(data: bytes) -> None:
     for path, parse in PARSERS:
         with pytest.raises(CorruptZnodeError):
             parse(path, data)
+
+
+def test_what_is_larger_than_anything_written_is_not_even_parsed() -> None:
+    """To work it out could take seconds, in which nothing else is answered."""
+    for path, parse in PARSERS:
+        with pytest.raises(CorruptZnodeError, match="524289 bytes: at most 524288 are written"):
+            parse(path, b" " * (MAX_RECORD_BYTES + 1))
 
 
 def test_the_reason_is_short_whatever_a_znode_holds() -> None:

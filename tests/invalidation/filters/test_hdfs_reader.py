@@ -118,6 +118,35 @@ async def test_one_filter_can_be_read_alone(place: Place) -> None:
     assert await reader.read_one("none") is None
 
 
+async def test_some_filters_cost_the_reading_of_these() -> None:
+    """Two listings each, none of the directory; one that is gone is not among them, nor is its content remembered."""
+    hdfs = await filled(300)
+    reader = FilterReader(hdfs, PATH)
+    await reader.read_all()
+    hdfs.calls.clear()
+    await hdfs.create(f"{PATH}/f7/{SUBSCRIBERS}/ann", create_parent=False)
+    await hdfs.delete(f"{PATH}/f8", recursive=True)
+    stored = await reader.read(["f7", "f8", "a b"])
+    assert stored.filters == {"f7": Filter("f7", "/user/joe/*", "joe", ("ann",))}
+    assert list(stored.broken) == ["a b"]
+    assert (hdfs.count("list"), hdfs.count("read")) == (3, 0)
+    await Place(hdfs, PATH).put("f8", definition("f8"))
+    await reader.read(["f8"])
+    assert hdfs.count("read") == 1
+
+
+async def test_a_lost_block_costs_its_filter_when_it_is_read_alone() -> None:
+    """It is no reason to read the others less well."""
+    hdfs = await filled(2)
+
+    async def lose(call: str, path: str) -> None:
+        if (call, path) == ("read", f"{PATH}/f1/definition.json"):
+            raise DataNodeUnavailableError("dn:1: cut")
+
+    hdfs.before = lose
+    assert list((await FilterReader(hdfs, PATH).read(["f1"])).broken) == ["f1"]
+
+
 @pytest.mark.parametrize(
     "fails", [("list", PATH), ("list", f"{PATH}/f2"), ("read", f"{PATH}/f2/definition.json")], ids=str
 )

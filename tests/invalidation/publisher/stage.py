@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -54,6 +54,7 @@ class FakeFilters:
         self.fault: Exception | None = None  # what reading raises
         self.takes_s = 0.01
         self.reads = 0
+        self.read_names: list[tuple[str, ...] | None] = []  # of each reading; None for all
 
     def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
         """Add or change a filter."""
@@ -75,8 +76,20 @@ class FakeFilters:
 
     async def read_all(self) -> FakeStoredFilters:
         """Return all; what changes meanwhile may be missing."""
+        self.read_names.append(None)
+        return await self._found({*self.filters, *self.broken})
+
+    async def read(self, names: Collection[str]) -> FakeStoredFilters:
+        """Return those of these names."""
+        self.read_names.append(tuple(names))
+        return await self._found(names)
+
+    async def _found(self, names: Collection[str]) -> FakeStoredFilters:
         self.reads += 1
-        found = FakeStoredFilters(dict(self.filters), dict(self.broken))
+        found = FakeStoredFilters(
+            {name: each for name, each in self.filters.items() if name in names},
+            {name: why for name, why in self.broken.items() if name in names},
+        )
         await asyncio.sleep(self.takes_s)
         if self.fault is not None:
             raise self.fault

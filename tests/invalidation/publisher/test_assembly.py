@@ -6,6 +6,7 @@ from hadoop.change import Touched, Vanished
 from hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
 from invalidation.channel.records import Dropped, Events, Stale
 from invalidation.publisher.assembly import MAX_PENDING_EVENTS, Assembly
+from invalidation.publisher.filter_pacing import ALL
 from invalidation.publisher.output_stream import Publication
 from tests.invalidation.publisher.samples import batch, positions, read
 
@@ -119,26 +120,32 @@ TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
 
 
 @pytest.mark.parametrize(
-    ("event", "touches"),
+    ("event", "touched"),
     [
-        pytest.param(f"{PATH}/f/definition.json", True, id="below"),
-        pytest.param(PATH, True, id="the directory itself"),
-        pytest.param("/apps", True, id="above"),
-        pytest.param("/", True, id="the root"),
-        pytest.param(f"{PATH}2/f", False, id="a name that begins alike"),
-        pytest.param("/app", False, id="another place"),
-        pytest.param(Rename("/else", f"{PATH}/f"), True, id="moved in"),
-        pytest.param(Rename(f"{PATH}/f", "/else"), True, id="moved out"),
-        pytest.param(Rename("/else", "/there"), False, id="moved elsewhere"),
-        pytest.param(TIMES, False, id="read by ourselves"),
+        pytest.param(f"{PATH}/f/definition.json", {"f"}, id="below"),
+        pytest.param(f"{PATH}/f/subscribers/joe", {"f"}, id="a subscriber"),
+        pytest.param(f"{PATH}/f", {"f"}, id="the filter"),
+        pytest.param(PATH, {ALL}, id="the directory itself"),
+        pytest.param("/apps", {ALL}, id="above"),
+        pytest.param("/", {ALL}, id="the root"),
+        pytest.param(f"{PATH}2/f", set(), id="a name that begins alike"),
+        pytest.param("/app", set(), id="another place"),
+        pytest.param(Rename("/else", f"{PATH}/f"), {"f"}, id="moved in"),
+        pytest.param(Rename(f"{PATH}/f", "/else"), {"f"}, id="moved out"),
+        pytest.param(Rename(f"{PATH}/f", f"{PATH}/g"), {"f", "g"}, id="moved within"),
+        pytest.param(Rename(f"{PATH}/.tmp-1", f"{PATH}/f"), {"f"}, id="published"),
+        pytest.param(f"{PATH}/.tmp-1/subscribers/joe", set(), id="a draft"),
+        pytest.param(Rename("/apps", "/there"), {ALL}, id="all moved out"),
+        pytest.param(Rename("/else", "/there"), set(), id="moved elsewhere"),
+        pytest.param(TIMES, set(), id="read by ourselves"),
     ],
 )
-def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touches: bool) -> None:
-    """Whatever happens at, above or below their directory; a reading sets access times and must not cause another."""
+def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: set[str]) -> None:
+    """Below a filter's directory that filter, at or above theirs all; a reading sets access times and is no change."""
     made = assembly()
     made.add(read(12, batch(11, event), batch(12, "/else")))
-    assert made.take_touched() is touches
-    assert not made.take_touched()
+    assert made.take_touched() == touched
+    assert made.take_touched() == frozenset()
 
 
 def test_the_source_of_a_change_keeps_its_kind() -> None:

@@ -82,3 +82,20 @@ def test_a_child_of_something_else_is_an_error() -> None:
             await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Delete("/g"), *deletions]))
 
     play(story)
+
+
+def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
+    """Whoever owns the parent may delete it; with something below there is an error, and no end without one."""
+
+    async def story() -> None:
+        server = FakeZooKeeper(clock)
+        async with server.session() as zookeeper:
+            await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
+            server.tree.forbidden = {"/a", "/b"}
+            assert not await clear(zookeeper, "/a", zookeeper.commit)
+            await delete_all(zookeeper, ["/a"], zookeeper.commit)
+            assert server.tree.paths == ("/b", "/b/c")
+            with pytest.raises(NotEmptyError):
+                await delete_all(zookeeper, ["/b"], zookeeper.commit)
+
+    virtual_time.run(story())

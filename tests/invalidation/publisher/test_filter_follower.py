@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from hadoop.errors import MalformedReplyError
-from invalidation.publisher.filter_follower import MIN_PAUSE_S, RETRY_S, FilterFollower
+from invalidation.publisher.filter_follower import FilterFollower
+from invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.stage import FakeFilters
@@ -64,14 +65,15 @@ def test_a_touch_has_them_read_soon() -> None:
         await asyncio.sleep(10)
         for number in range(50):
             on.filters.put(f"f{number}", "/f")
-            on.follower.touch()
+            on.follower.touch([f"f{number}"])
             await asyncio.sleep(0.01)
         touched_at = clock()
-        await asyncio.sleep(1)
+        await asyncio.sleep(2)
         assert on.follower.stored is not None
         assert len(on.follower.stored.filters) == 51
-        assert on.changed_at[-1] - touched_at < 2 * MIN_PAUSE_S
+        assert on.changed_at[-1] - touched_at < MAX_ROUND_S
         assert on.follower.reads <= 5
+        assert None not in on.filters.read_names[1:]
 
     play(story)
 
@@ -82,10 +84,10 @@ def test_a_touch_during_a_reading_counts() -> None:
     async def story(on: Scene) -> None:
         await asyncio.sleep(10)
         on.filters.takes_s = 2.0
-        on.follower.touch()
+        on.follower.touch(["g"])
         await asyncio.sleep(1)
         on.filters.put("g", "/g")
-        on.follower.touch()
+        on.follower.touch(["g"])
         await asyncio.sleep(4)
         assert on.follower.stored is not None
         assert "g" in on.follower.stored.filters
@@ -100,7 +102,7 @@ def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFix
         await asyncio.sleep(10)
         on.filters.fault = MalformedReplyError("no DataNode")
         on.filters.put("g", "/g")
-        on.follower.touch()
+        on.follower.touch(["g"])
         await asyncio.sleep(10 * RETRY_S)
         assert on.follower.stored is not None
         assert "g" not in on.follower.stored.filters
@@ -134,9 +136,10 @@ def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFixture) 
 
     async def story(on: Scene) -> None:
         await asyncio.sleep(1 + RETRY_S)
-        assert on.follower.reads == 2
+        assert on.filters.read_names == [None, ("g",)]
         await asyncio.sleep(600)
-        assert on.follower.reads == pytest.approx(15, abs=1)
+        assert on.filters.read_names.count(("g",)) == 4, "after 2, 6, 14 and 30 seconds"
+        assert on.filters.read_names.count(None) == 11
         on.filters.broken.clear()
         await asyncio.sleep(60)
         reads = on.follower.reads
@@ -148,3 +151,68 @@ def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFixture) 
     assert [record.message for record in caplog.records] == [
         "filter g in /apps/nncache/filters can't be used, what is published of it stays: not JSON"
     ]
+
+
+def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None:
+    """What is known of the others stays; what was removed is gone."""
+
+    async def story(on: Scene) -> None:
+        on.filters.put("g", "/g")
+        on.filters.put("h", "/h")
+        await asyncio.sleep(10)
+        on.filters.put("g", "/other", allowed=("ann",))
+        on.filters.remove("h")
+        on.follower.touch(["g", "h", "never"])
+        await asyncio.sleep(1)
+        assert on.follower.stored is not None
+        globs = {name: each.path_glob for name, each in on.follower.stored.filters.items()}
+        assert globs == {"f": "/f", "g": "/other"}
+        assert on.filters.read_names[0] is None
+        assert [set(names or ()) for names in on.filters.read_names[1:]] == [{"g", "h", "never"}]
+        assert on.follower.filters_read == 3 + 1
+
+    play(story)
+
+
+def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A bounded rate under any toggling; the others' changes are seen at once, its last one in the end."""
+
+    async def story(on: Scene) -> None:
+        await asyncio.sleep(10)
+        for number in range(4 * 300):
+            on.filters.put("f", "/f", allowed=("ann",) if number % 2 else ())
+            on.follower.touch(["f"])
+            await asyncio.sleep(0.25)
+        assert 8 <= on.filters.read_names.count(("f",)) <= 18
+        on.filters.put("g", "/g")
+        on.follower.touch(["g"])
+        await asyncio.sleep(0.1)
+        assert on.follower.stored is not None
+        assert "g" in on.follower.stored.filters
+        await asyncio.sleep(MAX_PAUSE_S)
+        assert on.follower.stored.filters["f"].allowed_subscribers == ("ann",)
+
+    with caplog.at_level(logging.WARNING):
+        play(story)
+    (warning,) = caplog.records
+    assert warning.message == (
+        f"filter f in {FakeFilters.path} keeps changing: it is read every 30 s from now on; "
+        "find out who changes its definition or subscribers"
+    )
+
+
+def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
+    """GapFlush: one that is known alone would end all others."""
+
+    async def story(on: Scene) -> None:
+        await asyncio.sleep(10)
+        on.follower.forget()
+        on.follower.touch(["f"])
+        await asyncio.sleep(1)
+        on.follower.touch([ALL])
+        await asyncio.sleep(1)
+        assert on.filters.read_names == [None, None, None]
+
+    play(story)

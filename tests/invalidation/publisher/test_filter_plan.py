@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
+from coordination.zookeeper import Create
 from hadoop.errors import MalformedReplyError
-from invalidation.channel.records import PublishedFilter
+from invalidation.channel.records import MAX_RECORD_BYTES, PublishedFilter, encode_published_filter
 from invalidation.filters.definition import Filter
 from invalidation.publisher.filter_plan import changed_positions, plan_filters
 from invalidation.publisher.output_stream import FilterChange, FilterPosition
+from invalidation.publisher.zookeeper_output import LOOK_S
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play
 from tests.invalidation.virtual_time import until
@@ -107,27 +110,53 @@ def test_positions_follow_a_change() -> None:
 # -- as the publisher carries it out
 
 
+def test_definitions_that_others_have_planted_are_removed() -> None:
+    """Bounded: nobody makes records for them, so no cache may go on believing them; the others go on as they are."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+            before = on.published_filters()
+            planted = replace(before["f"], name="planted", id="theirs", path_glob="/**")
+            await on.outsider.wait_connected(1)
+            await on.outsider.commit(
+                [
+                    Create(ZNODES.definition("planted"), encode_published_filter(planted)),
+                    Create(ZNODES.definition("hidden"), b"?"),
+                    Create(ZNODES.definition("huge"), b"x" * (MAX_RECORD_BYTES + 1)),
+                ]
+            )
+            on.zookeeper.tree.forbidden.add(ZNODES.definition("hidden"))
+            generation = on.generation()
+            await until(lambda: on.zookeeper.tree.children(ZNODES.filters) == ("f",), within_s=2 * LOOK_S)
+            assert on.generation() > generation
+            assert on.published_filters() == before
+
+    play(story)
+
+
 def test_filters_follow_hdfs() -> None:
     """Within a second of each change, while nothing else happens."""
 
     async def story(on: Stage) -> None:
         async with on.publisher() as process:
             await on.with_filter()
-            steps: tuple[tuple[Callable[[], None], Callable[[], bool]], ...] = (
-                (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters()),
+            steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
+                (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters(), 1),
                 (
                     lambda: on.filters.put("g", "/g", allowed=("amy",)),
                     lambda: on.published_filters()["g"].allowed_subscribers == ("amy",),
+                    0,
                 ),
-                (lambda: on.filters.put("g", "/h"), lambda: on.published_filters()["g"].path_glob == "/h"),
-                (lambda: on.filters.remove("g"), lambda: "g" not in on.published_filters()),
+                (lambda: on.filters.put("g", "/h"), lambda: on.published_filters()["g"].path_glob == "/h", 1),
+                (lambda: on.filters.remove("g"), lambda: "g" not in on.published_filters(), 1),
             )
-            for act, is_done in steps:
+            for act, is_done, generations in steps:
                 await asyncio.sleep(5)
                 generation = on.generation()
                 act()
                 await until(is_done, within_s=1)
-                assert on.generation() == generation + 1
+                assert on.generation() == generation + generations
             on.filters.damage("f")
             await asyncio.sleep(5)
             assert "f" in on.published_filters()

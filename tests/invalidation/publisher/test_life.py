@@ -181,7 +181,7 @@ def test_a_new_filter_begins_where_the_publications_end() -> None:
     async def story(on: Scene) -> None:
         await asyncio.sleep(5)
         on.filters.put("g", "/g")
-        on.follower.touch()
+        on.follower.touch(["g"])
         await until(lambda: on.covered[-1:] == [15])
         change = next(each for each in on.output.told if isinstance(each, FilterChange))
         before = on.output.told[: on.output.told.index(change)]
@@ -246,11 +246,11 @@ def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixt
         await asyncio.sleep(1)
         on.filters.put("f", "/other")
         on.filters.put("g", "/g")
-        on.follower.touch()
+        on.follower.touch(["f", "g"])
         await asyncio.sleep(1)
         on.filters.put("g", "/g", owner="amy")
         on.filters.remove("f")
-        on.follower.touch()
+        on.follower.touch(["f", "g"])
         await asyncio.sleep(1)
 
     with caplog.at_level(logging.INFO):

@@ -203,7 +203,7 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
         *("/inotify/ns/old", "/inotify/ns/other", "/inotify/ns/orphan"),
         *(f"{FILTERS}/old", f"{FILTERS}/other"),
     )
-    (multi,) = made.plan_filters(change)
+    multi, updating = made.plan_filters(change)
     assert multi == (
         SetData(CACHE, b"10", 5),
         SetData(FILTERS, b"3", 4),
@@ -216,6 +216,9 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
         Delete("/inotify/ns/orphan"),
         Create(f"{FILTERS}/orphan", encode_published_filter(fresh)),
         Create("/inotify/ns/orphan", b"10"),
+    )
+    assert updating == (
+        Check(CACHE, 6),
         SetData(f"{FILTERS}/same", encode_published_filter(updated), 7),
     )
     assert made.positions() == {
@@ -237,6 +240,20 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     }
 
 
+def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> None:
+    """T1 all the same. A cache looks at globs and ids alone, and reads all definitions when the generation moves."""
+    made = tree("f", "g")
+    updated = published("f", owner="amy")
+    (multi,) = made.plan_filters(FilterChange(updated=(updated,)))
+    assert multi == (Check(CACHE, 5), SetData(f"{FILTERS}/f", encode_published_filter(updated), 7))
+    assert made.positions()["f"] == FilterPosition(updated, 9)
+    assert made.versions()[f"{FILTERS}/f"] == 8
+    (following,) = planned(made, 11)
+    assert following[0] == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=2))
+    (again,) = made.plan_filters(FilterChange(updated=(updated,)))
+    assert again[1] == SetData(f"{FILTERS}/f", encode_published_filter(updated), 8)
+
+
 def test_a_change_of_nothing_has_the_set_read_again() -> None:
     """The generation counts up."""
     (multi,) = tree("f").plan_filters(FilterChange())
@@ -247,6 +264,7 @@ def test_a_damaged_filter_may_lack_znodes() -> None:
     """What is not there is not deleted."""
     made = tree()
     made.add_definition("f", 0)
+    assert made.definition_names() == {"f"}
     made.add_place("g")
     (multi,) = made.plan_filters(FilterChange(removed=("f", "g", "h")))
     assert multi[2:] == (Delete(f"{FILTERS}/f"), Delete("/inotify/ns/g"))

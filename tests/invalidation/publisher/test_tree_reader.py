@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from coordination.zookeeper import Create, SetData
+from invalidation.channel.records import MAX_RECORD_BYTES
 from invalidation.channel.znodes import Znodes
 from invalidation.errors import ChannelUnavailableError
 from invalidation.publisher.tree_reader import read_tree
@@ -56,6 +57,28 @@ def test_all_that_can_be_gone_on_from_is_read() -> None:
                 "f": ("7",),
                 "orphan": (),
             }
+
+    virtual_time.run(story())
+
+
+def test_what_is_hidden_or_too_large_is_damaged() -> None:
+    """It comes without its data, so that it is begun anew or removed; nothing else suffers, nor does the memory."""
+
+    async def story() -> None:
+        server = FakeZooKeeper(clock)
+        async with server.session() as zookeeper:
+            await made(zookeeper, ".filters", ".filters/f", ".filters/g", ".filters/h", "f", "f/7", "g")
+            await zookeeper.commit(
+                [
+                    SetData(ZNODES.definition("g"), b"x" * (MAX_RECORD_BYTES + 1)),
+                    SetData(ZNODES.stream("g"), b"1" * 33),
+                ]
+            )
+            server.tree.forbidden = {ZNODES.definition("h"), ZNODES.stream("f")}
+            found = await read_tree(zookeeper, ZNODES)
+            data = {name: znode.data for name, znode in found.definitions.items()}
+            assert data == {"f": b".filters/f", "g": b"", "h": b""}
+            assert {name: stream.znode.data for name, stream in found.streams.items()} == {"f": b"", "g": b""}
 
     virtual_time.run(story())
 

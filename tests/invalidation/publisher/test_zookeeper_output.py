@@ -310,6 +310,7 @@ def test_giving_up_lets_another_publish() -> None:
         SetData(ZNODES.stream("f"), b"x"),
         SetData(ZNODES.definition("f"), b"x"),
         Delete(ZNODES.definition("f")),
+        Create(ZNODES.definition("planted"), b"x"),
         Delete(ZNODES.publisher),
     ],
 )

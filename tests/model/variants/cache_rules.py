@@ -57,8 +57,8 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A file that was touched, opened or closed has another status.",
         module=_STORE,
-        old="        if entry is not None:\n            self.forget_entry(entry)\n        self.prune(directory)",
-        new="        if entry is None:\n            self.forget_entry(entry)\n        self.prune(directory)",
+        old="if entry is not None and not (spares_directory and entry.kind is Kind.DIRECTORY):",
+        new="if entry is None:",
     ),
     # -- tickets -----------------------------------------------------------------------------------------
     Variant(
@@ -109,7 +109,7 @@ CACHE_RULES: Final = (
         rule="A gap costs all rights and all questions under way, as well as all entries.",
         module=_STORE,
         old="        self.forget_subtree(ROOT)\n",
-        new="        [self.forget_entry(each) for each in list(self._ring._items) if isinstance(each, Entry)]\n",
+        new="        [self.forget_entry(each) for each in list(self._ring) if isinstance(each, Entry)]\n",
     ),
     Variant(
         name="flush-leaves-tickets",
@@ -118,7 +118,7 @@ CACHE_RULES: Final = (
         module=_STORE,
         old="        self.forget_subtree(ROOT)\n",
         new="        [(self.forget_entry if isinstance(each, Entry) else self.forget_grant)(each)"
-        " for each in list(self._ring._items) if self.is_alive(each)]\n",
+        " for each in list(self._ring) if self.is_alive(each)]\n",
     ),
     Variant(
         name="gap-costs-nothing",

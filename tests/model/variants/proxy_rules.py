@@ -7,8 +7,10 @@ from tests.model.variants.variant import Variant
 
 _ADMISSION = "cache/admission.py"
 _CHANGES = "hadoop/changes.py"
+_EFFECTS = "hadoop/effects.py"
 _FLIGHTS = "proxy/flights.py"
 _FRONT_END = "proxy/front_end.py"
+_OUTCOMES = "hadoop/outcomes.py"
 _WRITES = "proxy/writes.py"
 
 PROXY_RULES: Final = (
@@ -18,31 +20,70 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="What a write makes stale is forgotten before its answer goes out.",
         module=_WRITES,
-        old="        self._writes.forget(self._call, outcome, self.ground)\n",
-        new="        asyncio.get_running_loop().call_later("
-        "0.2, self._writes.forget, self._call, outcome, self.ground)\n",
+        old="            self._apply(effects.changes)\n",
+        new="            asyncio.get_running_loop().call_later(0.2, self._apply, effects.changes)\n",
     ),
     Variant(
-        name="unknown-outcome-forgets-nothing",
+        name="unknown-outcome-awaits-no-events",
         guarantee=Guarantee.OWN_WRITES,
-        rule="A write whose outcome is not known may have happened.",
-        module=_CHANGES,
-        old="if outcome is CallOutcome.REFUSED:",
-        new="if outcome is not CallOutcome.DONE:",
+        rule="A write whose outcome is not known may have happened: its client hears of that after the events.",
+        module=_EFFECTS,
+        old="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return LEFT_TO_EVENTS",
+        new="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return NO_EFFECT",
+    ),
+    Variant(
+        name="unknown-outcome-counts-as-done",
+        guarantee=Guarantee.HITS_KEPT,
+        rule="A write without an answer costs nothing before its events do: anybody can hang up.",
+        module=_EFFECTS,
+        old="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return LEFT_TO_EVENTS",
+        new="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return _effects_of_write(call, ground)",
+    ),
+    Variant(
+        name="refused-call-forgets",
+        guarantee=Guarantee.HITS_KEPT,
+        rule="A call that was refused, whoever sends it, costs nothing.",
+        module=_EFFECTS,
+        old="case CallOutcome.UNDONE:\n            return NO_EFFECT",
+        new="case CallOutcome.UNDONE:\n            return _effects_of_write(call, ground)",
+    ),
+    Variant(
+        name="refused-read-forgets",
+        guarantee=Guarantee.HITS_KEPT,
+        rule="A read that was refused has set no access time.",
+        module=_EFFECTS,
+        old="if path is None or exceeds_limits(path) or outcome is not CallOutcome.DONE:",
+        new="if path is None or exceeds_limits(path):",
+    ),
+    Variant(
+        name="false-counts-as-done",
+        guarantee=Guarantee.HITS_KEPT,
+        rule="A DELETE or RENAME that is answered with false has changed nothing.",
+        module=_OUTCOMES,
+        old="return CallOutcome.UNDONE if may_be_false and body == _FALSE else CallOutcome.DONE",
+        new="return CallOutcome.UNDONE if may_be_false and not body else CallOutcome.DONE",
+    ),
+    Variant(
+        name="redirect-counts-as-the-write",
+        guarantee=Guarantee.HITS_KEPT,
+        rule="A redirect to an alias has changed nothing yet.",
+        module=_EFFECTS,
+        old="    if path is None or not call.is_certain:\n        return LEFT_TO_EVENTS",
+        new='    if path is None or not call.is_certain:\n        return Effects((EverythingUnknown("odd"),))',
     ),
     Variant(
         name="mkdirs-makes-no-ancestors",
         guarantee=Guarantee.OWN_WRITES,
         rule="MKDIRS counts for every ancestor that nothing proves to exist.",
         module="cache/metadata_cache.py",
-        old="return tuple(unproven)",
-        new="return ()",
+        old="return above[max(0, len(above) - 1 - lowest) : max(0, len(above) - 1 - proven)]",
+        new="return above[:0]",
     ),
     Variant(
         name="own-chmod-touches-only-the-path",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A change of access through the proxy costs everything below the path.",
-        module=_CHANGES,
+        module=_EFFECTS,
         old="case Effect.CHANGES_ACCESS:\n            return (AccessChanged(path),)",
         new="case Effect.CHANGES_ACCESS:\n            return (Touched(path),)",
     ),
@@ -50,7 +91,7 @@ PROXY_RULES: Final = (
         name="own-delete-touches-only-the-path",
         guarantee=Guarantee.OWN_WRITES,
         rule="A DELETE through the proxy costs the parent's own status and everything below the path.",
-        module=_CHANGES,
+        module=_EFFECTS,
         old="            return (Vanished(path),)\n        case Effect.CHANGES_ACCESS",
         new="            return (Touched(path),)\n        case Effect.CHANGES_ACCESS",
     ),
@@ -144,6 +185,14 @@ PROXY_RULES: Final = (
         old='return Caller("\\0".join(parts))',
         new='return Caller("\\0".join(parts)[:5])',
     ),
+    Variant(
+        name="oracle-header",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="What the cache knows of a path is said in Cache-Status to callers to whom the NameNode shows the path.",
+        module="proxy/handling.py",
+        old="why if is_shown or why in _SAID_TO_ALL else Reason.MISS",
+        new="why",
+    ),
     # -- whatever breaks on our side ---------------------------------------------------------------------
     Variant(
         name="broken-cache-breaks-the-read",
@@ -159,7 +208,7 @@ PROXY_RULES: Final = (
         rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
         module=_FRONT_END,
         old="                return await self._pass_on(request, head, read_call(head.method, head.target), why)",
-        new='                return self._failed(ProxyError("not now"), forwarded(why))',
+        new='                return self._failed(ProxyError("not now"), why)',
     ),
     Variant(
         name="unanswered-question-breaks-the-write",

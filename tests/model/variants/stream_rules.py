@@ -129,6 +129,15 @@ STREAM_RULES: Final = (
         old="if self._written is not None and progress.through_txid >= self._written[1]:",
         new="if self._written is not None:",
     ),
+    Variant(
+        name="wrong-rpc-cluster",
+        guarantee=Guarantee.BOUNDED,
+        rule="A NameNode is asked over RPC only if it serves the namespace that its HTTP address names.",
+        module="hadoop/namespace.py",
+        old="self._over_rpc == self._over_http:",
+        new="self._over_rpc is not None:",
+        channel="direct",
+    ),
     # -- who is active -----------------------------------------------------------------------------------
     Variant(
         name="restart-is-the-same-life",

@@ -19,6 +19,7 @@ CAUGHT_SOON = (
     "chmod-costs-only-the-path",
     "open-file-kept",
     "refusal-to-forward",
+    "refused-call-forgets",
 )
 """For each guarantee a variant that is caught after few histories; all are seen to be by the long run."""
 

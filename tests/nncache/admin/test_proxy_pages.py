@@ -139,3 +139,14 @@ async def test_the_index_leads_to_every_page() -> None:
         for page in ("/health", "/ready", "/metrics", "/explain?path=/"):
             assert f'href="{page}"' in text
             assert (await s.get(page))[0] == 200
+
+
+async def test_what_shows_paths_and_users_is_for_operators() -> None:
+    """ProvenGrant has one exception: an operator of this proxy. A page led here by another name has none."""
+    async with scene() as s, aiohttp.ClientSession() as session:
+        async with session.get(f"{s.url}/explain?path=/w", headers={"Host": "rebound.example"}) as reply:
+            assert reply.status == 403
+        assert not s.explained
+        for page in ("/health", "/ready", "/metrics"):
+            async with session.get(s.url + page, headers={"Host": "probe.example"}) as reply:
+                assert reply.status == 200

@@ -65,3 +65,9 @@ def test_filters_are_shown_as_json() -> None:
         "published": [{"name": "a"}],
         "broken": {"b": "no glob"},
     }
+
+
+def test_the_filters_are_for_operators() -> None:
+    """They show globs, owners and subscribers."""
+    nothing = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict)
+    assert [page.link for page in publisher_pages(nothing) if page.is_for_operators] == ["/filters"]

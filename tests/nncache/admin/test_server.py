@@ -1,15 +1,20 @@
 """A daemon's admin port: an index, the pages that every daemon has, and its own."""
 
+import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import aiohttp
 import pytest
 
 from hadoop.endpoint import Endpoint
+from nncache.admin.access import Access
 from nncache.admin.server import AdminServer, Answer, Page, as_json, daemon_pages
+from tests.patience import HANG_S
+from tests.proxy.wire import until
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,53 @@ async def test_there_are_no_other_pages() -> None:
         assert (await s.get("/dream"))[0] == 404
         async with aiohttp.ClientSession() as session, session.post(s.url + "/ready") as reply:
             assert reply.status == 405
+
+
+async def test_silent_connections_are_bounded_and_take_no_files() -> None:
+    """Those beyond the bound are closed at once, counted, and a page is served again when one has gone."""
+    made = Scene()
+    server = AdminServer(Endpoint("127.0.0.1", 0), made.pages(), lambda: "", max_connections=3)
+    async with server, contextlib.AsyncExitStack() as stack:
+        silent = []
+        for _ in range(8):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.address.port)
+            stack.callback(writer.close)
+            silent.append((reader, writer))
+        async with asyncio.timeout(HANG_S):
+            for reader, _ in silent[3:]:
+                with contextlib.suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+        assert (server.stats().connections_open, server.stats().connections_refused) == (3, 5)
+        silent[0][1].close()
+        await until(lambda: server.stats().connections_open < 3)
+        made.url = f"http://{server.address}"
+        assert (await made.get("/health"))[0] == 200
+
+
+async def test_pages_for_operators_are_refused_to_others() -> None:
+    """The others are for probes as well."""
+    token = "0123456789abcdef"
+    made = Scene()
+    pages = [replace(page, is_for_operators="dreams" in page.link) for page in made.pages()]
+    where = Endpoint("127.0.0.1", 0)
+    async with AdminServer(where, pages, lambda: "", access=Access("127.0.0.1", token)) as server:
+        url = f"http://{server.address}"
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"{url}/dreams") as reply:
+                assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, "Bearer")
+                assert "admin_token_file" in (await reply.json())["error"]
+            for page in ("/", "/health", "/ready", "/metrics"):
+                async with session.get(url + page) as reply:
+                    assert reply.status == 200
+            async with session.get(f"{url}/dreams", headers={"Authorization": f"Bearer {token}"}) as reply:
+                assert reply.status == 200
+        assert server.stats().pages_refused == 1
+    async with AdminServer(where, pages, lambda: "") as server, aiohttp.ClientSession() as session:
+        url = f"http://{server.address}/dreams"
+        async with session.get(url, headers={"Host": "rebound.example"}) as reply:
+            assert reply.status == 403
+        async with session.get(url) as reply:
+            assert reply.status == 200
 
 
 async def test_a_taken_port_is_an_error_at_the_start() -> None:

@@ -1,0 +1,320 @@
+"""What a million cached statuses take, and for how long filling and forgetting them holds the event loop.
+
+    python -m bench.memory [statuses, 1000000 if not given]
+
+Each part runs in a process of its own, with the proxy's own cache, flights, reads and fast path; the NameNode's
+answers are made here. Every status is fetched once and served once from memory, so that the answer to a repeated
+request is held as well. Half of the paths are missing, half are files. A pause is the CPU time of one turn of the
+event loop, so that it does not depend on what else the machine does; the wall time is printed beside it.
+Exits with 1 when a figure falls short. (bench/memory.py)
+"""
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from bench.hit_path import FIELDS, NAMENODE, OneAnswer, keep_covered, say
+from cache.metadata_cache import MetadataCache
+from cache.settings import CacheSettings
+from hadoop.calls import PREFIX, PlainRead
+from hadoop.change import Vanished
+from hadoop.filestatus import render_missing
+from nncache.clock import boottime
+from nncache.housekeeping import calm_collector, reclaim_in_slices, tend_collector
+from proxy.cached_reply import body_of
+from proxy.fastpath import FastPath
+from proxy.flights import Flights
+from proxy.identity import caller_of
+from proxy.messages import RequestHead, UpstreamReply
+from proxy.reads import FromMemory, FromNameNode, Read, Reads
+
+STATUSES: Final = 1_000_000
+POLLED: Final = 200_000
+WORKERS: Final = 16
+"""Requests in progress at once."""
+NAME: Final = "part-{:010}-c000.snappy.parquet"
+GLOB: Final = "/user/joe/*/*/*/*"
+MAX_RESIDENT: Final = 1_200_000_000
+MAX_FACTOR: Final = 1.3
+MAX_FILLING_S: Final = 0.150
+MAX_FORGETTING_S: Final = 0.010
+MIN_QUICK: Final = 0.95
+STATUS: Final = (
+    b'{"FileStatus":{"accessTime":1795300000000,"blockSize":134217728,"childrenNum":0,"fileId":%d,"group":"analysts",'
+    b'"length":104857600,"modificationTime":1795300000000,"owner":"joe","pathSuffix":"","permission":"644",'
+    b'"replication":3,"storagePolicy":0,"type":"FILE"}}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the paths lie."""
+
+    name: str
+    per_directory: int
+    is_judged_by_size: bool  # else only by its pauses and the factor
+
+    def path(self, number: int) -> str:
+        """Return a path of 80 characters."""
+        start = f"/user/joe/{'w' * 6}/{number // self.per_directory:07}"
+        return f"{start}/{'d' * (80 - len(start) - 2 - len(NAME.format(0)))}/{NAME.format(number)}"
+
+
+SHAPES: Final = (
+    Shape("1,000 in each directory", 1_000, is_judged_by_size=True),
+    Shape("all in one directory", 1_000_000_000, is_judged_by_size=True),
+    Shape("each in a directory of its own", 1, is_judged_by_size=False),
+)
+
+
+class HalfMissing(OneAnswer):
+    """A NameNode: of every two paths one is a closed file."""
+
+    async def fetch(self, head: RequestHead) -> UpstreamReply:
+        """Return the status, or that there is none, in objects of its own."""
+        path = head.target.removeprefix(PREFIX).partition("?")[0]
+        number = int(path.rpartition("-c000")[0].rpartition("-")[2])
+        body = STATUS % (2**30 + number) if number % 2 else render_missing(path)
+        now = boottime()
+        return UpstreamReply(
+            status=200 if number % 2 else 404,
+            reason="",
+            headers=tuple((bytes(bytearray(name)), bytes(bytearray(value))) for name, value in FIELDS),
+            body=body,
+            namenode=NAMENODE,
+            term=1,
+            asked_at=now,
+            replied_at=now,
+        )
+
+
+class Turns:
+    """The longest turn of the event loop, in CPU time of its thread and by the wall clock."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._cpu_s = time.thread_time()
+        self._wall_s = time.perf_counter()
+        self.longest_cpu_s = 0.0
+        self.longest_wall_s = 0.0
+        self._next = self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        cpu_s, wall_s = time.thread_time(), time.perf_counter()
+        self.longest_cpu_s = max(self.longest_cpu_s, cpu_s - self._cpu_s)
+        self.longest_wall_s = max(self.longest_wall_s, wall_s - self._wall_s)
+        self._cpu_s, self._wall_s = cpu_s, wall_s
+        self._next = self._loop.call_soon(self._turn)
+
+    def stop(self) -> None:
+        """Measure no more."""
+        self._next.cancel()
+
+
+class Stack:
+    """The parts of a proxy that take memory for each status."""
+
+    def __init__(self, cache: MetadataCache, reads: Reads) -> None:
+        self.cache = cache
+        self._reads = reads
+        self.fast_path = FastPath(cache.is_good, cache.store, boottime)
+
+    async def ask(self, path: str) -> bool:
+        """Ask as a client does; whether the answer took the quick way."""
+        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=joe"
+        head = (
+            f"GET {target} HTTP/1.1\r\nHost: nncache:14000\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n"
+        ).encode()
+        if self.fast_path.answer(head) is not None:
+            return True
+        plain = PlainRead(path=path, as_requested=path, user_name="joe", doas=None, delegation=None)
+        read = Read(plain=plain, caller=caller_of(plain, "127.0.0.1"), head=RequestHead("GET", target, ()))
+        answer = await self._reads.answer(read)
+        if isinstance(answer, FromMemory):
+            body = body_of(answer.hit.entry.reply, path)
+            self.fast_path.remember(head, answer.hit, body)
+        else:
+            assert isinstance(answer, FromNameNode), answer
+        return False
+
+    async def all_reclaimed(self) -> None:
+        """Wait until nothing is left of what was forgotten."""
+        while self.cache.store.has_detached:  # noqa: ASYNC110 - a cache has no events
+            await asyncio.sleep(0.01)
+
+    async def ask_all(self, paths: Iterator[str], times: int = 1) -> int:
+        """Ask for all paths, some at once, each so often in a row; return how many took the quick way."""
+
+        async def work() -> int:
+            quick = 0
+            for path in paths:
+                for _ in range(times):
+                    quick += await self.ask(path)
+            return quick
+
+        return sum(await asyncio.gather(*(work() for _ in range(WORKERS))))
+
+
+@asynccontextmanager
+async def stack() -> AsyncIterator[Stack]:
+    """Run it with its housekeeping, all settings at their defaults but for the glob and the ages."""
+    answer = HalfMissing()
+    cache = MetadataCache(CacheSettings(glob=(GLOB,), grant_ttl_s=36_000.0, max_entry_age_s=36_000.0))
+    async with asyncio.TaskGroup() as tasks:
+        flights = Flights(tasks, cache, answer, answer, boottime, query_timeout_s=60.0)
+        others = [
+            tasks.create_task(work)
+            for work in (keep_covered(cache), reclaim_in_slices(cache), tend_collector())
+        ]
+        yield Stack(cache, Reads(cache, flights, answer, boottime, join_wait_s=1.0))
+        for task in others:
+            task.cancel()
+
+
+def resident() -> int:
+    """Return the bytes of this process that lie in memory: proc(5), statm."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What one shape took; the bytes after filling, the pauses in seconds of CPU and by the wall clock."""
+
+    entries: int
+    counted: int
+    resident: int
+    filling: tuple[float, float]
+    forgetting: tuple[float, float]
+    forgetting_took_s: float
+    left: int
+
+
+async def fill(shape: Shape, statuses: int) -> Filled:
+    """Fill, then forget the directory above them all."""
+    async with stack() as made:
+        calm_collector()
+        turns = Turns()
+        await made.ask_all((shape.path(number) for number in range(statuses)), times=2)
+        turns.stop()
+        stats = made.cache.stats(boottime())
+        taken = resident()
+        began = time.perf_counter()
+        forgetting = Turns()
+        made.cache.apply(Vanished("/user/joe"), boottime(), 2)
+        async with asyncio.timeout(600):
+            await made.all_reclaimed()
+        forgetting.stop()
+        return Filled(
+            entries=stats.entries,
+            counted=stats.bytes,
+            resident=taken,
+            filling=(turns.longest_cpu_s, turns.longest_wall_s),
+            forgetting=(forgetting.longest_cpu_s, forgetting.longest_wall_s),
+            forgetting_took_s=time.perf_counter() - began,
+            left=made.cache.stats(boottime()).bytes,
+        )
+
+
+async def poll(paths: int, rounds: int) -> list[float]:
+    """Poll so many paths in turn; return for each round which part took the quick way."""
+    shape = SHAPES[0]
+    async with stack() as made:
+        calm_collector()
+        return [
+            await made.ask_all(shape.path(number) for number in range(paths)) / paths for _ in range(rounds)
+        ]
+
+
+def run(pipe: Connection, shape: Shape | None, number: int) -> None:
+    """Run one part, in a process of its own."""
+    gc.collect()
+    if shape is None:
+        pipe.send(uvloop.run(poll(number, 5)))
+    else:
+        pipe.send(uvloop.run(fill(shape, number)))
+
+
+def apart(shape: Shape | None, number: int) -> Filled | list[float]:
+    """Start such a process and return what it found."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=run, args=(theirs, shape, number), daemon=True
+    )
+    process.start()
+    theirs.close()
+    try:
+        found: Filled | list[float] = ours.recv()
+        return found
+    finally:
+        process.join()
+
+
+def faults_of(shape: Shape, statuses: int, done: Filled) -> list[str]:
+    """Return what falls short."""
+    factor = max(done.counted / done.resident, done.resident / done.counted)
+    checks = [
+        (factor <= MAX_FACTOR, f"counted and resident bytes differ by a factor of {factor:.2f}"),
+        (done.filling[0] <= MAX_FILLING_S, f"filling held the loop for {done.filling[0] * 1e3:.0f} ms"),
+        (done.forgetting[0] <= MAX_FORGETTING_S, f"forgetting held it for {done.forgetting[0] * 1e3:.1f} ms"),
+        (done.left < done.counted / 1_000, f"{done.left:,} bytes are left"),
+    ]
+    if shape.is_judged_by_size:
+        checks += [
+            (done.entries == statuses, f"only {done.entries:,} statuses are held"),
+            (
+                done.resident <= MAX_RESIDENT * max(1, statuses / STATUSES),
+                f"{done.resident:,} bytes resident",
+            ),
+        ]
+    return [f"{shape.name}: {fault}" for is_good, fault in checks if not is_good]
+
+
+def describe(shape: Shape, done: Filled) -> None:
+    """Print the figures of one shape."""
+    say(f"{shape.name}: {done.entries:,} statuses of 80-byte paths, half of them missing, each served once")
+    say(
+        f"  bytes       counted {done.counted:,}, resident {done.resident:,} "
+        f"(factor {done.resident / done.counted:.2f}), {done.resident / done.entries:,.0f} for each status"
+    )
+    say(
+        f"  pauses      filling {done.filling[0] * 1e3:.1f} ms (wall {done.filling[1] * 1e3:.1f}), "
+        f"forgetting {done.forgetting[0] * 1e3:.1f} ms (wall {done.forgetting[1] * 1e3:.1f}), "
+        f"{done.forgetting_took_s:.1f} s in all"
+    )
+
+
+def main() -> None:
+    """Run all parts and judge them."""
+    statuses = int(sys.argv[1]) if len(sys.argv) > 1 else STATUSES
+    faults = []
+    for shape in SHAPES:
+        done = apart(shape, statuses if shape.is_judged_by_size else statuses // 4)
+        assert isinstance(done, Filled)
+        describe(shape, done)
+        faults += faults_of(shape, statuses, done)
+    quick = apart(None, POLLED)
+    assert isinstance(quick, list)
+    say(f"{POLLED:,} paths polled in turn: quick way by round " + ", ".join(f"{part:.1%}" for part in quick))
+    if min(quick[2:]) < MIN_QUICK:
+        faults.append(
+            f"{min(quick[2:]):.1%} took the quick way, of {POLLED:,} paths that were each served once"
+        )
+    for fault in faults:
+        say(f"FAILED: {fault}")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

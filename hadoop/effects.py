@@ -1,0 +1,246 @@
+"""What a forwarded call has made stale, as far as its reply tells. (hadoop/effects.py)
+
+`hadoop/changes.py` says the same of events. Source: the measured table "Operation -> events and changed statuses"
+(Hadoop 3.4.1 and 3.5.0); docs/decisions/0013 says why what is in doubt is left to the events.
+"""
+
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from hadoop.calls import Call
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    FileTouched,
+    Footprint,
+    LineTouched,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.changes import moved
+from hadoop.operations import Effect, operation
+from hadoop.outcomes import CallOutcome
+from hadoop.paths import (
+    ROOT,
+    InvalidPathError,
+    canonical,
+    exceeds_limits,
+    has_dot_segments,
+    is_reserved,
+    name,
+    parent,
+)
+
+MAX_NAMED_PATHS: Final = 1_000
+"""Paths in one call's parameters that are looked at one by one; beyond them the events tell."""
+
+_RAW: Final = "/.reserved/raw"
+_HARMLESS_XATTR_PREFIXES: Final = frozenset({"user", "trusted", "security"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What was there before a call that makes or moves something.
+
+    Attributes:
+        is_directory: the path is a directory, so nothing can be made in its place.
+        takes_in: the destination is a directory, so RENAME moves the path into it.
+        topmost_missing: the topmost ancestor that the call may have to make.
+        may_write: false if the caller of a two-step write has no right to carry it out now.
+        is_known: false where the NameNode gave no answer; all else says nothing then.
+    """
+
+    is_directory: bool = False
+    takes_in: bool = False
+    topmost_missing: str | None = None
+    may_write: bool = True
+    is_known: bool = True
+
+
+UNTOUCHED: Final = Ground()
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a forwarded call has made stale, as far as its reply tells.
+
+    Attributes:
+        changes: what is stale, each said once.
+        is_complete: false if the call may have changed more, which only the NameNode's events tell.
+    """
+
+    changes: tuple[Footprint, ...] = ()
+    is_complete: bool = True
+
+
+NO_EFFECT: Final = Effects()
+"""The call has changed nothing."""
+
+LEFT_TO_EVENTS: Final = Effects(is_complete=False)
+"""What the call has changed, if anything, is told by events alone."""
+
+
+def opens_window(call: Call) -> bool:
+    """Tell whether the call may be the first half of a write whose second half passes the proxy by.
+
+    Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply. Not where the path is
+    beyond the limits of HDFS: the second half makes nothing there, and no status of it is kept.
+    """
+    if call.path is not None and exceeds_limits(call.path):
+        return False
+    return any(
+        op is not None and op.two_step
+        for op in (operation(call.method, value) for value in call.arguments.get("op", ()))
+    )
+
+
+def written_path(call: Call) -> str | None:
+    """Give the path whose status the call is about, as events name it; None when that is not certain."""
+    return None if call.path is None else _real(call.path)
+
+
+def effects_of_call(call: Call, outcome: CallOutcome, ground: Ground = UNTOUCHED) -> Effects:
+    """Say what a forwarded call has made stale; `ground` is what was known to be there before it was sent.
+
+    What a caller has changed is said at once. What they only may have changed is left to the events: a refused or odd
+    call, which anybody can send, must cost others nothing. docs/decisions/0013 says why that is enough.
+    """
+    if call.op is not None and call.op.effect is Effect.NOTHING:
+        return NO_EFFECT
+    if call.is_read:
+        # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that nobody here knows.
+        path = written_path(call)
+        if path is None or exceeds_limits(path) or outcome is not CallOutcome.DONE:
+            return NO_EFFECT
+        return Effects((FileTouched(path),))
+    match outcome:
+        case CallOutcome.UNDONE:
+            return NO_EFFECT
+        case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:
+            return LEFT_TO_EVENTS
+        case CallOutcome.DONE:
+            return _effects_of_write(call, ground)
+        case _:
+            assert_never(outcome)
+
+
+def _effects_of_write(call: Call, ground: Ground) -> Effects:
+    path = written_path(call)
+    if path is None or not call.is_certain:
+        return LEFT_TO_EVENTS
+    if call.op is None:
+        return _effects_of_unknown_write(call, path)
+    match call.op.effect:
+        case Effect.MOVES:
+            return _effects_of_rename(call, path, ground)
+        case Effect.CONCATENATES:
+            return _effects_of_concat(call, path)
+        case Effect.APPEARS if call.op.two_step or exceeds_limits(path):
+            return NO_EFFECT  # a redirect has changed nothing; nothing is made beyond the limits of HDFS
+        case Effect.APPEARS if ground.is_directory or not ground.is_known:
+            return LEFT_TO_EVENTS  # nothing is made in a directory's place, unless it was removed since
+        case Effect.APPEARS if ground.topmost_missing is not None:
+            return Effects(tuple(dict.fromkeys((Appeared(ground.topmost_missing), Appeared(path)))))
+        case Effect.TOUCHES if call.op.two_step and ground.is_directory:
+            return NO_EFFECT  # a directory has no access time that the first step could set
+        case Effect.TOUCHES if call.op.two_step and not ground.may_write:
+            return LEFT_TO_EVENTS  # redirected for whoever may read the file, or sees an empty one
+        case effect:
+            return Effects(_changes_at(path, effect, call))
+
+
+def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
+    """Say it of the operations that are about one path alone."""
+    match effect:
+        case Effect.TOUCHES:
+            return (Touched(path),)
+        case Effect.APPEARS:
+            return (Appeared(path),)
+        case Effect.VANISHES:
+            return (Vanished(path),)
+        case Effect.CHANGES_ACCESS:
+            return (AccessChanged(path),)
+        case Effect.SETS_XATTR if _is_harmless_xattr(call):
+            return ()
+        case _:
+            return (SubtreeUnknown(path),)
+
+
+def _effects_of_rename(call: Call, source: str, ground: Ground) -> Effects:
+    destination = destination_of(call)
+    if destination is None or not ground.is_known:
+        return LEFT_TO_EVENTS
+    inside = f"{destination.rstrip(ROOT)}/{name(source)}"
+    if "renameoptions" in call.arguments:  # the newer rename replaces a directory, and never moves into it
+        return Effects(moved(source, destination))
+    if destination == ROOT:
+        return Effects(moved(source, inside))
+    if ground.takes_in:  # unless it was removed since: the event will tell
+        return Effects(moved(source, inside), is_complete=False)
+    return Effects((*moved(source, destination), Appeared(inside)))
+
+
+def _effects_of_concat(call: Call, target: str) -> Effects:
+    sources = [part for value in call.arguments.get("sources", ()) for part in value.split(",") if part]
+    if len(sources) > MAX_NAMED_PATHS:
+        return LEFT_TO_EVENTS
+    paths = [path for path in map(_argument_path, sources) if path is not None]
+    changes: tuple[Change, ...] = (Touched(target), *map(Vanished, dict.fromkeys(paths)))
+    return Effects(changes, is_complete=bool(paths) and len(paths) == len(sources))
+
+
+def _effects_of_unknown_write(call: Call, path: str) -> Effects:
+    """Say it of an operation that a later release may have; those of today refuse it.
+
+    Of several operations in one call the events tell which one it was: every release takes one of them.
+    """
+    values = dict.fromkeys(value for values in call.arguments.values() for value in values)
+    parts = {part: None for value in values for part in dict.fromkeys((value, *value.split(",")))}
+    named = [part for part in parts if part.startswith("/")]
+    operations = {value.upper() for value in call.arguments.get("op", ())}
+    if len(operations) != 1 or len(named) > MAX_NAMED_PATHS:
+        return LEFT_TO_EVENTS
+    found = dict.fromkeys((path, *map(_argument_path, named)))
+    changes: list[Footprint] = []
+    for each in found:
+        if each is not None:  # any ancestor may have been made on the way, if one can be
+            top = (parent(each) or ROOT) if exceeds_limits(each) else ROOT
+            changes += (SubtreeUnknown(each), LineTouched(each, top))
+    return Effects(tuple(changes), is_complete=None not in found)
+
+
+def _is_harmless_xattr(call: Call) -> bool:
+    values = call.arguments.get("xattr.name", ())
+    return bool(values) and all(
+        value.partition(".")[0].lower() in _HARMLESS_XATTR_PREFIXES for value in values
+    )
+
+
+def destination_of(call: Call) -> str | None:
+    """Give the path that RENAME names, as events name it; None when that is not certain.
+
+    `DestinationParam` takes it through `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first
+    name after a leading "//" for a host.
+    """
+    values = call.arguments.get("destination", ())
+    if len(values) != 1 or values[0].startswith("//") or has_dot_segments(values[0]):
+        return None
+    return _argument_path(values[0])
+
+
+def _argument_path(value: str) -> str | None:
+    try:
+        return _real(canonical(value))
+    except InvalidPathError:
+        return None
+
+
+def _real(path: str) -> str | None:
+    """Give the path that events name; None for the aliases of which that is not known."""
+    if path == _RAW:
+        return ROOT
+    if path.startswith(_RAW + "/"):
+        path = path[len(_RAW) :]
+    return None if is_reserved(path) else path

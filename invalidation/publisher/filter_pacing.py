@@ -1,0 +1,180 @@
+"""When to read which filter again. (invalidation/publisher/filter_pacing.py)
+
+Sans-I/O. The first change of a filter after a quiet time is read at once. A filter that keeps changing is read less
+and less often, and only that filter: its owner can make the publisher ask the NameNode, and write to ZooKeeper, no
+more often than that, and delays no change of another owner by more than a round.
+"""
+
+import math
+from collections.abc import Collection, Iterable
+from typing import Final
+
+ALL: Final = ""
+"""Stands for all filters: something happened to their directory, or above it. No filter is called so."""
+
+MIN_PAUSE_S: Final = 0.2
+"""Seconds between two readings: adding one filter is several changes of the directory."""
+
+MAX_PAUSE_S: Final = 30.0
+"""Seconds between two readings of a filter that keeps changing."""
+
+CALM_S: Final = 60.0
+"""After so many seconds without a reading the next change is read at once."""
+
+MAX_ROUND_S: Final = 2.0
+"""Seconds between two readings of whatever filters while many keep changing."""
+
+IDLE_S: Final = 10.0
+"""After so many seconds without any reading the next one is made at once."""
+
+AT_ONCE: Final = 64
+"""Filters read together; with MAX_ROUND_S that bounds what all owners together can cause."""
+
+RETRY_S: Final = 2.0
+"""Seconds before a filter that can't be used is read again untouched; doubled each time."""
+
+MAX_PACED: Final = 10_000
+"""Filters remembered; with more than that changing at the same time, all are read."""
+
+
+class Pause:
+    """The time between readings: it doubles while they come one after the other.
+
+    Invariant:
+        F1  Within calm_s seconds at most log2(most_s / MIN_PAUSE_S) + 2 readings are made, and one for each most_s.
+    """
+
+    def __init__(self, *, most_s: float, calm_s: float) -> None:
+        self._most_s = most_s
+        self._calm_s = calm_s
+        self._pause_s = 0.0
+        self._read_at = -math.inf
+
+    @property
+    def due_at(self) -> float:
+        """The time from which a reading is allowed."""
+        return self._read_at + self._pause_s
+
+    @property
+    def is_longest(self) -> bool:
+        """Whether readings came so fast, for so long, that the pause grows no more."""
+        return self._pause_s >= self._most_s
+
+    def is_calm(self, now: float) -> bool:
+        """Tell whether the last reading is so long ago that the next one is like the first."""
+        return now - self._read_at >= self._calm_s
+
+    def read(self, now: float) -> None:
+        """Take note of a reading that began at this time."""
+        self._pause_s = MIN_PAUSE_S if self.is_calm(now) else min(self._most_s, 2 * self._pause_s)
+        self._read_at = now
+
+
+class _Paced:
+    """One filter, or all."""
+
+    def __init__(self) -> None:
+        self.pause = Pause(most_s=MAX_PAUSE_S, calm_s=CALM_S)
+        self.is_touched = False  # it may be other than last read
+        self.retry_s = 0.0  # until a broken one is read again untouched; 0 for one that is not broken
+        self.retry_at = math.inf
+
+    @property
+    def due_at(self) -> float:
+        """The time of the next reading; never for one that is untouched and sound."""
+        return min(self.pause.due_at if self.is_touched else math.inf, self.retry_at)
+
+
+class FilterPacer:
+    """Says which filters are to be read, and when. It outlives the publisher's lives.
+
+    Invariants:
+        F2  A filter that was touched is read later, alone or with all, by a reading that begins after the touch.
+        F3  Before all were read, and after `forget`, only all are read.
+    """
+
+    def __init__(self, reread_s: float) -> None:
+        """Have all filters read at once, and again every `reread_s` seconds."""
+        self._reread_s = reread_s
+        self._round = Pause(most_s=MAX_ROUND_S, calm_s=IDLE_S)
+        self._all = _Paced()
+        self._paced: dict[str, _Paced] = {}  # by name: touched, broken, or read not long ago
+        self._must_read_all = False
+        self.forget()
+
+    def touch(self, names: Iterable[str]) -> bool:
+        """Have these filters read, or ALL; tell whether that is news."""
+        is_news = False
+        for name in names:
+            paced = self._of(name)
+            is_news = is_news or not paced.is_touched
+            paced.is_touched = True
+        return is_news
+
+    def forget(self) -> None:
+        """Have all filters read before any single one: nothing is known of them."""
+        self._must_read_all = self._all.is_touched = True
+
+    def due_at(self) -> float:
+        """Return the time of the next reading. O(filters that changed lately)."""
+        due_at = self._all.due_at
+        if not self._must_read_all:
+            due_at = min(due_at, min((paced.due_at for paced in self._paced.values()), default=math.inf))
+        return max(due_at, self._round.due_at)
+
+    def take(self, now: float) -> tuple[str, ...]:
+        """Return the filters that are due, AT_ONCE at most, the calmest first, or ALL alone; they are untouched then.
+
+        The caller says `read` or `failed` of them.
+        """
+        if self._all.due_at <= now:
+            self._all.is_touched = False
+            for paced in self._paced.values():
+                paced.is_touched = False
+            return (ALL,)
+        if self._must_read_all:
+            return ()
+        due = [name for name, paced in self._paced.items() if paced.due_at <= now]
+        due.sort(key=lambda name: (not self._paced[name].pause.is_calm(now), self._paced[name].due_at))
+        for name in due[:AT_ONCE]:
+            self._paced[name].is_touched = False
+        return tuple(due[:AT_ONCE])
+
+    def read(self, names: tuple[str, ...], began_at: float, broken: Collection[str]) -> tuple[str, ...]:
+        """Take note of a reading and of what can't be used; return the names whose pause has become the longest."""
+        self._round.read(began_at)
+        if names == (ALL,):
+            self._must_read_all = False
+            self._all.pause.read(began_at)
+            self._all.retry_at = began_at + self._reread_s
+            for name in self._paced.keys() | broken:
+                self._note(name, began_at, is_broken=name in broken)
+            slowed: tuple[str, ...] = ()
+        else:
+            were_longest = {name for name in names if self._of(name).pause.is_longest}
+            for name in names:
+                self._of(name).pause.read(began_at)
+                self._note(name, began_at, is_broken=name in broken)
+            slowed = tuple(
+                name for name in names if name not in were_longest and self._of(name).pause.is_longest
+            )
+        self._paced = {name: each for name, each in self._paced.items() if _is_kept(each, began_at)}
+        return slowed
+
+    def failed(self, names: tuple[str, ...]) -> None:
+        """Take note that these could not be read: they stay touched."""
+        self.touch(names)
+
+    def _note(self, name: str, now: float, *, is_broken: bool) -> None:
+        paced = self._of(name)
+        paced.retry_s = min(self._reread_s, max(RETRY_S, 2 * paced.retry_s)) if is_broken else 0.0
+        paced.retry_at = now + paced.retry_s if is_broken else math.inf
+
+    def _of(self, name: str) -> _Paced:
+        if name == ALL or (name not in self._paced and len(self._paced) >= MAX_PACED):
+            return self._all
+        return self._paced.setdefault(name, _Paced())
+
+
+def _is_kept(paced: _Paced, now: float) -> bool:
+    return paced.is_touched or paced.retry_at < math.inf or not paced.pause.is_calm(now)

@@ -1,0 +1,58 @@
+"""Who may see the pages of an admin port that show paths and users. (nncache/admin/settings.py)"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hadoop.settings import SettingError
+from nncache.admin.access import Access
+
+_MIN_TOKEN_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSettings:
+    """Access to the operators' pages."""
+
+    admin_token_file: str = field(
+        default="",
+        metadata={
+            "help": "File with the token that the pages with paths and users (/explain, /filters) ask for, as "
+            "`Authorization: Bearer TOKEN`. Without a file these pages answer clients on this host only.",
+            "default": "none",
+        },
+    )
+    admin_hosts: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Names in a Host header under which these pages answer without a token, beside the "
+            "admin address and localhost. Others are refused, which stops DNS rebinding."
+        },
+    )
+
+
+def access_of(settings: AdminSettings, host: str) -> Access:
+    """Return who may see the operators' pages of an admin port that listens on `host`.
+
+    Raises:
+        SettingError: there is no token in the file.
+    """
+    return Access(host, read_token("admin_token_file", settings.admin_token_file), settings.admin_hosts)
+
+
+def read_token(key: str, file: str) -> str | None:
+    """Return the token in a file; None if no file is named.
+
+    Raises:
+        SettingError: the file cannot be read, or holds no token.
+    """
+    if not file:
+        return None
+    try:
+        token = Path(file).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(key, file, f"must be a readable file of ASCII: {error}") from error
+    if len(token) < _MIN_TOKEN_BYTES or not token.isprintable() or " " in token:
+        raise SettingError(
+            key, file, f"must hold one token of at least {_MIN_TOKEN_BYTES} characters and no blanks"
+        )
+    return token

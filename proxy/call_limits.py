@@ -1,0 +1,107 @@
+"""How many calls may go to the NameNodes at a time, and how many a second. (proxy/call_limits.py)
+
+Answers from memory are none of these. Addresses and callers count apart, as HDFS's FairCallQueue counts users.
+"""
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from hadoop.token_bucket import TokenBucket
+from proxy.errors import TooManyCallsError, TooManyRequestsError
+from proxy.limits import LimitSettings
+from proxy.messages import RequestHead, UpstreamReply
+from proxy.ports import Fetcher
+from proxy.shares import Shares, holder_of
+
+_MAX_BUCKETS: Final = 65_536
+"""Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""
+
+
+class CallLimits:
+    """Lets calls through, or says why not."""
+
+    def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._by_address = Shares(limits.max_calls)
+        self._by_caller = Shares(limits.max_calls)
+        self._buckets: OrderedDict[int, TokenBucket] = OrderedDict()  # by a hash: names may be long
+        self.refused: Counter[str] = Counter()  # by the setting that was reached
+
+    @property
+    def under_way(self) -> int:
+        """Calls under way."""
+        return self._by_address.in_use
+
+    @property
+    def followed(self) -> int:
+        """Callers and addresses whose rate is followed."""
+        return len(self._buckets)
+
+    @contextmanager
+    def admitted(self, head: RequestHead) -> Iterator[None]:
+        """Count one call for as long as it is under way.
+
+        Raises:
+            TooManyRequestsError: its address or its caller sends more a second than allowed.
+            TooManyCallsError: its address or its caller has its share of `max_calls`.
+        """
+        address, caller = holder_of(head.peer), head.caller
+        self._charge("address", address, self._limits.max_calls_per_s_per_address)
+        self._charge("caller", caller, self._limits.max_calls_per_s_per_caller)
+        if not self._by_address.take(address):
+            raise self._too_many_calls()
+        try:
+            if not self._by_caller.take(caller):
+                raise self._too_many_calls()
+            try:
+                yield
+            finally:
+                self._by_caller.give_back(caller)
+        finally:
+            self._by_address.give_back(address)
+
+    def _too_many_calls(self) -> TooManyCallsError:
+        self.refused["max_calls"] += 1
+        return TooManyCallsError(
+            f"too many calls wait for the NameNode: the proxy takes {self._limits.max_calls}, "
+            "and of each address and caller their share"
+        )
+
+    def _charge(self, kind: str, name: str, per_s: float) -> None:
+        if not per_s:
+            return
+        key, now = hash((kind, name)), self._clock()
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            if len(self._buckets) >= _MAX_BUCKETS:
+                self._buckets.popitem(last=False)
+            burst = max(1.0, per_s * self._limits.call_burst_s)
+            bucket = self._buckets[key] = TokenBucket(per_s, burst, now)
+        self._buckets.move_to_end(key)
+        if bucket.left(now) < 1:
+            self.refused[f"max_calls_per_s_per_{kind}"] += 1
+            wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
+            raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
+        bucket.charge(1.0, now)
+
+
+class LimitedFetcher:
+    """A Fetcher whose calls count."""
+
+    def __init__(self, fetcher: Fetcher, limits: CallLimits) -> None:
+        self._fetcher = fetcher
+        self._limits = limits
+
+    async def fetch(self, head: RequestHead) -> UpstreamReply:
+        """Send the call to the active NameNode, if it may go.
+
+        Raises:
+            UpstreamError: no NameNode gave a reply.
+            OverloadedError: it may not, or no connection became free in time.
+        """
+        with self._limits.admitted(head):
+            return await self._fetcher.fetch(head)

@@ -1,0 +1,86 @@
+"""Shares of what is bounded: of connections, and of calls. (proxy/shares.py)
+
+Pure. A holder may take one more as long as it holds less than `GREED` times what is left free (the dynamic threshold
+of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone gets seven eighths, many
+holders get equal shares, and a newcomer always finds something free, while a few share it with nobody else.
+"""
+
+from ipaddress import AddressValueError, IPv6Address
+from typing import Final, Protocol
+
+GREED: Final = 7
+"""A gateway behind which all clients stand gets 7/8 of everything; two of them 7/15 each."""
+
+_IPV6_HOST_BITS: Final = (
+    64  # within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4)
+)
+
+
+class Admission(Protocol):
+    """Counts connections; `proxy.server` implements it."""
+
+    def admit(self, holder: str) -> bool:
+        """Count one more of a client's (`holder_of`); whether it may be served."""
+
+    def may_be_told(self) -> bool:
+        """Whether one that may not be served can stay for a moment, to be told so."""
+
+    def leave(self, holder: str, *, admitted: bool) -> None:
+        """Count one less."""
+
+
+class Shares:
+    """Who holds how many.
+
+    Invariants:
+        S1  `in_use` is the sum of what all hold, and at most `limit`.
+        S2  Nobody takes one more who holds at least `GREED` times what is free.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.in_use = 0
+        self._held: dict[str, int] = {}
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is free."""
+        return self.in_use >= self.limit
+
+    def held(self, holder: str) -> int:
+        """Return how many it holds."""
+        return self._held.get(holder, 0)
+
+    def take(self, holder: str) -> bool:
+        """Take one; false if the holder has its share, or nothing is free."""
+        held = self.held(holder)
+        if held >= GREED * (self.limit - self.in_use):
+            return False
+        self._held[holder] = held + 1
+        self.in_use += 1
+        return True
+
+    def give_back(self, holder: str) -> None:
+        """Give one back that was taken."""
+        self.in_use -= 1
+        left = self._held[holder] - 1
+        if left:
+            self._held[holder] = left
+        else:
+            del self._held[holder]
+
+    def check(self) -> None:
+        """Assert the invariants that hold at any time."""
+        assert self.in_use == sum(self._held.values()) <= self.limit
+        assert all(count > 0 for count in self._held.values())
+
+
+def holder_of(address: str) -> str:
+    """Return under which name a client's address takes its share: of IPv6 the network of 64 bits."""
+    if ":" not in address:
+        return address
+    try:
+        network = int(IPv6Address(address.partition("%")[0])) >> _IPV6_HOST_BITS
+    except AddressValueError:
+        return address
+    return f"{IPv6Address(network << _IPV6_HOST_BITS)}/{_IPV6_HOST_BITS}"

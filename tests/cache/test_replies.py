@@ -1,0 +1,52 @@
+"""What equal replies have in common is kept once."""
+
+from cache.replies import MAX_FIELD_BYTES, MAX_KINDS, Reply, Shared, SharedReplies, reply_bytes
+
+FIELDS = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"))
+
+
+def fields(number: int) -> tuple[tuple[bytes, bytes], ...]:
+    """Header fields of which there are no others like them, in objects of their own."""
+    return ((b"X-Number", b"%d" % number),)
+
+
+def test_all_404s_are_one_reply() -> None:
+    """The body is rendered for each request."""
+    replies = SharedReplies()
+    first, how = replies.share(Reply(404, (*FIELDS,), b"one"), without_body=True)
+    second, _ = replies.share(Reply(404, (FIELDS[0], FIELDS[1]), b"two"), without_body=True)
+    assert first is second
+    assert (first.status, first.headers, first.body, how) == (404, FIELDS, b"", Shared.ALL)
+    assert reply_bytes(first, how) == 0
+    replies.check()
+
+
+def test_files_share_their_header_fields() -> None:
+    """Each has a body of its own, and pays for it."""
+    replies = SharedReplies()
+    first, how = replies.share(Reply(200, (FIELDS[0], FIELDS[1]), b"one"), without_body=False)
+    second, _ = replies.share(Reply(200, (FIELDS[0], FIELDS[1]), b"two!"), without_body=False)
+    assert (first.body, second.body, how) == (b"one", b"two!", Shared.HEADERS)
+    assert first.headers is second.headers
+    assert reply_bytes(second, how) == reply_bytes(first, how) + 1
+    assert reply_bytes(first, Shared.NOTHING) > reply_bytes(first, how) + len(b"application/json")
+    replies.check()
+
+
+def test_what_is_shared_is_bounded() -> None:
+    """A NameNode behind something that marks each reply fills the table once; later ones pay for themselves."""
+    replies = SharedReplies()
+    for number in range(MAX_KINDS):
+        assert replies.share(Reply(404, fields(number), b""), without_body=True)[1] is Shared.ALL
+    full = replies.bytes
+    odd = Reply(200, fields(-1), b"body")
+    assert replies.share(odd, without_body=False) == (odd, Shared.NOTHING)
+    assert replies.share(odd, without_body=True) == (Reply(200, fields(-1), b""), Shared.NOTHING)
+    assert replies.share(Reply(404, fields(3), b""), without_body=True)[1] is Shared.ALL
+    assert replies.bytes == full
+    replies.check()
+    replies.clear()
+    assert replies.bytes == 0
+    large = Reply(404, ((b"X", b"x" * MAX_FIELD_BYTES),), b"")
+    assert replies.share(large, without_body=True)[1] is Shared.NOTHING
+    replies.check()

@@ -1,0 +1,95 @@
+"""Two-step writes without a window, against a plain list of them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cache.set_aside import SetAside, TwoStepWrite, Writer
+from hadoop.globs import GlobSet
+from hadoop.paths import ancestors
+
+PATHS = st.sampled_from(["/a", "/a/b", "/a/b/c", "/a-b", "/a0", "/a/b0", "/b", "/b/c"])
+CHANGES = st.one_of(PATHS, st.just("/"))
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), PATHS, st.booleans(), st.sampled_from(["x", "y", "z"])),
+        st.tuples(st.just("change"), CHANGES, st.booleans(), st.just("")),
+        st.tuples(st.just("pass"), PATHS, st.booleans(), st.just("")),
+    ),
+    max_size=30,
+)
+SHARE, MAX = 3, 6
+
+
+def write(path: str, ends_at: float, *owners: str, has_right: bool = True) -> TwoStepWrite:
+    """A write to the path."""
+    return TwoStepWrite(path, 5, ends_at, None, Writer(owners=owners, has_right=has_right))
+
+
+@given(ACTS)
+def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str, str, bool, str]]) -> None:
+    """An owner's newest costs their own oldest; a change finds those at and below it whose caller lacked a right."""
+    aside, plain, now = SetAside(max_writes=MAX, share=SHARE), list[TwoStepWrite](), 0.0
+    for act, path, has_right, owner in acts:
+        now += 1.0
+        match act:
+            case "add":
+                new = write(path, now + 10, owner, has_right=has_right)
+                aside.add(new)
+                theirs = [each for each in plain if each.writer.owners == (owner,)]
+                if len(theirs) == SHARE:
+                    plain.remove(theirs[0])
+                if len(plain) == MAX:
+                    del plain[0]
+                plain.append(new)
+            case "change":
+                found = aside.take_denied(path)
+                expected = [
+                    each
+                    for each in plain
+                    if not each.writer.has_right and path in (each.path, *ancestors(each.path))
+                ]
+                assert sorted(map(id, found)) == sorted(map(id, expected))
+                plain = [each for each in plain if each not in expected]
+            case _:
+                now += 4.0
+                aside.expire(now)
+                plain = [each for each in plain if each.ends_at > now]
+        aside.check()
+        assert list(aside) == plain
+        assert len(aside) == len(plain)
+
+
+def test_the_oldest_of_all_goes_where_there_is_no_room() -> None:
+    """Whoever sent it."""
+    aside = SetAside(max_writes=2, share=2)
+    writes = [write(f"/{n}", 10.0 + n, str(n), has_right=False) for n in range(3)]
+    for each in writes:
+        aside.add(each)
+    assert list(aside) == writes[1:]
+    aside.check()
+
+
+def test_a_write_has_its_place_where_the_filters_look() -> None:
+    """Its own path counts most, then the ancestors that it may have to make."""
+    filters = GlobSet({"f": "/w/*/x"})
+    assert write("/w/a/x", 1.0).place(filters) == "/w/a/x"
+    assert write("/q/a", 1.0).place(filters) is None
+    assert TwoStepWrite("/w/a/b/c/d", None, 1.0, "/w/a").place(filters) is not None
+    assert TwoStepWrite("/w/a/b/c/d", None, 1.0, "/w/a/b/c").place(filters) is None
+
+
+def test_the_topmost_path_that_a_write_may_make_is_a_missing_ancestor_or_its_own() -> None:
+    """What it makes is at or below that."""
+    assert write("/a/b/c", 9.0).topmost == "/a/b/c"
+    assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", Writer()).topmost == "/a/b"
+
+
+def test_an_owners_newest_costs_their_own_oldest() -> None:
+    """And nobody else's."""
+    aside = SetAside(max_writes=9, share=2)
+    hers = write("/hers", 9.0, "she")
+    writes = [write(f"/{n}", 10.0 + n, "he") for n in range(3)]
+    for each in (hers, *writes):
+        aside.add(each)
+    assert list(aside) == [hers, *writes[1:]]
+    aside.check()

@@ -1,0 +1,16 @@
+"""What texts take; what objects take stands in test_store.py."""
+
+import sys
+
+import pytest
+
+from cache.sizes import blob_bytes, text_bytes
+
+
+@pytest.mark.parametrize(
+    "text", ["", "part-00000", "größe", "данные", "数据", "\N{ROCKET}", "x" * 8_000, "數" * 300]
+)
+def test_a_text_takes_what_the_interpreter_says(text: str) -> None:
+    """Characters outside Latin-1 take two or four bytes each, and so do all others beside them."""
+    assert abs(text_bytes(text) - sys.getsizeof(text)) <= 4
+    assert blob_bytes(text.encode()) == sys.getsizeof(text.encode())

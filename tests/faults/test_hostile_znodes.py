@@ -1,0 +1,155 @@
+"""Whatever somebody puts into the service's znodes beside a live publisher and proxy: it costs only itself."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+from kazoo.security import make_digest_acl
+
+from testbed import Cluster
+from tests.channels import Channel, proxied
+from tests.service import NAMESERVICE
+from tests.world import Where, World
+
+pytestmark = pytest.mark.timeout(600)
+
+FOREIGN = 20_000
+"""Znodes whose names are none of the channel's."""
+
+PLANTED = 2_000
+"""Znodes in the place of definitions, of which each has to be looked at."""
+
+AT_ONCE = 1_000
+"""Operations of one transaction."""
+
+MORE_BYTES = 150 << 20
+"""What a process may take more for all that."""
+
+LARGE = b" " * 900_000
+
+
+def kinds(definition: bytes) -> dict[str, bytes]:
+    """Return what stands in the place of definitions, by name."""
+    whole = json.loads(definition)
+    return {
+        "random": bytes(range(256)),
+        "truncated": definition[:-7],
+        "empty": b"",
+        "other-version": json.dumps({"version": 2, "filter": whole}).encode(),
+        "wrong-types": json.dumps(whole | {"since": "yesterday"}).encode(),
+        "nested": b"[" * 100_000,
+        "long-glob": json.dumps(whole | {"id": "x1", "pathGlob": "/" + "*a" * 200_000}).encode(),
+        "many-globs": json.dumps(whole | {"id": "x2", "pathGlob": "/" + "{a,b}" * 1_000}).encode(),
+        **{f"large-{number}": LARGE for number in range(20)},
+    }
+
+
+@pytest.fixture
+def world(cluster: Cluster, hdfs_directory: str) -> Iterator[World]:
+    """A service with two filters, f0 for a/*, f1 for b/*, and a proxy."""
+    globs = (f"{hdfs_directory}/a/*", f"{hdfs_directory}/b/*")
+    with proxied(cluster, *globs, channel=Channel.ZOOKEEPER) as world:
+        for name in "abc":
+            world.mkdirs(f"{hdfs_directory}/{name}", "alice")
+        world.settle()
+        yield world
+
+
+@contextmanager
+def hand(address: str) -> Iterator[KazooClient]:
+    """Be somebody with a session."""
+    client = KazooClient(address, timeout=60.0)
+    client.start(timeout=60)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def create_all(client: KazooClient, paths: list[str], data: bytes) -> None:
+    """Make many znodes."""
+    for start in range(0, len(paths), AT_ONCE):
+        transaction = client.transaction()
+        for path in paths[start : start + AT_ONCE]:
+            transaction.create(path, data)
+        assert not [each for each in transaction.commit() if isinstance(each, Exception)]
+
+
+@contextmanager
+def blinking(client: KazooClient, path: str) -> Iterator[None]:
+    """Make and delete a znode all the time: whoever lists it may find it gone."""
+    stop = threading.Event()
+
+    def blink() -> None:
+        while not stop.is_set():
+            client.create(path, b"?")
+            try:
+                client.delete(path)
+            except NoNodeError:
+                continue  # the publisher was faster
+
+    thread = threading.Thread(target=blink)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def resident(pid: int | None) -> int:
+    """Return the bytes that a process takes."""
+    found: int = psutil.Process(pid).memory_info().rss
+    return found
+
+
+def is_never_wrong(world: World, *paths: str) -> None:
+    """Change each path behind the proxy's back; both changes are seen within the bound, and kept again."""
+    for path in paths:
+        made = world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+        world.await_agreement(path, "alice", since=made.ended_at)
+        world.make_hit(path, "alice")
+        gone = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
+        world.await_agreement(path, "alice", since=gone.ended_at)
+        world.make_hit(path, "alice")
+
+
+def test_hostile_znodes_cost_only_themselves(world: World, hdfs_directory: str) -> None:
+    """Counted, never a stale answer, never a crash, bounded memory; what is in the place of a definition goes."""
+    assert world.service is not None
+    assert world.publisher is not None
+    service, paths = world.service, [f"{hdfs_directory}/{name}/f" for name in "ab"]
+    top = f"{service.root}/{NAMESERVICE}"
+    is_never_wrong(world, *paths)
+    pids = [world.proxy.process.pid, world.publisher.process.pid]
+    before = [resident(pid) for pid in pids]
+    with hand(service.zookeeper) as client:
+        planted = kinds(client.get(f"{top}/.filters/f0")[0])
+        for name, data in planted.items():
+            client.create(f"{top}/.filters/{name}", data)
+        client.create(f"{top}/.filters/hidden", b"?", acl=[make_digest_acl("else", "secret", all=True)])
+        create_all(client, [f"{top}/.filters/p{number}" for number in range(PLANTED)], b"{}")
+        create_all(client, [f"{top}/-{number}" for number in range(FOREIGN)], b"")
+        for name in (".cache/notes", ".cache/007", ".cache/1e9", "f0/notes", "f0/-1", ".filters/-odd"):
+            client.create(f"{top}/{name}", b"\x00\xff")
+        with blinking(client, f"{top}/.filters/blink"):
+            service.add("f2", f"{hdfs_directory}/c/*")  # the proxy reads all definitions again
+            is_never_wrong(world, *paths)
+            service.remove("f2")
+            is_never_wrong(world, *paths)
+        assert world.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= len(planted)
+        assert world.proxy.metrics()["nncache_channel_foreign_znodes_total"] >= 1
+        while set(client.get_children(f"{top}/.filters")) != {"f0", "f1", "-odd"}:
+            time.sleep(0.2)  # the publisher looks twice a minute; the test's own timeout ends a hang
+    is_never_wrong(world, *paths)
+    assert [world.proxy.process.pid, world.publisher.process.pid] == pids
+    grown = [resident(pid) - earlier for pid, earlier in zip(pids, before, strict=True)]
+    print(f"grown by {[each >> 20 for each in grown]} MiB")  # noqa: T201 - figures for the report
+    assert max(grown) < MORE_BYTES

@@ -1,0 +1,44 @@
+"""A NameNode whose web server answers no caller without a name: the cache works all the same."""
+
+import http.client
+from collections.abc import Iterator
+
+import pytest
+
+from testbed import Cluster, ClusterSpec
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP, make_directory
+
+WITHOUT_ANONYMOUS = {
+    "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
+    "hadoop.http.authentication.type": "simple",
+    "hadoop.http.authentication.simple.anonymous.allowed": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Cluster]:
+    """A cluster without anonymous access."""
+    spec = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, overrides=WITHOUT_ANONYMOUS)
+    with Cluster.start(spec) as cluster:
+        yield cluster
+
+
+def status_without_a_name(cluster: Cluster) -> int:
+    """Ask /jmx without a name."""
+    connection = http.client.HTTPConnection(cluster.namenodes[0].http, timeout=10)
+    try:
+        connection.request("GET", "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus")
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+def test_a_namenode_without_anonymous_access_is_cached(strict: Cluster, channel: Channel) -> None:
+    """`/jmx` is asked with the name of the service's user; the test bed's own questions have a name as well."""
+    assert status_without_a_name(strict) == http.client.UNAUTHORIZED
+    make_directory(strict, "/t")
+    with proxied(strict, "/t/*", channel=channel) as world:
+        world.make_hit("/t/f", "alice")

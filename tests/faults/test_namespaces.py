@@ -1,0 +1,161 @@
+"""Two healthy clusters, and settings that mix them up: nothing is answered from memory on another cluster's word."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
+from hadoop.namespace import Namespace
+from testbed import Cluster, ClusterSpec, Relay
+from testbed.asker import Asker
+from testbed.daemon import Proxy, Publisher
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP, make_directory
+from tests.service import NAMESERVICE, Service
+from tests.world import Where, World
+
+GLOB = "/t/*"
+
+pytestmark = pytest.mark.timeout(300)
+BOTH = pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Cluster]:
+    """Another cluster, as healthy as the session's; what it holds is its own."""
+    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_datanode=False)) as cluster:
+        yield cluster
+
+
+def namespace_of(cluster: Cluster) -> Namespace:
+    """Return what its NameNode says over HTTP."""
+    with Asker(cluster.namenodes[0].http) as namenode:
+        cluster_id = parse_cluster_id(namenode.ask("GET", CLUSTER_QUERY).body)
+        return Namespace(cluster_id, parse_block_pool(namenode.ask("GET", BLOCK_POOL_QUERY).body))
+
+
+def fresh() -> str:
+    """Return a path that no other test has used."""
+    return f"/t/{uuid.uuid4().hex}"
+
+
+def names_both(text: str, *clusters: Cluster) -> bool:
+    """Whether cluster id and block pool of each are in the text."""
+    spaces = [namespace_of(cluster) for cluster in clusters]
+    return all(part in text for space in spaces for part in (space.cluster_id, space.block_pool))
+
+
+def addresses(cluster: Cluster, rpc: str) -> tuple[str, ...]:
+    """Return the flags of a proxy or publisher that asks this cluster over HTTP and that address over RPC."""
+    return (
+        *("--nameservice", NAMESERVICE),
+        *("--namenode-http", cluster.namenodes[0].http),
+        *("--namenode-rpc", rpc),
+    )
+
+
+@contextmanager
+def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[World]:
+    """Put a proxy in front of a cluster that asks another address over RPC, and wait until it has judged that."""
+    flags = addresses(cluster, rpc)
+    with ExitStack() as running:
+        if channel is Channel.DIRECT:
+            proxy = Proxy(*flags, "--channel", "direct", "--glob", GLOB)
+        else:
+            service = Service.of(cluster)
+            service.add("f", GLOB)
+            running.enter_context(service.publisher()).await_publishing()
+            proxy = Proxy(*flags, *service.zookeeper_flags)
+        running.enter_context(proxy)
+        proxy.process.await_that(
+            lambda: bool(proxy.readiness().get("is_gate_open")) or "serves namespace" in said(proxy),
+            "neither opens its gate nor says why not",
+        )
+        world = World(cluster, proxy)
+        running.callback(world.close)
+        yield world
+
+
+def said(daemon: Proxy | Publisher) -> str:
+    """Return its log."""
+    return daemon.process.log.read_text(encoding="utf-8")
+
+
+@BOTH
+def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
+    cluster: Cluster, other: Cluster, channel: Channel
+) -> None:
+    """Bounded: what is deleted here is gone at once; log, /ready and explain name both namespaces and what to do."""
+    make_directory(cluster, "/t")
+    path = fresh()
+    with mixed_up(cluster, other.namenodes[0].rpc, channel) as world:
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        for _ in range(2):
+            assert (reply := world.ask(path, "alice")).status == 200
+            assert not reply.is_hit, reply
+        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        gone_at = time.monotonic()
+        while time.monotonic() < gone_at + 4.0:  # longer than max_staleness_s
+            assert world.ask(path, "alice").status == 404
+            time.sleep(0.1)
+        ready = world.proxy.readiness()
+        assert not ready["is_gate_open"]
+        assert names_both(ready["gate"], cluster, other), ready
+        (warning,) = [
+            line for line in said(world.proxy).splitlines() if "WARNING" in line and "serves" in line
+        ]
+        assert names_both(warning, cluster, other), warning
+        assert "--namenode-rpc" in warning
+        explained = world.proxy.explain(path)
+        assert names_both(explained["gate"], cluster, other), explained
+        (namenode,) = explained["namenodes"]
+        assert namenode["namespace_over_http"] == str(namespace_of(cluster))
+        assert namenode["namespace_over_rpc"] == str(namespace_of(other))
+
+
+@BOTH
+def test_a_connection_made_again_is_compared_again(
+    cluster: Cluster, other: Cluster, channel: Channel
+) -> None:
+    """Bounded: the RPC address leads to another cluster from some moment on; it closes the gate until it is mended."""
+    make_directory(cluster, "/t")
+    path, file = fresh(), fresh()
+    with Relay(cluster.namenodes[0].rpc) as relay, ExitStack() as running:
+        if channel is Channel.DIRECT:
+            world = running.enter_context(proxied(cluster, GLOB, rpc=relay.address))
+        else:
+            world = running.enter_context(mixed_up(cluster, relay.address, channel))
+            world.proxy.await_gate()
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        world.make_hit(path, "alice")
+        relay.lead_to(other.namenodes[0].rpc)
+        world.must(world.write(Where.NAMENODE, file, b"1"))
+        assert world.ask(file, "alice").status == 200  # and asks over RPC whether it is closed
+        world.proxy.await_gate(is_open=False)
+        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path))
+        assert world.ask(path, "alice").status == 404
+        world.proxy.process.await_that(
+            lambda: names_both(world.proxy.readiness()["gate"], cluster, other), "does not name both"
+        )
+        relay.lead_to(cluster.namenodes[0].rpc)
+        world.proxy.await_gate()
+        world.make_hit(path, "alice")
+
+
+def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: Cluster) -> None:
+    """GapFlush: nothing is published that the NameNode of the HTTP address did not do."""
+    service = Service.of(cluster)
+    flags = addresses(cluster, other.namenodes[0].rpc)
+    publisher = Publisher(*flags, *service.zookeeper_flags, "--filters-path", service.filters_path)
+    with publisher:
+        publisher.process.await_that(
+            lambda: publisher.readiness()["ready"] or "serves namespace" in said(publisher),
+            "neither publishes nor says why not",
+        )
+        ready = publisher.readiness()
+        assert not ready["ready"]
+        assert names_both(ready["state"], cluster, other), ready
+        assert "--namenode-rpc" in said(publisher)

@@ -1,0 +1,98 @@
+"""An owner who changes a filter as fast as possible costs the NameNode and ZooKeeper little, and delays nobody."""
+
+import asyncio
+import json
+import math
+import time
+
+import pytest
+
+from demo.counter import CallCounter
+from hadoop.webhdfs import WebHdfs
+from invalidation.filters.definition import SUBSCRIBERS, Filter
+from invalidation.filters.hdfs_store import FilterStore
+from invalidation.publisher.filter_pacing import CALM_S, MAX_PAUSE_S, MIN_PAUSE_S
+from testbed import Cluster
+from tests.cluster import webhdfs
+from tests.faults.tampering import Tampering
+from tests.service import Service
+
+pytestmark = pytest.mark.timeout(300)
+
+MANY = 60
+"""Filters of others."""
+
+TOGGLES = 1500
+"""Changes of the one filter; some seconds' worth."""
+
+LISTINGS = 2
+"""For one filter: its directory, and its subscribers."""
+
+QUIET_CALLS_PER_S = 30
+"""Of a proxy at ZooKeeper: it reads coverage several times a second, whatever changes."""
+
+OWN = Filter("toggled", "/t/toggled/*", "alice", ("ann",))
+
+
+@pytest.mark.usefixtures("hdfs_directory")
+def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None:
+    """By the NameNode's own count, and by the proxy's count of its calls to ZooKeeper; the last change arrives."""
+    service = Service.of(cluster)
+    tampering = Tampering(service)
+    asyncio.run(add_filters(service))
+    listings = CallCounter.of(cluster.namenodes[0].http, cluster.superuser, "GetListingOps")
+
+    def has_filters(number: int) -> bool:
+        return proxy.metrics()["nncache_channel_filters"] == number
+
+    with service.publisher() as publisher, service.proxy() as proxy:
+        proxy.await_gate()
+        proxy.process.await_that(lambda: has_filters(MANY + 1), "has not all filters")
+        generation, calls = tampering.read(".filters"), zookeeper_calls(proxy.metrics())
+        listed, began_at = asyncio.run(listings.calls()), time.monotonic()
+        toggle(service)
+        service.add("another", "/t/another/*")
+        proxy.process.await_that(lambda: has_filters(MANY + 2), "has not the other owner's filter")
+        listed = asyncio.run(listings.calls()) - listed
+        calls, took_s = zookeeper_calls(proxy.metrics()) - calls, time.monotonic() - began_at
+        readings = math.ceil(took_s / CALM_S) * (math.log2(MAX_PAUSE_S / MIN_PAUSE_S) + 2)
+        print(f"{TOGGLES} changes: {listed} listings, {calls:.0f} calls to ZooKeeper in {took_s:.1f} s")  # noqa: T201 - figures for the report
+        assert listed <= LISTINGS * (readings + took_s / MAX_PAUSE_S) + 4 * LISTINGS, (
+            "of `another`, when added"
+        )
+        assert calls <= QUIET_CALLS_PER_S * took_s + 2 * (MANY + 2)
+        assert int(tampering.read(".filters")) == int(generation) + 1, "that of `another`"
+        while subscribers(tampering) != ["bob"]:
+            time.sleep(0.2)  # up to MAX_PAUSE_S; the test's own timeout ends a hang
+        assert publisher.readiness()["ready"]
+
+
+def toggle(service: Service) -> None:
+    """Change the subscribers, as their owner; at the end it is another list than at first."""
+    place = f"{service.filters_path}/{OWN.name}/{SUBSCRIBERS}"
+    for number in range(TOGGLES):
+        op, method = (("MKDIRS", "PUT"), ("DELETE", "DELETE"))[number % 2]
+        assert webhdfs(service.cluster, method, f"{place}/carl", op, user=OWN.owner)[0] == 200
+    assert webhdfs(service.cluster, "DELETE", f"{place}/ann", "DELETE", user=OWN.owner)[0] == 200
+    assert webhdfs(service.cluster, "PUT", f"{place}/bob", "MKDIRS", user=OWN.owner)[0] == 200
+
+
+def subscribers(tampering: Tampering) -> list[str]:
+    """Return who may subscribe, as ZooKeeper has it."""
+    found: list[str] = json.loads(tampering.read(f".filters/{OWN.name}"))["allowedSubscribers"]
+    return found
+
+
+def zookeeper_calls(metrics: dict[str, float]) -> float:
+    """Return the calls that a proxy has made."""
+    return metrics["nncache_zookeeper_calls_total"]
+
+
+async def add_filters(service: Service) -> None:
+    """Add all filters."""
+    cluster = service.cluster
+    others = [Filter(f"f{number}", f"/t/{number}/*", "carol") for number in range(MANY)]
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        store = FilterStore(hdfs, service.filters_path)
+        for each in (OWN, *others):
+            await store.add(each)

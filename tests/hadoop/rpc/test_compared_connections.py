@@ -1,0 +1,136 @@
+"""Which namespace is at the other end of a connection: `connection.py` asks, `hadoop/namespace.py` compares."""
+
+import asyncio
+
+import pytest
+
+from hadoop.errors import RpcError, RpcUnavailableError, WrongNamespaceError
+from hadoop.namespace import Namespace, NamespaceCheck
+from hadoop.rpc.connection import RpcConnection
+from tests.hadoop.rpc.fake_namenode import version
+from tests.hadoop.rpc.fake_server import Answer, Call, Cut, Failure, Later, Raw, fake_server
+from tests.hadoop.rpc.test_connection import YES, ask
+
+OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
+
+
+class Moving:
+    """A server that serves one namespace, then another."""
+
+    def __init__(self) -> None:
+        self.namespace = OURS
+        self.refusal: Answer | None = None  # of versionRequest
+
+    def answer(self, call: Call) -> Answer:
+        """Answer a call."""
+        if call.method == "versionRequest":
+            return self.refusal or version(self.namespace)
+        return YES
+
+
+def check_of(address: str) -> NamespaceCheck:
+    """Return a check of a NameNode that says over HTTP that it serves OURS."""
+    check = NamespaceCheck("nn:9870", address)
+    check.said_over_http(OURS)
+    return check
+
+
+async def test_each_connection_is_compared_before_anything_is_asked_over_it() -> None:
+    """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
+    moving = Moving()
+    async with fake_server(moving.answer) as server:
+        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        assert await ask(connection)
+        assert await ask(connection)
+        moving.namespace = THEIRS
+        server.cut_all()
+        for _ in range(2):
+            with pytest.raises(WrongNamespaceError, match="BP-2 of cluster CID-2"):
+                await ask(connection)
+        await server.until(lambda: server.open == 0)
+        moving.namespace = OURS
+        assert await ask(connection)
+        assert [(call.connection, call.method) for call in server.calls] == [
+            (1, "versionRequest"),
+            (1, "isFileClosed"),
+            (1, "isFileClosed"),
+            (2, "versionRequest"),
+            (3, "versionRequest"),
+            (4, "versionRequest"),
+            (4, "isFileClosed"),
+        ]
+        await connection.close()
+
+
+async def test_a_connection_is_given_up_when_http_names_another_namespace() -> None:
+    """I4: a NameNode was formatted, or its HTTP address leads elsewhere now."""
+    moving = Moving()
+    async with fake_server(moving.answer) as server:
+        check = check_of(server.address)
+        connection = RpcConnection(server.address, "alice", check=check)
+        assert await ask(connection)
+        check.said_over_http(THEIRS)
+        with pytest.raises(WrongNamespaceError):
+            await ask(connection)
+        moving.namespace = THEIRS
+        assert await ask(connection)
+        assert server.connections == 3
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [Failure("org.apache.hadoop.security.AccessControlException", "no"), Cut(), Raw(b"\x00\x00\x00\x01\x00")],
+)
+async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> None:
+    """A question whose answer may be another cluster's is not sent."""
+    moving = Moving()
+    async with fake_server(moving.answer) as server:
+        moving.refusal = refusal
+        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        with pytest.raises(RpcError):
+            await ask(connection)
+        assert "isFileClosed" not in {call.method for call in server.calls}
+        moving.refusal = None
+        assert await ask(connection)
+        await connection.close()
+
+
+async def test_those_who_wait_for_a_connection_share_its_refusal() -> None:
+    """One attempt is enough for all calls that were waiting when it began."""
+    moving = Moving()
+    released = asyncio.Event()
+    async with fake_server(moving.answer) as server:
+        moving.refusal = Later(released, version(THEIRS))
+        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        async with asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(_failure(connection)) for _ in range(5)]
+            await server.until(lambda: len(server.calls) == 1)
+            released.set()
+        assert all("BP-2 of cluster CID-2" in str(each.result()) for each in asked)
+        assert not any(each.result().is_sent for each in asked)
+        assert server.connections == 2, "one attempt had begun when the others came"
+        await connection.close()
+
+
+async def _failure(connection: RpcConnection) -> RpcUnavailableError:
+    with pytest.raises(RpcUnavailableError) as caught:
+        await ask(connection)
+    return caught.value
+
+
+async def test_the_namespace_can_be_confirmed_again() -> None:
+    """Over the same connection; without a check it is asked all the same."""
+    moving = Moving()
+    async with fake_server(moving.answer) as server:
+        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        for _ in range(2):
+            await connection.confirm_namespace(5.0)
+        moving.namespace = THEIRS
+        with pytest.raises(WrongNamespaceError):
+            await connection.confirm_namespace(5.0)
+        assert server.connections == 1
+        await connection.close()
+        unchecked = RpcConnection(server.address, "alice")
+        await unchecked.confirm_namespace(5.0)
+        await unchecked.close()

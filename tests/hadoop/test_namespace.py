@@ -1,0 +1,58 @@
+"""Which namespace each address of a NameNode leads to."""
+
+import pytest
+
+from hadoop.errors import RpcUnavailableError, WrongNamespaceError
+from hadoop.namespace import Namespace, NamespaceCheck
+
+OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
+
+
+def check(over_http: Namespace | None = OURS) -> NamespaceCheck:
+    """Return a check of a NameNode that has said this over HTTP."""
+    made = NamespaceCheck("nn:9870", "nn:8020")
+    made.said_over_http(over_http)
+    return made
+
+
+def test_nothing_is_admitted_before_http_has_said() -> None:
+    """N1: and nothing is known to be wrong."""
+    subject = check(None)
+    with pytest.raises(RpcUnavailableError, match="nn:9870 has not said which namespace it serves") as caught:
+        subject.admit(OURS)
+    assert not isinstance(caught.value, WrongNamespaceError)
+    assert not caught.value.is_sent
+    assert not subject.is_same(OURS)
+    assert (subject.over_http, subject.over_rpc, subject.trouble) == (None, OURS, "")
+
+
+def test_the_same_namespace_is_admitted() -> None:
+    """For as long as the HTTP address says the same."""
+    subject = check()
+    assert (subject.over_rpc, subject.trouble) == (None, "")
+    subject.admit(OURS)
+    assert subject.is_same(OURS)
+    assert (subject.over_rpc, subject.trouble) == (OURS, "")
+    subject.said_over_http(THEIRS)
+    assert not subject.is_same(OURS)
+    assert "BP-1" in subject.trouble
+
+
+@pytest.mark.parametrize("said", [THEIRS, Namespace("CID-1", "BP-2"), Namespace("CID-2", "BP-1")])
+def test_another_namespace_is_refused_until_it_is_the_same(said: Namespace) -> None:
+    """N2: both are named, with what to do."""
+    subject = check()
+    with pytest.raises(
+        WrongNamespaceError, match=r"nn:8020 serves .*nn:9870 serves .*--namenode-rpc"
+    ) as caught:
+        subject.admit(said)
+    assert str(said) in str(caught.value)
+    assert str(OURS) in str(caught.value)
+    assert not caught.value.is_sent
+    assert subject.trouble == str(caught.value)
+    assert not subject.is_same(said)
+    subject.said_over_http(said)
+    assert subject.trouble == ""
+    subject.said_over_http(OURS)
+    subject.admit(OURS)
+    assert subject.trouble == ""

@@ -1,0 +1,190 @@
+"""Cheap calls of a user without rights, and what a NameNode says to each. (tests/hostile/attacker/calls.py)
+
+Every call is one that was seen to cost others something, or is made at random of methods, operations, paths, arguments
+and header fields. What a NameNode does about it is that of Hadoop 3.5.0.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proxy.messages import Headers
+
+ATTACKER: Final = "mallory"
+
+READS: Final = (
+    "LISTSTATUS",
+    "GETACLSTATUS",
+    "GETCONTENTSUMMARY",
+    "OPEN",
+    "GETFILECHECKSUM",
+    "GETXATTRS",
+    "CHECKACCESS",
+)
+WRITES: Final = (
+    ("PUT", "MKDIRS"), ("PUT", "SETPERMISSION"), ("PUT", "SETOWNER"), ("PUT", "SETTIMES"), ("PUT", "SETREPLICATION"),
+    ("PUT", "SETACL"), ("PUT", "SETXATTR"), ("PUT", "SETSTORAGEPOLICY"), ("PUT", "SETQUOTA"), ("PUT", "CREATESYMLINK"),
+    ("PUT", "CREATESNAPSHOT"), ("POST", "TRUNCATE"), ("POST", "CONCAT"), ("POST", "UNSETSTORAGEPOLICY"),
+    ("DELETE", "DELETE"), ("DELETE", "DELETESNAPSHOT"),
+)  # fmt: skip
+ODD_METHODS: Final = ("PATCH", "BREW", "PROPFIND", "OPTIONS", "TRACE", "put")
+FIELDS: Final[tuple[Headers, ...]] = (
+    (),
+    (),
+    (),
+    ((b"Cache-Control", b"no-cache"),),
+    ((b"Cache-Control", b"no-store"),),
+    ((b"Pragma", b"no-cache"),),
+    ((b"X-Forwarded-For", b"10.0.0.1"),),
+    ((b"Cookie", b"hadoop.auth=x"),),
+    ((b"Authorization", b"Basic x"),),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackCall:
+    """One request.
+
+    Attributes:
+        path: that it is about, as the NameNode would say it; None for an alias or what cannot be read.
+        op: the operation, upper-case; "" for none that exists.
+        other: another path that it names, such as a destination.
+        is_odd: a NameNode refuses it before it looks at the path.
+    """
+
+    method: str
+    target: str
+    path: str | None
+    op: str = ""
+    other: str = ""
+    fields: Headers = ()
+    is_odd: bool = False
+
+    def __str__(self) -> str:
+        fields = "".join(f" {name.decode()}: {value.decode()}" for name, value in self.fields)
+        return f"{self.method} {self.target}{fields}"
+
+
+Draw = Callable[[random.Random, Sequence[str]], AttackCall]
+
+
+def _spelled(chance: random.Random, path: str) -> str:
+    match chance.randrange(8):
+        case 0:
+            return path.replace("/", "//")
+        case 1:
+            return path + "/"
+        case 2:
+            return "".join(
+                f"%{ord(char):02X}" if chance.random() < 0.5 and char != "/" else char for char in path
+            )
+        case _:
+            return path
+
+
+def _target(path: str, query: str) -> str:
+    return f"/webhdfs/v1{path}?{query}&user.name={ATTACKER}"
+
+
+def status(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Ask for a status."""
+    path = chance.choice(paths)
+    return AttackCall(
+        method="GET",
+        target=_target(_spelled(chance, path), "op=GETFILESTATUS"),
+        path=path,
+        op="GETFILESTATUS",
+        fields=chance.choice(FIELDS),
+    )
+
+
+def read(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send another read; OPEN and others set an access time, where they are allowed."""
+    path, op = chance.choice(paths), chance.choice(READS)
+    return AttackCall(method="GET", target=_target(path, f"op={op}"), path=path, op=op)
+
+
+def no_read(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send a read of an operation that does not exist, or that lacks an argument."""
+    path = chance.choice(paths)
+    query = chance.choice(("op=NOBODYKNOWS", "op=OPEN&offset=x", "op=", "x=y", "op=OPEN&op=LISTSTATUS"))
+    return AttackCall(method="GET", target=_target(path, query), path=path, is_odd=True)
+
+
+def write(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send a write of one step."""
+    path, other, (method, op) = chance.choice(paths), chance.choice(paths), chance.choice(WRITES)
+    query = f"op={op}&recursive=true&permission=777&owner={ATTACKER}&sources={other}&destination={other}"
+    return AttackCall(method=method, target=_target(path, query), path=path, op=op, other=other)
+
+
+def rename(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send a RENAME, from or to anywhere, the root among them."""
+    path, other = chance.choice((*paths, "/")), chance.choice((*paths, "/"))
+    return AttackCall(
+        method="PUT",
+        target=_target(path, f"op=RENAME&destination={other}"),
+        path=path,
+        op="RENAME",
+        other=other,
+    )
+
+
+def two_step(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send the first step of a CREATE or APPEND, and never the second.
+
+    A NameNode redirects an APPEND of a directory for everybody who sees it.
+    """
+    below = chance.choice(("", "", "/x", "/x/y/z"))
+    method, op = chance.choice((("PUT", "CREATE"), ("PUT", "CREATE"), ("POST", "APPEND")))
+    path = chance.choice(paths) + below
+    more = chance.choice(("", "&overwrite=true", "&noredirect=true"))
+    return AttackCall(method=method, target=_target(path, f"op={op}{more}"), path=path, op=op)
+
+
+def alias(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Write to an alias of a path, of which no event will speak."""
+    path = chance.choice(
+        (f"/.reserved/.inodes/{16385 + chance.randrange(9)}/x", f"/.reserved/raw{chance.choice(paths)}")
+    )
+    method, op = chance.choice(
+        (("PUT", "CREATE"), ("PUT", "MKDIRS"), ("DELETE", "DELETE"), ("PUT", "SETTIMES"))
+    )
+    return AttackCall(method=method, target=_target(path, f"op={op}"), path=None, op=op)
+
+
+def odd(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Send what a NameNode refuses before it looks: a method, an operation, a user or a query that it does not know."""
+    path, other = chance.choice((*paths, "/")), chance.choice(paths)
+    method, target = chance.choice(
+        (
+            (chance.choice(ODD_METHODS), _target(path, f"op=X&a={other}")),
+            ("PUT", _target(path, f"op=X&a={other},/&b=/")),
+            ("PUT", _target(path, f"op=MKDIRS&op=DELETE&destination={other}")),
+            ("DELETE", f"/webhdfs/v1{path}?op=DELETE&recursive=true&user.name="),
+            ("PUT", _target(path, f"op=RENAME&destination={other}&bad=%zz")),
+            ("PUT", _target(path + "#f", "op=MKDIRS")),
+            ("PUT", f"/webhdfs/v1{path}"),
+        )
+    )
+    return AttackCall(method=method, target=target, path=None, is_odd=True)
+
+
+def act_for(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Ask for somebody else, as a proxy user who may not."""
+    path = chance.choice(paths)
+    op = chance.choice(("GETFILESTATUS", "OPEN"))
+    return AttackCall(
+        method="GET", target=_target(path, f"op={op}") + "&doas=alice", path=path, op=op, is_odd=True
+    )
+
+
+KINDS: Final[tuple[Draw, ...]] = (
+    status, status, read, no_read, write, write, rename, two_step, two_step, alias, odd, odd, act_for,
+)  # fmt: skip
+
+
+def draw(chance: random.Random, paths: Sequence[str]) -> AttackCall:
+    """Draw a call about some of these paths."""
+    return chance.choice(KINDS)(chance, paths)

@@ -1,0 +1,394 @@
+"""One seeded history of an attacker, told and judged. (tests/hostile/attacker/history.py)
+
+Two invariants, whatever the attacker sends: others' hits stay hits, and no answer differs from the NameNode's. The
+third, that replies say no more than the NameNode did, is judged by two histories that differ only in what the attacker
+may not know: every reply about a path that the NameNode refuses to show must be the same in both.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Final
+from urllib.parse import unquote
+
+from hadoop.calls import PREFIX
+from proxy.response import RawResponse
+from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
+from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
+from tests.invalidation.virtual_time import VirtualLoop, clock
+from tests.model import namespace as ns
+from tests.model.channels import ChannelName
+from tests.model.judge import Told
+from tests.model.namespace import SUPERUSER
+from tests.model.system import System, _parts, _unquoted
+
+ROUNDS: Final = 10
+RECOVERY_S: Final = 12.0
+"""After a change of the victims' own, or a trouble that nobody sent, their hits are back within so long."""
+
+_TOLD_S: Final = 4.0
+"""After so long the proxy has heard of every change."""
+
+WARM_S: Final = 30.0
+"""After so long what is polled is answered from memory."""
+
+ZOOKEEPER_EVERY: Final = 7
+"""Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
+
+PAIR_EVERY: Final = 4
+"""Of so many seeds one tells two histories, which must look the same to the attacker."""
+
+MAX_WINDOWS: Final = 8
+MAX_ENTRIES: Final = 80
+FLOOD: Final = 24
+SCAN: Final = 120
+"""Paths that the attacker reads in turn: more than the cache holds."""
+
+LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
+    "/p": (True, "alice", 0o755),
+    "/p/w": (True, "alice", 0o755),
+    "/p/w/f": (False, "alice", 0o640),
+    "/h": (True, SUPERUSER, 0o755),
+    "/h/alice": (True, "alice", 0o700),
+    "/h/alice/w": (True, "alice", 0o755),
+    "/h/alice/w/f": (False, "alice", 0o644),
+    "/h/alice/w/d": (True, "alice", 0o755),
+    "/h/bob": (True, "bob", 0o711),
+    "/h/bob/w": (True, "bob", 0o700),
+    "/h/bob/w/f": (False, "bob", 0o600),
+    "/h/mallory": (True, ATTACKER, 0o700),
+    "/t": (True, SUPERUSER, 0o777),
+}
+GLOBS: Final = ("/p/*", "/p/w/*", "/h/*/w/*", "/h/*/w", "/t/*")
+WATCHED: Final = (
+    ("alice", "/p/w"),
+    ("alice", "/p/w/f"),
+    ("bob", "/p/w/f"),
+    ("bob", "/p/w/_SUCCESS"),
+    ("alice", "/h/alice/w"),
+    ("alice", "/h/alice/w/f"),
+    ("alice", "/h/alice/w/_SUCCESS"),
+    ("bob", "/h/bob/w/f"),
+)
+"""Who polls what: all of it exists, or is missing, throughout, and the attacker may change none of it."""
+
+PATHS: Final = (
+    *dict.fromkeys(path for _, path in WATCHED),
+    "/p",
+    "/h",
+    "/h/alice",
+    "/h/alice/w/d",
+    "/h/alice/w/none/deeper",
+    "/h/bob/w/d",
+    "/h/none",
+    "/h/mallory/x",
+    "/t",
+    "/t/x",
+    "/t/x/y",
+)
+"""What the attacker names."""
+
+PRIVATE: Final = "/h/alice/"
+_NEW: Final = "/h/alice/w/new"
+
+
+class Broken(StrEnum):
+    """What an attacker must not bring about."""
+
+    HITS_STAY_HITS = "others' hits stay hits"
+    SAME_ANSWER = "no answer differs from the NameNode's"
+    SAYS_NO_MORE = "no reply says more than the NameNode"
+    BOUNDED_MEMORY = "no table grows beyond its bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An invariant that was broken, and by what."""
+
+    broken: Broken
+    what: str
+
+
+@dataclass
+class AttackHistory:
+    """What came of one."""
+
+    seed: int
+    channel: ChannelName
+    calls: int = 0
+    polls: int = 0
+    hits: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+class _AttackedSystem(System):
+    upstream_class = AttackUpstream
+
+
+class _WithoutRights(_AttackedSystem):
+    queries_class = ServiceQueries
+
+
+def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
+    """Tell the history of a seed."""
+    if channel is None:
+        channel = ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
+    if seed % PAIR_EVERY:
+        return _run(_Attack(seed, channel))
+    told = [_Attack(seed, channel, has_secret=has_secret) for has_secret in (False, True)]
+    history, other = map(_run, told)
+    for without, with_secret in zip(told[0].shown, told[1].shown, strict=True):
+        if without != with_secret:
+            what = f"{with_secret} where it is {without} without a secret"
+            history.findings.append(Finding(Broken.SAYS_NO_MORE, what))
+    history.findings += other.findings
+    history.calls += other.calls
+    history.polls += other.polls
+    history.hits += other.hits
+    return history
+
+
+def _run(attack: "_Attack") -> AttackHistory:
+    random.seed(attack.history.seed)  # parts of the product draw from the module's own chance
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(attack.story())
+    finally:
+        loop.close()
+    return attack.history
+
+
+class _Attack:
+    """A history while it is told.
+
+    Attributes:
+        shown: of each call about what the attacker may not see: the call, and what our part of the reply says.
+    """
+
+    def __init__(self, seed: int, channel: ChannelName, *, has_secret: bool | None = None) -> None:
+        self.history = AttackHistory(seed, channel)
+        self.shown: list[str] = []
+        self._chance = random.Random(seed)
+        self._has_secret = has_secret  # None: the histories are not compared
+        self._disturbed_at = 0.0
+        self._sent: list[str] = []  # since the last poll
+
+    async def story(self) -> None:
+        """Tell it."""
+        is_direct = self.history.channel is ChannelName.DIRECT
+        self._system = (_AttackedSystem if is_direct else _WithoutRights)(
+            random.Random(self.history.seed),
+            self.history.channel,
+            layout=LAYOUT,
+            globs=GLOBS,
+            max_two_step_windows=MAX_WINDOWS,
+            max_cache_entries=MAX_ENTRIES,
+            two_step_window_s=600.0,
+        )
+        async with self._system:
+            if await self._is_warm(WARM_S):
+                for number in range(ROUNDS):
+                    await self._round(number)
+                    if self.history.findings:
+                        break
+            self._system.queries.is_silent = False
+        for violation in self._system.judge.violations:
+            self._found(Broken.SAME_ANSWER, f"{violation.guarantee}: {violation.what}")
+
+    async def _round(self, number: int) -> None:
+        self._sent = []
+        if self._has_secret is not None:
+            await self._keep_secret(number)
+            for _ in range(3):
+                await self._send(draw(self._chance, [path for path in PATHS if path.startswith(PRIVATE)]))
+            await asyncio.sleep(1.0)
+            return
+        match self._chance.randrange(12):
+            case 0:
+                await asyncio.gather(*(self._send(_create(place)) for place in self._places()))
+                self.history.kinds["flood"] += 1
+            case 1:
+                await self._upload()
+            case 2:
+                self._make_an_odd_name(number)
+            case 3:
+                await self._hiccup()
+            case 4:
+                await self._change()
+            case 5:
+                for number_read in range(SCAN):
+                    await self._send(_status(f"/t/z{number}-{number_read}"))
+                self.history.kinds["scan"] += 1
+            case _:
+                calls = [draw(self._chance, PATHS) for _ in range(1 + self._chance.randrange(4))]
+                await asyncio.gather(*map(self._send, calls))
+        await asyncio.sleep(self._chance.choice((0.01, 0.3, 1.0)))
+        await self._poll()
+        self._check_bounds()
+
+    # -- the attacker --------------------------------------------------------------------------------------------------
+
+    async def _send(self, call: AttackCall) -> None:
+        """Send a call, and see that its answer is the NameNode's."""
+        self._sent.append(str(call))
+        self.history.calls += 1
+        self.history.kinds[call.op or "odd"] += 1
+        system, started = self._system, clock()
+        request = AttackRequest(call.method, call.target, call.fields, call=call)
+        try:
+            response = await system.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
+        except Exception as error:  # noqa: BLE001 - that is what is judged
+            self._found(Broken.SAME_ANSWER, f"{call}: raised {error!r}")
+            return
+        assert isinstance(response, RawResponse)
+        fields, answer = _parts(response)
+        (made,) = (value for name, value in fields if name == b"Cache-Status")
+        if answer.status != 200 and call.path is not None and call.path.startswith(PRIVATE):
+            self.shown.append(f"{call}: {answer.status} {made.decode()}")
+        if request.said:
+            if request.said != [answer]:
+                self._found(Broken.SAME_ANSWER, f"{call}: {answer}, but the NameNode said {request.said}")
+        elif call.is_odd:
+            if answer != OF_ANOTHER:
+                self._found(Broken.SAME_ANSWER, f"{call}: {answer}")
+        elif call.path is not None:
+            spelled = unquote(call.target.partition("?")[0].removeprefix(PREFIX))
+            answer = _unquoted(answer, call.path, spelled)
+            system.judge.read(
+                Told(path=call.path, user=ATTACKER, started=started, answer=answer, fields=fields, made=made)
+            )
+
+    def _places(self) -> list[str]:
+        tops = [self._chance.choice(PATHS) for _ in range(2)]
+        return [f"{self._chance.choice(tops)}/n{number}/x" for number in range(FLOOD)]
+
+    async def _upload(self) -> None:
+        """Write a file of their own, both steps, below a directory that is still missing."""
+        path = f"/h/{ATTACKER}/up{self._chance.randrange(3)}/x"
+        self._sent.append(f"both steps of a CREATE of {path}")
+        self.history.calls += 1
+        self.history.kinds["upload"] += 1
+        await self._system.write_in_two_steps(
+            "PUT",
+            path,
+            "op=CREATE",
+            ATTACKER,
+            opens=lambda now, txid: ns.create(now, ATTACKER, path, txid),
+            closes=lambda now, txid: ns.close(now, ATTACKER, path, txid),
+            takes_s=0.2,
+        )
+
+    def _make_an_odd_name(self, number: int) -> None:
+        """Make a directory over RPC, whose name holds a NUL."""
+        path = f"/t/{number}\0"
+        self._sent.append(f"mkdirs of {path!r} over RPC")
+        self.history.calls += 1
+        self.history.kinds["odd name"] += 1
+        self._system.cluster.try_write(lambda now, txid: ns.mkdirs(now, ATTACKER, path, txid))
+
+    # -- everybody else ------------------------------------------------------------------------------------------------
+
+    async def _hiccup(self) -> None:
+        """Let the NameNode answer no question over RPC for a moment, in which the attacker writes."""
+        self._system.queries.is_silent = True
+        await self._send(_create(f"/h/{ATTACKER}/n/x"))
+        self._system.queries.is_silent = False
+        self.history.kinds["hiccup"] += 1
+        self._disturbed_at = clock()
+        self._sent.append("(while the NameNode's RPC was silent)")
+        await self._is_warm(RECOVERY_S)
+
+    async def _change(self) -> None:
+        """Let alice change something of her own, through the proxy or past it."""
+        is_new = _NEW not in self._system.cluster.present.namespace
+        make = partial(_made, is_new)
+        if self._chance.random() < 0.5:
+            self._system.cluster.try_write(make)
+        else:
+            method, op = ("PUT", "MKDIRS") if is_new else ("DELETE", "DELETE")
+            await self._system.write(method, _NEW, f"op={op}", "alice", make)
+        self.history.kinds["change of a victim"] += 1
+        self._disturbed_at = clock()
+        await asyncio.sleep(_TOLD_S)
+        await self._is_warm(RECOVERY_S)
+
+    async def _keep_secret(self, number: int) -> None:
+        """Do what the attacker may not know, if there is a secret."""
+        if not self._has_secret:
+            return
+        chance = random.Random(self.history.seed * ROUNDS + number)
+        for path in ("/h/alice/w", "/h/alice/w/f", "/h/alice/w/_SUCCESS", _NEW):
+            if chance.random() < 0.7:
+                await self._system.read(path, "alice")
+        match chance.randrange(4):
+            case 0:
+                self._system.cluster.try_write(
+                    partial(_made, _NEW not in self._system.cluster.present.namespace)
+                )
+            case 1:
+                path = chance.choice(("/h/alice/w/_SUCCESS", "/h/alice/w/none/deeper"))
+                request = AttackRequest(
+                    "PUT", f"{PREFIX}{path}?op=CREATE&user.name=alice", call=_create(path)
+                )
+                await self._system.front_end.handle(request)  # type: ignore[arg-type]  # as above
+
+    async def _poll(self) -> None:
+        is_calm = clock() - self._disturbed_at > RECOVERY_S
+        for user, path in WATCHED:
+            told = await self._system.read(path, user)
+            self.history.polls += 1
+            is_hit = told is not None and told.is_from_memory
+            self.history.hits += is_hit
+            if not is_hit and is_calm:
+                made = told.made.decode() if told is not None else "no answer"
+                self._found(
+                    Broken.HITS_STAY_HITS, f"{path} for {user}: {made} after: {'; '.join(self._sent)}"
+                )
+
+    async def _is_warm(self, within_s: float) -> bool:
+        """Poll until everything is a hit; whether that was so in time."""
+        until = clock() + within_s
+        while True:
+            told = [await self._system.read(path, user) for user, path in WATCHED]
+            if all(each is not None and each.is_from_memory for each in told):
+                self._disturbed_at = 0.0
+                return True
+            if clock() >= until:
+                what = ", ".join(
+                    f"{path} for {user}: {each.made.decode() if each else 'no answer'}"
+                    for (user, path), each in zip(WATCHED, told, strict=True)
+                    if each is None or not each.is_from_memory
+                )
+                self._found(
+                    Broken.HITS_STAY_HITS, f"not back after {within_s:g} s: {what}; {'; '.join(self._sent)}"
+                )
+                return False
+            await asyncio.sleep(1.0)
+
+    def _check_bounds(self) -> None:
+        stats = self._system.cache.stats(clock())
+        for held, bound in ((stats.windows, MAX_WINDOWS), (stats.entries, MAX_ENTRIES)):
+            if held > bound:
+                self._found(Broken.BOUNDED_MEMORY, f"{held} where {bound} are allowed, after {self._sent}")
+
+    def _found(self, broken: Broken, what: str) -> None:
+        self.history.findings.append(Finding(broken, what))
+
+
+def _create(path: str) -> AttackCall:
+    target = f"{PREFIX}{path}?op=CREATE&user.name={ATTACKER}"
+    return AttackCall(method="PUT", target=target, path=path, op="CREATE")
+
+
+def _status(path: str) -> AttackCall:
+    target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={ATTACKER}"
+    return AttackCall(method="GET", target=target, path=path, op="GETFILESTATUS")
+
+
+def _made(is_new: bool, now: ns.Namespace, txid: int) -> list[ns.Step]:
+    return ns.mkdirs(now, "alice", _NEW, txid) if is_new else ns.delete(now, "alice", _NEW, txid)

@@ -1,0 +1,163 @@
+"""What the model NameNode says to the attacker. (tests/hostile/attacker/upstream.py)"""
+
+import asyncio
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from aiohttp import web
+
+from hadoop.filestatus import FileType
+from hadoop.rpc.user import RpcUser
+from proxy.messages import RequestHead, SettledReply
+from proxy.response import RawResponse
+from proxy.upstream import Decorate, Settle
+from tests.hostile.attacker.calls import ATTACKER, AttackCall
+from tests.invalidation.fakes import remote_error
+from tests.model import namespace as ns
+from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
+from tests.model.namespace import Answer, RefusedError, remote_exception
+from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpstream, ended
+
+SERVICE = "svc"
+"""As whom the proxy asks on its own account: on ZooKeeper it needs no right at all."""
+
+_DENIED = "org.apache.hadoop.security.AccessControlException"
+_REFUSED = remote_exception(_DENIED, "no")
+_FALSE = Answer(200, b'{"boolean":false}')
+_REDIRECT = Answer(307, b"")
+_BAD = remote_exception("java.lang.IllegalArgumentException", "no such thing", 400)
+_HTML = Answer(500, b"<html>")
+OF_ANOTHER = remote_exception("org.apache.hadoop.security.authorize.AuthorizationException", "not allowed")
+_METHODS = frozenset({"GET", "PUT", "POST", "DELETE"})
+
+
+@dataclass(eq=False)
+class AttackRequest(ClientRequest):
+    """A call of the attacker.
+
+    Attributes:
+        call: what it is.
+        said: what the NameNode said to it, as often as it was asked.
+    """
+
+    call: AttackCall | None = None
+    said: list[Answer] = field(default_factory=list)
+
+
+class AttackUpstream(ModelUpstream):
+    """The way to a NameNode that answers whatever it is sent."""
+
+    async def stream(
+        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
+    ) -> web.StreamResponse:
+        """Carry a call out that is no plain read."""
+        client: object = request
+        if not isinstance(client, AttackRequest):
+            return await super().stream(request, head, settle, decorate)
+        namenode = self._cluster.active
+        asked_at = self._clock()
+        await asyncio.sleep(self._takes_s())
+        answer = await self._said(client)
+        await asyncio.sleep(self._takes_s())
+        settled = SettledReply(
+            status=answer.status,
+            reason="",
+            headers=HEADERS,
+            body=answer.body,
+            namenode=namenode.address,
+            term=self._term_of(namenode),
+            asked_at=asked_at,
+            replied_at=self._clock(),
+        )
+        await self._to_its_end(settle, settled)
+        return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
+
+    async def _said(self, client: AttackRequest) -> Answer:
+        """Say it, and do it where the attacker may."""
+        assert client.call is not None
+        try:
+            done = carry_out(self._cluster, client.call)
+        except RefusedError as refusal:
+            done = refusal.answer
+        if not isinstance(done, Answer):
+            await ended(done)
+            done = done.answer
+        client.said.append(done)
+        return done
+
+    def _answer(self, namenode: ModelNameNode, user: str, as_requested: str) -> Answer:
+        if "&doas=" in user:
+            return OF_ANOTHER
+        return super()._answer(namenode, user, as_requested)
+
+
+class ServiceQueries(ModelQueries):
+    """Questions as a service user without rights, who is refused what is behind closed directories."""
+
+    async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether there is such a path."""
+        self._may_see(path, caller)
+        return await super().exists(path, caller)
+
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Say whether there is such a directory."""
+        self._may_see(path, caller)
+        return await super().is_directory(path, caller)
+
+    def _may_see(self, path: str, caller: RpcUser | None) -> None:
+        if caller is None and self._cluster.present.answer(SERVICE, path).status == HTTPStatus.FORBIDDEN:
+            raise remote_error(_DENIED)
+
+
+def carry_out(cluster: Cluster, call: AttackCall) -> Answer | Writing:
+    """Answer a call of the attacker as a NameNode does.
+
+    Raises:
+        RefusedError: the NameNode says no.
+    """
+    if call.is_odd:
+        return _answer_to_odd(call)
+    if call.op == "CREATE":
+        return _REDIRECT  # for anybody, wherever: the rights are looked at in the second step
+    path = call.path
+    if path is None:
+        return _REFUSED
+    now = cluster.present.namespace
+    seen = cluster.present.answer(ATTACKER, path)
+    if call.op in {"OPEN", "GETFILECHECKSUM"} and seen.status == HTTPStatus.OK:
+        inode = now[path]
+        if inode.kind is FileType.DIRECTORY:
+            return _REDIRECT  # for everybody who sees it: no block is asked for (chooseDatanode)
+        return _REDIRECT if inode.mode & 0o4 or inode.owner == ATTACKER else _REFUSED
+    if call.method == "GET":
+        return seen
+    operations: dict[str, Operation] = {
+        "MKDIRS": lambda now, txid: ns.mkdirs(now, ATTACKER, path, txid),
+        "DELETE": lambda now, txid: ns.delete(now, ATTACKER, path, txid),
+        "RENAME": lambda now, txid: ns.rename(now, ATTACKER, path, call.other, txid),
+        "SETPERMISSION": lambda now, _: ns.set_permission(now, ATTACKER, path, 0o777),
+        "SETTIMES": lambda now, txid: ns.set_times(now, ATTACKER, path, txid),
+        "TRUNCATE": lambda now, txid: ns.truncate(now, ATTACKER, path, txid),
+    }
+    if call.op == "APPEND":
+        return seen if seen.status != HTTPStatus.OK else _answer_to_append(now[path])
+    operation = operations.get(call.op)
+    if operation is None or (call.op == "TRUNCATE" and (path not in now or now[path].owner != ATTACKER)):
+        return _REFUSED
+    writing = cluster.write(operation)
+    if not writing.made and call.op in {"DELETE", "RENAME"}:
+        return _FALSE
+    return writing
+
+
+def _answer_to_append(inode: ns.Inode) -> Answer:
+    """Only of a file with content is it asked where its blocks are, which takes the right to read it."""
+    is_readable = inode.mode & 0o4 or inode.owner == ATTACKER
+    return _REDIRECT if is_readable or not inode.length else _REFUSED
+
+
+def _answer_to_odd(call: AttackCall) -> Answer:
+    if "doas=" in call.target:
+        return OF_ANOTHER
+    is_known = call.method in _METHODS and not call.target.endswith("user.name=")
+    return _BAD if is_known else _HTML

@@ -1,0 +1,151 @@
+"""What the channel's znodes hold: records, definitions, events. (tests/hostile/fuzzing/channel.py)"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from hadoop.changes import changes_of_event
+from hadoop.event_json import EventJsonError, decode_event, encode_event
+from invalidation.channel.records import (
+    CacheRecord,
+    FilterRecord,
+    PublishedFilter,
+    encode_cache_record,
+    encode_filter_record,
+    encode_published_filter,
+    parse_cache_record,
+    parse_filter_record,
+    parse_published_filter,
+)
+from invalidation.channel.znodes import MAX_TXID, parse_txid
+from invalidation.errors import CorruptZnodeError
+from tests.hostile.fuzzing.target import Target, hold
+
+_RECORD: Final = "/r/ns/.cache/12"
+_DEFINITION: Final = "/r/ns/.filters/jobs"
+
+
+def check_filter_record(data: bytes) -> None:
+    """A record of a filter's stream, in a znode called 12."""
+    _check(_RECORD, data, parse_filter_record, encode_filter_record)
+
+
+def check_cache_record(data: bytes) -> None:
+    """A record of the stream for caches, in a znode called 12."""
+    _check(_RECORD, data, parse_cache_record, encode_cache_record)
+
+
+def check_published_filter(data: bytes) -> None:
+    """The definition of a filter."""
+    _check(_DEFINITION, data, parse_published_filter, encode_published_filter)
+
+
+def _check(
+    path: str, data: bytes, parse: Callable[[str, bytes], Any], encode: Callable[[Any], bytes]
+) -> None:
+    try:
+        found = parse(path, data)
+    except CorruptZnodeError as error:
+        hold(str(error).startswith(path), "an error that names no znode")
+        return
+    hold(parse(path, encode(found)) == found, "what is read does not come back")
+    match found:
+        case FilterRecord(link=link) | CacheRecord(link=link):
+            hold(link.previous < link.txid == 12, "a record of another place")
+        case PublishedFilter(name=name):
+            hold(name == "jobs", "a filter of another name")
+
+
+def check_event(data: bytes) -> None:
+    """An event as JSON."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    try:
+        event = decode_event(value)
+    except EventJsonError:
+        return
+    hold(decode_event(encode_event(event)) == event, "an event does not come back")
+    changes_of_event(event)
+
+
+def check_txid(data: bytes) -> None:
+    """A number that a znode is called, or holds."""
+    number = parse_txid(data)
+    if number is not None:
+        hold(0 <= number <= MAX_TXID and str(number).encode() == data, "a number in another spelling")
+
+
+_LINK: Final = b'"chain":"c1","previous":10,"txid":12'
+
+CHANNEL: Final = (
+    Target(
+        name="filter-record",
+        invariant="a record or CorruptZnodeError that names the znode; what is read comes back",
+        check=check_filter_record,
+        seeds=(
+            b"{" + _LINK + b',"batches":[{"txid":11,"events":[{"type":"UNLINK","path":"/a"}]}]}',
+            b"{" + _LINK + b',"dropped":{"first":11,"last":12,"reason":"full"}}',
+            b"{"
+            + _LINK
+            + b',"batches":[{"txid":12,"events":[{"type":"CREATE","iNodeType":"FILE","path":"/a",'
+            b'"perms":"644"},{"type":"METADATA","metadataType":"XATTRS","path":"/a","xAttrs":[{"nameSpace":"USER",'
+            b'"name":"n","value":"AA=="}]}]}]}',
+            b"{" + _LINK + b',"batches":[{"txid":12,"events":[{"x":' + b"[" * 1500,
+        ),
+        modules=("invalidation.channel.records", "hadoop.event_json"),
+        max_bytes=4096,
+    ),
+    Target(
+        name="cache-record",
+        invariant="a record or CorruptZnodeError that names the znode; what is read comes back",
+        check=check_cache_record,
+        seeds=(
+            b"{" + _LINK + b',"generation":3,"changes":[[11,"appeared","/a"],[12,"moved","/a","/b"]]}',
+            b"{" + _LINK + b',"generation":3,"changes":[[11,"everything","why"],[12,"subtree","/"]]}',
+            b"{" + _LINK + b',"generation":9223372036854775807,"dropped":{"first":0,"last":12,"reason":""}}',
+            b"{" + _LINK + b',"generation":3,"changes":[[12,"touched","//a/"]]}',
+            b"[" * 3000,
+        ),
+        modules=("invalidation.channel.records", "hadoop.paths"),
+        max_bytes=4096,
+    ),
+    Target(
+        name="published-filter",
+        invariant="a filter or CorruptZnodeError that names the znode; what is read comes back",
+        check=check_published_filter,
+        seeds=(
+            b'{"id":"i1","pathGlob":"/a/*","since":5,"owner":"alice","allowedSubscribers":["bob"]}',
+            b'{"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',
+            b'{"x":' + b"[" * 1400,
+        ),
+        modules=("invalidation.channel.records", "hadoop.glob_syntax"),
+        max_bytes=1536,
+    ),
+    Target(
+        name="event-json",
+        invariant="an event or EventJsonError; what is read comes back, and says what it makes stale",
+        check=check_event,
+        seeds=(
+            b'{"type":"CREATE","iNodeType":"DIRECTORY","path":"/a","perms":"1777","overwrite":true}',
+            b'{"type":"RENAME","srcPath":"/a","dstPath":"/b","timestamp":1}',
+            (
+                b'{"type":"METADATA","metadataType":"ACLS","path":"/a","acls":[{"scope":"ACCESS","type":"USER",'
+                b'"name":"n","permission":"r-x"}]}'
+            ),
+            b'{"type":"TRUNCATE","path":"/a\\u0000b","fileSize":9223372036854775808}',
+            b'{"type":"CLOSE","path":"rel","fileSize":1}',
+            b'{"type":"APPEND","path":"/a","newBlock":false}',
+        ),
+        modules=("hadoop.event_json", "hadoop.changes"),
+    ),
+    Target(
+        name="transaction-id",
+        invariant="a number in its one spelling, or none",
+        check=check_txid,
+        seeds=(b"0", b"12", b"9223372036854775807", b"9223372036854775808", b"-1", b"012", b"\xb2"),
+        modules=("invalidation.channel.znodes",),
+        max_bytes=32,
+    ),
+)

@@ -1,0 +1,220 @@
+"""Both ends of HTTP: a client's connection, and a NameNode's reply. (tests/hostile/fuzzing/connections.py)"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import Final
+
+import uvloop
+from aiohttp import web
+from aiohttp.client_proto import ResponseHandler
+
+from hadoop.election_view import NameNode
+from proxy.client_body import ClientBody
+from proxy.client_connection import ClientConnection
+from proxy.connections import Connection
+from proxy.errors import ProxyError
+from proxy.exchange import Exchange
+from proxy.limits import LimitSettings
+from proxy.messages import RequestHead
+from proxy.response import RawResponse
+from proxy.server import Server, _HttpServer
+from tests.hostile.fuzzing.strict_http import read_requests
+from tests.hostile.fuzzing.target import Target, hold
+from tests.hostile.fuzzing.transport import DeafTransport
+from tests.proxy.kept_hits import fast_path_alone
+
+_LIMITS: Final = LimitSettings(max_head_bytes=1024, max_header_fields=16)
+_TURNS: Final = 400  # of the event loop, at most, until everything that came is answered
+_LOOP: Final = uvloop.new_event_loop()
+_NAMENODE: Final = NameNode("nn1:9870", "nn1:8020")
+_BODY_LIMIT: Final = 4096
+_LAST_ASCII: Final = 0x7F
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A request as the front end gets it; `body` is None if it broke off."""
+
+    method: str
+    target: bytes
+    fields: tuple[tuple[bytes, bytes], ...]
+    body: bytes | None
+
+
+def check_client(data: bytes) -> None:
+    """What a client sends; the first byte says where it is cut in two, if it is."""
+    cut = data[0] if data else 0
+    stream = data[1:]
+    pieces = [stream[:cut], stream[cut:]] if 0 < cut < len(stream) else [stream]
+    heard = _LOOP.run_until_complete(_serve(pieces))
+    strict = read_requests(stream)
+    hold(len(heard) <= len(strict), f"a request that RFC 9112 does not know: {heard[-1:]}")
+    for ours, theirs in zip(heard, strict, strict=False):
+        said = (ours.method.encode(), ours.target, ours.fields)
+        hold(
+            said == (theirs.method, _encoded(theirs.target), _once(theirs.fields)),
+            f"{ours} is read as {theirs}",
+        )
+        hold(ours.body is None or ours.body == theirs.body, f"{ours.body!r} is read as {theirs.body!r}")
+
+
+def _once(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the fields without a Host that only repeats the one before it."""
+    hosts = [value for name, value in fields if name.lower() == b"host"]
+    first = next((at for at, (name, _) in enumerate(fields) if name.lower() == b"host"), -1)
+    if len(set(hosts)) > 1:
+        return fields
+    return tuple(field for at, field in enumerate(fields) if field[0].lower() != b"host" or at == first)
+
+
+def _encoded(target: bytes) -> bytes:
+    """Return a target as it travels on: letters beyond ASCII percent-encoded (`proxy.vetting.ascii_request_line`)."""
+    return b"".join(b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in target)
+
+
+async def _serve(pieces: list[bytes]) -> list[Heard]:
+    heard: list[Heard] = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        target = request.raw_path.encode("utf-8", "surrogateescape")
+        parts, client_body = list[bytes](), ClientBody(request, _LIMITS)
+        heard.append(Heard(request.method, target, tuple(request.raw_headers), None))
+        while part := await client_body.read_part():
+            parts.append(part)
+        heard[-1] = replace(heard[-1], body=b"".join(parts))
+        return RawResponse(200, "OK", (), body=b"ok")
+
+    fast_path = fast_path_alone(_LOOP.time)
+    server = Server(answer, fast_path, _LIMITS)
+    http = _HttpServer(server._handle, server._make_connection, _LOOP)  # noqa: SLF001 - without a listening socket
+    server._http = http  # noqa: SLF001 - as above
+    connection, transport = http(), DeafTransport()
+    assert isinstance(connection, ClientConnection)
+    connection.connection_made(transport)
+    await asyncio.sleep(0)
+    for piece in pieces:
+        if transport.is_closing():
+            break
+        connection.data_received(piece)
+        await _settle(connection, heard, transport)
+    connection.eof_received()
+    await _settle(connection, heard, transport)
+    task = connection._task_handler  # noqa: SLF001 - what serves the requests; a fault of it shows nowhere else
+    if task is not None and task.done() and not task.cancelled():
+        hold(task.exception() is None, f"serving has ended with {task.exception()!r}")
+    connection.connection_lost(None)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    hold(server.stats().bugs == 0, "an exception of ours")
+    hold(server.stats().connections_open == 0, "a connection is not counted out")
+    return heard
+
+
+async def _settle(connection: ClientConnection, heard: list[Heard], transport: DeafTransport) -> None:
+    """Let the connection answer what has come."""
+    for _ in range(_TURNS):
+        before = len(heard), len(transport.written)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        if connection.is_idle or (len(heard), len(transport.written)) == before:
+            return
+
+
+def check_reply(data: bytes) -> None:
+    """What a NameNode sends, then closes; the first byte says where it is cut in two, and to which method."""
+    number = data[0] if data else 0
+    stream, method = data[1:], ("GET", "HEAD", "PUT")[number % 3]
+    whole = _LOOP.run_until_complete(_receive([stream], method))
+    parts = _LOOP.run_until_complete(_receive([stream[:number], stream[number:]], method))
+    if whole is not None and parts is not None:
+        hold(whole == parts, f"the cut matters: {whole}, {parts}")
+
+
+async def _receive(pieces: list[bytes], method: str) -> tuple[object, ...] | None:
+    """Return what came; None for an error, which bytes behind a reply may bring sooner or later."""
+    protocol = ResponseHandler(_LOOP)
+    transport = DeafTransport()
+    protocol.connection_made(transport)
+    connection = Connection(_NAMENODE, protocol, _LOOP, _LOOP.time)
+    exchange = Exchange(connection, RequestHead(method, "/webhdfs/v1/?op=X", ()), None, timeout_s=60.0)
+    exchange.send_head()
+    for piece in pieces:
+        if piece and not transport.is_closing():
+            protocol.data_received(piece)
+    protocol.connection_lost(None)
+    try:
+        await exchange.receive_head(lambda: None)
+        await exchange.receive_start(_BODY_LIMIT)
+    except ProxyError:
+        return None
+    size = sum(map(len, pieces))
+    hold(len(exchange.start) <= size, "a body from nowhere")
+    length = exchange.content_length
+    if exchange.is_complete and length is not None and method != "HEAD" and _has_a_body(exchange):
+        hold(len(exchange.start) == length, f"{len(exchange.start)} bytes of {length}, and complete")
+    return exchange.status, exchange.headers, exchange.start, exchange.is_complete
+
+
+def _has_a_body(exchange: Exchange) -> bool:
+    is_chunked = any(name.lower() == b"transfer-encoding" for name, _ in exchange.headers)
+    return not is_chunked and exchange.status not in {204, 304}
+
+
+logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+
+_GET: Final = b"GET /webhdfs/v1/a?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n"
+_PUT: Final = b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: nn\r\n"
+_OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+CONNECTIONS: Final = (
+    Target(
+        name="client-connection",
+        invariant="each request that is handed on is one that a strict reader of RFC 9112 finds at the same place, "
+        "with the same fields and body, however the bytes are cut; nothing raises",
+        check=check_client,
+        seeds=(
+            b"\x20" + _GET + b"\r\n" + _GET + b"Connection: close\r\n\r\n" + _GET,
+            b"\x30" + _PUT + b"Content-Length: 3\r\n\r\nabc" + _GET + b"\r\n",
+            b"\x60"
+            + _PUT
+            + b"Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nT: v\r\n\r\n"
+            + _GET
+            + b"\r\n",
+            b"\x05"
+            + _PUT
+            + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            + _GET
+            + b"\r\n",
+            b"\x05" + _PUT + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\na",
+            b"\x10\r\n\r\nGET /webhdfs/v1/\xc3\xa9 HTTP/1.0\r\n\r\n",
+            b"\x11GET http://nn/webhdfs/v1 HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            b"\x11GET /x HTTP/1.1\nHost: nn\n\n",
+            b"\x11" + _GET + b"A : b\r\n c\r\n\r\n",
+            b"\x11" + _GET + b"Upgrade: websocket\r\nConnection: upgrade\r\n\r\n" + _GET + b"\r\n",
+            b"\x11CONNECT nn:1 HTTP/1.1\r\nHost: nn\r\n\r\n" + _GET + b"\r\n",
+        ),
+        modules=("proxy.client_connection", "proxy.vetting", "proxy.server", "proxy.response"),
+        short_executions=300,
+    ),
+    Target(
+        name="namenode-reply",
+        invariant="a reply or ProxyError, the same however the bytes are cut; never more bytes than came, and complete "
+        "only with as many as were announced",
+        check=check_reply,
+        seeds=(
+            b"\x21" + _OK + b"Content-Length: 2\r\n\r\nok",
+            b"\x21" + _OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            b"\x21" + _OK + b"\r\nuntil the end",
+            b"\x22HTTP/1.1 100 Continue\r\n\r\n" + _OK + b"Content-Length: 9\r\n\r\nok",
+            b"\x23HTTP/1.1 307 Temporary Redirect\r\nLocation: http://dn:9864/x\r\nContent-Length: 0\r\n\r\n",
+            b"\x24" + _OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
+            b"\x24" + _OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"\x24HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxx",
+            b"\x24HTTP/2 200\r\n\r\n",
+            b"\x24" + _OK + b"Content-Length: 99999999999999999999\r\n\r\n",
+        ),
+        modules=("proxy.exchange", "proxy.connections"),
+        short_executions=500,
+    ),
+)

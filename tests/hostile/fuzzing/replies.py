@@ -1,0 +1,318 @@
+"""What a NameNode says: RPC frames, edits, JMX, statuses, exceptions. (tests/hostile/fuzzing/replies.py)"""
+
+import asyncio
+import json
+from typing import Final
+
+import uvloop
+
+from cache.admission import Admission, admit
+from hadoop import jmx
+from hadoop.changes import changes_of_event
+from hadoop.errors import FramingError, MalformedReplyError, RpcError
+from hadoop.event_json import decode_event, encode_event
+from hadoop.filestatus import FileType, parse_file_status, render_missing
+from hadoop.remote_exception import Verdict, parse_remote_exception
+from hadoop.rpc.edits import decode_edits
+from hadoop.rpc.framing import FrameSplitter, encode_frame, take_message
+from hadoop.rpc.handshake import SimpleHandshake
+from hadoop.rpc.messages import Refused, Reply, Succeeded, parse_message, parse_reply
+from hadoop.rpc.proto import client_namenode_pb2 as client
+from hadoop.rpc.proto import inotify_pb2 as inotify
+from hadoop.rpc.proto import rpc_header_pb2 as header
+from hadoop.rpc.wire import Wire
+from tests.hostile.fuzzing.target import Target, hold, text_of
+from tests.hostile.fuzzing.transport import DeafTransport
+
+_MAX_FRAME: Final = 300
+_LOOP: Final = uvloop.new_event_loop()
+
+
+def check_frames(data: bytes) -> None:
+    """The first byte says how the rest is cut into pieces."""
+    size = 1 + (data[0] if data else 0)
+    stream = data[1:]
+    whole = _frames([stream])
+    hold(whole == _frames([stream[at : at + size] for at in range(0, len(stream), size)]), "the cuts matter")
+    for frame in whole:
+        if isinstance(frame, bytes):
+            start, read = 0, list[bytes]()
+            try:
+                while start < len(frame):
+                    message, end = take_message(frame, start)
+                    hold(start < end <= len(frame), "a message beyond its frame")
+                    read.append(message)
+                    start = end
+            except FramingError:
+                continue
+            again = FrameSplitter()
+            again.receive(encode_frame(*read))
+            frame_again = again.next_frame()
+            hold(frame_again is not None and len(frame_again) <= len(frame), "messages do not come back")
+
+
+def _frames(pieces: list[bytes]) -> list[bytes | str]:
+    splitter = FrameSplitter(_MAX_FRAME)
+    found: list[bytes | str] = []
+    try:
+        for piece in pieces:
+            splitter.receive(piece)
+            while (frame := splitter.next_frame()) is not None:
+                hold(len(frame) <= _MAX_FRAME, "a frame larger than allowed")
+                found.append(frame)
+    except FramingError as error:
+        found.append(str(error))
+    return found
+
+
+def check_reply(data: bytes) -> None:
+    """A frame."""
+    try:
+        reply = parse_reply(data)
+    except FramingError:
+        return
+    match reply:
+        case Succeeded(body=body):
+            hold(len(body) <= len(data), "a body from nowhere")
+        case Refused(message=message):
+            hold("\n\tat " not in message, "a stack trace in a message")
+
+
+def check_edits(data: bytes) -> None:
+    """A page of edits."""
+    try:
+        page = decode_edits(parse_message(inotify.EventsList, data))
+    except (FramingError, MalformedReplyError):
+        return
+    for batch in page.batches:
+        for event in batch.events:
+            hold(
+                decode_event(json.loads(json.dumps(encode_event(event)))) == event, "an event is lost in JSON"
+            )
+            hold(isinstance(changes_of_event(event), tuple), "no changes")
+
+
+def check_wire(data: bytes) -> None:
+    """What arrives while calls 0, 1 and 2 wait; the first byte says how it is cut into pieces."""
+    _LOOP.run_until_complete(_talk(data[1:], 1 + (data[0] if data else 0)))
+
+
+async def _talk(data: bytes, size: int) -> None:
+    wire = Wire(
+        "nn1:8020",
+        bytes(16),
+        SimpleHandshake(bytes(16), "hdfs", "p"),
+        max_frame_bytes=300,
+        ping_interval_s=3600,
+    )
+    transport = DeafTransport()
+    wire.connection_made(transport)
+
+    def feed() -> None:
+        for at in range(0, len(data), size):
+            if not transport.is_closing():
+                wire.data_received(data[at : at + size])
+        wire.connection_lost(None)
+
+    waiting = asyncio.gather(*(wire.call(number, b"") for number in range(3)), return_exceptions=True)
+    _LOOP.call_soon(feed)  # once the calls wait
+    for answer in await waiting:
+        hold(isinstance(answer, RpcError | Reply), f"a call ends with {answer!r}")
+    hold(not wire.is_usable, "a lost connection is still used")
+
+
+def check_jmx(data: bytes) -> None:
+    """Each of the replies over JMX."""
+    for parse in (jmx.parse_status, jmx.parse_started_ms, jmx.parse_block_pool, jmx.parse_last_txid):
+        try:
+            found = parse(data)
+        except MalformedReplyError:
+            continue
+        hold(found != "", "an empty name")
+
+
+def check_status(data: bytes) -> None:
+    """The body of a status, and whether it may be kept."""
+    try:
+        status = parse_file_status(data)
+    except MalformedReplyError:
+        hold(admit(200, data, "/a") is Admission.FAILED, "kept, though it cannot be read")
+        return
+    admission = admit(200, data, "/a")
+    if status.type is FileType.SYMLINK or (status.type is FileType.DIRECTORY and status.snapshot_enabled):
+        hold(admission is Admission.DO_NOT_KEEP, "kept, though no event ends it")
+    hold(admit(201, data, "/a") is Admission.FAILED, "another status is kept")
+
+
+def check_refusal(data: bytes) -> None:
+    """The body of a refusal, or a path as it was asked for."""
+    remote = parse_remote_exception(data)
+    if remote is not None:
+        hold(isinstance(remote.verdict, Verdict), "no verdict")
+    admitted = admit(403, data, "/a")
+    hold(
+        (admitted is Admission.DENIED) == (remote is not None and remote.verdict is Verdict.ACCESS_CONTROL),
+        "403",
+    )
+    try:
+        path = data.decode()
+    except UnicodeDecodeError:
+        return
+    body = render_missing(path)
+    hold(
+        json.loads(body)["RemoteException"]["message"] == f"File does not exist: {path}",
+        "another path is quoted",
+    )
+    missing = parse_remote_exception(body)
+    hold(missing is not None and missing.verdict is Verdict.FILE_NOT_FOUND, "our own 404 is none")
+    hold(admit(404, body, path) is Admission.MISSING, "our own 404 is not kept")
+    hold(admit(404, body, path + "x") is Admission.FAILED, "the 404 of another path is kept")
+    hold(admit(404, data, text_of(data)) is Admission.FAILED, "any 404 is kept")
+
+
+def _success(call_id: int, body: bytes) -> bytes:
+    said = header.RpcResponseHeader(call_id=call_id, status=header.RpcResponseHeader.SUCCESS)
+    return encode_frame(said.SerializeToString(), body)
+
+
+def _failure(call_id: int, status: header.RpcResponseHeader.Status) -> bytes:
+    said = header.RpcResponseHeader(
+        call_id=call_id,
+        status=status,
+        exception_class_name=b"org.apache.hadoop.ipc.StandbyException",
+        error_message=b"no\n\tat a.b.c(D.java)",
+        error_detail=header.FATAL_UNAUTHORIZED,
+    )
+    return encode_frame(said.SerializeToString())
+
+
+def _page(*events: tuple[int, bytes]) -> bytes:
+    raw = [inotify.RawEvent(type=kind, contents=contents) for kind, contents in events]
+    page = inotify.EventsList(first_txid=1, last_txid=2, sync_txid=2)
+    page.batch.add(txid=1, events=raw)
+    return page.SerializeToString()
+
+
+_PERMS: Final = inotify.FsPermission(perm=0o755)
+_CREATE: Final = inotify.CreateEvent(
+    type=0, path=b"/a", ctime=1, owner_name=b"o", group_name=b"g", perms=_PERMS, symlink_target=b"/s"
+).SerializeToString()
+_METADATA: Final = inotify.MetadataUpdateEvent(path=b"/a", type=0, perms=_PERMS).SerializeToString()
+_CLOSED: Final = client.IsFileClosedResponse(result=True).SerializeToString()
+_STATUS: Final = (
+    b'{"FileStatus":{"accessTime":0,"blockSize":1,"childrenNum":0,"fileId":1,"group":"g","length":1,'
+    b'"modificationTime":1,"owner":"o","pathSuffix":"","permission":"644","replication":1,"storagePolicy":0,"type":"%b"%b}}'
+)
+_SAID: Final = b'{"RemoteException":{"exception":"%b","javaClassName":"org.apache.hadoop.%b","message":%b}}'
+
+REPLIES: Final = (
+    Target(
+        name="rpc-frames",
+        invariant="frames and messages or FramingError, the same however the bytes are cut; no frame over the limit",
+        check=check_frames,
+        seeds=(
+            b"\x05" + _success(1, _CLOSED) + _failure(2, header.RpcResponseHeader.ERROR),
+            b"\x00\xff\xff\xff\xff",
+            b"\x01HTTP/1.1 400",
+            b"\x02\x00\x00\x00\x06\xff\xff\xff\xff\xff\xff",
+        ),
+        modules=("hadoop.rpc.framing",),
+        max_bytes=700,
+    ),
+    Target(
+        name="rpc-reply",
+        invariant="a reply or FramingError; a message without the lines of a stack trace",
+        check=check_reply,
+        seeds=(
+            _success(1, _CLOSED)[4:],
+            _failure(2, header.RpcResponseHeader.ERROR)[4:],
+            _failure(4294967295, header.RpcResponseHeader.FATAL)[4:],
+            b"\x01\x00",
+        ),
+        modules=("hadoop.rpc.messages", "hadoop.rpc.framing"),
+    ),
+    Target(
+        name="edits",
+        invariant="a page or an error; each event survives JSON, and says what it makes stale",
+        check=check_edits,
+        seeds=(
+            _page((0, _CREATE), (4, _METADATA)),
+            _page((5, inotify.UnlinkEvent(path=b"/a\0b", timestamp=1).SerializeToString())),
+            _page(
+                (3, inotify.RenameEvent(src_path=b"/a", dest_path=b"rel", timestamp=1).SerializeToString())
+            ),
+            _page((1, inotify.CloseEvent(path=b"\xff", file_size=-1, timestamp=1).SerializeToString())),
+            _page((9, b"")),
+        ),
+        modules=("hadoop.rpc.edits", "hadoop.rpc.messages", "hadoop.event_json", "hadoop.changes"),
+    ),
+    Target(
+        name="rpc-wire",
+        invariant="each call that waits ends with a reply or an RpcError; a lost connection is not used again",
+        check=check_wire,
+        seeds=(
+            b"\x03" + _success(1, _CLOSED) + _failure(0, header.RpcResponseHeader.ERROR) + _success(2, b""),
+            b"\xff" + _failure(4294967295, header.RpcResponseHeader.FATAL),
+            b"\x00" + _success(7, _CLOSED) + b"HTTP/1.1 400 Bad Request\r\n",
+        ),
+        modules=("hadoop.rpc.wire", "hadoop.rpc.messages", "hadoop.rpc.framing"),
+        max_bytes=700,
+        short_executions=500,
+    ),
+    Target(
+        name="jmx",
+        invariant="what was asked for, or MalformedReplyError",
+        check=check_jmx,
+        seeds=(
+            b'{"beans":[{"State":"active","LastHATransitionTime":1}]}',
+            b'{"beans":[{"NNStartedTimeInMillis":1795298171446}]}',
+            b'{"beans":[{"BlockPoolId":"BP-1-127.0.0.1-2"}]}',
+            b'{"beans":[{"JournalTransactionInfo":"{\\"LastAppliedOrWrittenTxId\\":\\"12\\"}"}]}',
+            b'{"beans":[{"JournalTransactionInfo":"{\\"LastAppliedOrWrittenTxId\\":\\"'
+            + b"9" * 4400
+            + b'\\"}"}]}',
+            b'{"beans":[{"x":' + b"[" * 3000,
+            b'{"beans":[{"JournalTransactionInfo":"' + b"[" * 3000 + b'"}]}',
+            b'{"x":' + b'{"a":' * 1500,
+        ),
+        modules=("hadoop.jmx",),
+        max_bytes=8192,
+        short_executions=800,
+    ),
+    Target(
+        name="file-status",
+        invariant="a status or MalformedReplyError; what no event ends is never kept",
+        check=check_status,
+        seeds=(
+            _STATUS % (b"FILE", b""),
+            _STATUS % (b"DIRECTORY", b',"snapshotEnabled":true'),
+            _STATUS % (b"SYMLINK", b',"symlink":"/x"'),
+            _STATUS
+            % (
+                b"FILE",
+                (
+                    b',"ecPolicyObj":{"name":"n","cellSize":1,"numDataUnits":1,"numParityUnits":1,'
+                    b'"codecName":"c","id":1,"extraOptions":{"a":"b"}}'
+                ),
+            ),
+            _STATUS % (b"FILE", b',"x":' + b"[" * 2000),
+        ),
+        modules=("hadoop.filestatus", "cache.admission"),
+        max_bytes=4096,
+    ),
+    Target(
+        name="remote-exception",
+        invariant="an exception or none; a refusal is one for lack of rights only if it says so; a 404 is rendered so "
+        "that it quotes its path and no other",
+        check=check_refusal,
+        seeds=(
+            _SAID % (b"StandbyException", b"ipc.StandbyException", b'"no"'),
+            _SAID % (b"AccessControlException", b"security.AccessControlException", b"null"),
+            _SAID % (b"x$y", b"ipc.RetriableException", b'"\\ud800"'),
+            b'/a\\"\x01\x7f\xc2\x85\xf0\x9f\x98\x80',
+            b'{"x":' + b"[" * 3000,
+        ),
+        modules=("hadoop.remote_exception", "hadoop.filestatus", "cache.admission"),
+        max_bytes=4096,
+    ),
+)

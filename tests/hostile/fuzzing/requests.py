@@ -1,0 +1,189 @@
+"""What a client's request says: target, path, header fields, caller. (tests/hostile/fuzzing/requests.py)"""
+
+from typing import Final
+from urllib.parse import quote
+
+from hadoop.calls import PREFIX, read_call, read_plain
+from hadoop.paths import (
+    InvalidPathError,
+    ancestors,
+    canonical,
+    decode_loosely,
+    decode_target_path,
+    has_dot_segments,
+    is_cacheable,
+    name,
+    parent,
+)
+from proxy.headers import request_headers
+from proxy.identity import caller_of, rpc_user_of
+from proxy.targets import is_webhdfs
+from proxy.wishes import Wish, wish_of
+from tests.hostile.fuzzing.target import Target, hold, text_of
+
+METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcff")
+
+
+def check_target(data: bytes) -> None:
+    """The first byte chooses the method, the rest is the target."""
+    method, target = METHODS[data[0] % len(METHODS) if data else 0], text_of(data[1:])
+    call = read_call(method, target)
+    is_served = is_webhdfs(target)
+    plain = read_plain(target)
+    hold((call.path is None) == (call.as_requested is None), "a path without its spelling")
+    if call.path is not None:
+        hold(canonical(call.path) == call.path, f"not canonical: {call.path!r}")
+    if plain is not None:
+        hold(is_served, "a plain read is no WebHDFS")
+        hold(plain.path == call.path, f"two readings of one path: {plain.path!r}, {call.path!r}")
+        hold(plain.as_requested == call.as_requested, "two spellings of one path")
+        hold(call.is_certain, "a plain read is not certain")
+        if method == "GET":
+            hold(call.op is not None and call.op.name == "GETFILESTATUS", "a plain read of another operation")
+        for key, value in (("user.name", plain.user_name), ("doas", plain.doas)):
+            hold(call.arguments.get(key, (None,)) == (value,), f"two readings of {key}")
+
+
+def check_path(data: bytes) -> None:
+    """A spelling of a path, as it stands behind the service's own."""
+    try:
+        strict: str | None = decode_target_path(data)
+    except InvalidPathError:
+        strict = None
+    try:
+        decoded = decode_loosely(data)
+    except InvalidPathError:
+        hold(strict is None, "the strict reader takes what the loose one refuses")
+        return
+    hold(strict in (None, decoded), "the two readers differ")
+    path = canonical(decoded)
+    hold(canonical(path) == path, "canonical twice is another path")
+    hold(decode_target_path(quote(path)) == path, "a path does not come back from its own spelling")
+    hold(b"%" in data or canonical(text_of(data) or "/") == path, "unescaped, it is another path")
+    parts = [part for part in decoded.split("/") if part]
+    hold(path == "/" + "/".join(parts), "a name is lost")
+    hold(name(path) == (parts[-1] if parts else ""), "another last name")
+    above = ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if parts else []
+    hold(list(ancestors(path)) == above, "other ancestors")
+    hold(parent(path) == (above[0] if above else None), "another parent")
+    is_dotted = "." in parts or ".." in parts
+    hold(has_dot_segments(path) == is_dotted, "dot segments")
+    hold(
+        is_cacheable(path) == (not is_dotted and ".snapshot" not in parts and parts[:1] != [".reserved"]),
+        "what may be cached",
+    )
+
+
+def check_fields(data: bytes) -> None:
+    """Header fields, a line each, as a vetted request has them."""
+    fields = tuple(
+        (field_name, value)
+        for field_name, colon, value in (line.partition(b":") for line in data.split(b"\n"))
+        if colon
+    )
+    wish = wish_of(fields)
+    hold(wish_of(fields[::-1]) is wish, "the order of the fields matters")
+    hold(wish_of((key.swapcase(), value) for key, value in fields) is wish, "the case of a name matters")
+    hold(wish_of((*fields, (b"Authorization", b"x"))) is Wish.NO_TRACE, "a credential is overlooked")
+    hold(
+        wish_of((*fields, (b"Cookie", b"hadoop.auth=x&t=kerberos"))) is Wish.NO_TRACE,
+        "a caller's cookie is overlooked",
+    )
+    if wish is not Wish.NO_TRACE and not any(key.lower() == b"cache-control" for key, _ in fields):
+        hold(wish_of((*fields, (b"Cache-Control", b"no-cache"))) is Wish.REFRESH, "no-cache is overlooked")
+    sent = request_headers(fields, "192.0.2.1")
+    addresses = [value for key, value in sent if key.lower() == b"x-forwarded-for"]
+    hold(addresses == [b"192.0.2.1"], "a client chooses its own address")
+    for kept in (b"host", b"content-length"):
+        before = [value for key, value in fields if key.lower() == kept]
+        hold(before == [value for key, value in sent if key.lower() == kept], f"{kept!r} is dropped")
+
+
+def check_callers(data: bytes) -> None:
+    """Two queries, a line each, from one address: they have one name only if they say the same."""
+    one, _, other = data.partition(b"\n")
+    reads = [read_plain(f"{PREFIX}/p?op=GETFILESTATUS&{query}") for query in (text_of(one), text_of(other))]
+    first, second = reads
+    if first is None or second is None:
+        return
+    is_same = (first.user_name, first.doas, first.delegation) == (
+        second.user_name,
+        second.doas,
+        second.delegation,
+    )
+    hold((caller_of(first, "a") == caller_of(second, "a")) == is_same, "two callers have one name")
+    for read in (first, second):
+        caller = caller_of(read, "192.0.2.1")
+        if read.doas is not None:
+            hold(caller != caller_of(read, "192.0.2.2"), "a proxy user's address is overlooked")
+        if read.delegation is not None and len(read.delegation) >= len("192.0.2.1"):
+            hold(read.delegation not in caller, "a token is kept in clear")
+        user = rpc_user_of(read)
+        if user is not None:
+            hold(read.user_name is not None and read.delegation is None, "an RPC user is guessed")
+
+
+REQUESTS: Final = (
+    Target(
+        name="request-target",
+        invariant="read_call never refuses; what read_plain takes, read_call and is_webhdfs read in the same way",
+        check=check_target,
+        seeds=(
+            b"\0/webhdfs/v1/a/b?op=GETFILESTATUS&user.name=alice",
+            b"\0/webhdfs/v1//a%20b/?op=getfilestatus&doas=bob&delegation=x",
+            b"\1/webhdfs/v1/a?op=RENAME&destination=/b/c",
+            b"\1/webhdfs/v1/.reserved/.inodes/16386/x?op=CREATE&noredirect=true",
+            b"\2/webhdfs/v1/a?op=CONCAT&sources=/b,/c",
+            b"\1http://nn:1/webhdfs/v1/a/b/c?op=MKDIRS#f",
+            b"\5/webhdfs/v1/a?op=X&a=/b,/c&d=%zz",
+            b"\1/webhdfs/v1/a?op=SETXATTR&xattr.name=raw.x&op=MKDIRS",
+            b"\0/webhdfs/v1/..;/%2e%2e/%u002e/jmx",
+            b"\3/webhdfs/v1/.reserved/raw/x%2Fy?OP=DELETE",
+        ),
+        modules=("hadoop.calls", "hadoop.paths", "hadoop.operations", "proxy.targets"),
+    ),
+    Target(
+        name="path",
+        invariant="a path or InvalidPathError; both readers agree; canonical twice is canonical once; a path comes "
+        "back from its own spelling; names, parents and ancestors are those of a naive reader",
+        check=check_path,
+        seeds=(
+            b"/a/b/_SUCCESS",
+            b"//a%2Fb;x/%41+c/",
+            b"/%c3%a9/%e9",
+            b"/a/./../.snapshot/s",
+            b"/.reserved/raw/x",
+            b"/%00",
+            b"relative",
+            b"/%zz%",
+        ),
+        modules=("hadoop.paths",),
+    ),
+    Target(
+        name="header-fields",
+        invariant="a wish, whatever the fields' order and the case of their names; credentials, other cookies and "
+        "no-cache are never overlooked; the client's address is ours to say",
+        check=check_fields,
+        seeds=(
+            b'Host:nn\nAccept:*/*\nCookie:hadoop.auth="u=a&p=a&t=simple&e=1&s=x"',
+            b"Cache-Control:max-age=0, no-store\nPragma:no-cache",
+            b"Accept:text/html;q=0.9, application/json;q=0\nContent-Length:0",
+            b"Connection:close, X-Forwarded-For, Host\nX-Forwarded-For:1.2.3.4\nTE:trailers",
+            b"cookie:HADOOP.AUTH=a; hadoop.auth=b\nExpect:100-continue",
+        ),
+        modules=("proxy.wishes", "proxy.headers"),
+    ),
+    Target(
+        name="caller",
+        invariant="two reads have one caller exactly if user, doas and token are the same; no token is kept in clear; "
+        "whom RPC asks as is never guessed",
+        check=check_callers,
+        seeds=(
+            b"user.name=alice\nuser.name=alice",
+            b"user.name=alice&doas=bob\ndoas=bob&user.name=alice",
+            b"delegation=KAAFYWxpY2UFYWxpY2U\nuser.name=x",
+            b"doas=x\nuser.name=a",
+        ),
+        modules=("proxy.identity", "hadoop.calls"),
+    ),
+)

@@ -1,0 +1,92 @@
+"""Fuzz the targets side by side, each in processes of its own. (tests/hostile/fuzzing/running.py)"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Final
+
+from tests.hostile.fuzzing.figures import FuzzFigures
+from tests.hostile.fuzzing.target import Target
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+FOUND: Final = ROOT / "build" / "hostile"
+"""Where inputs are left that break a target, and the corpus that each run leaves for the next."""
+
+_SLOWEST_INPUT_S: Final = 300  # beyond it an input counts as one that hangs; the machine may be very busy
+_MAX_RESIDENT_MB: Final = 2048
+_STATE: Final = re.compile(r"#(\d+)\s.*?cov: (\d+) .*?corp: (\d+)/")
+_REASON: Final = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*|^==\d+== ERROR: .*", re.MULTILINE
+)
+
+Progress = Callable[[FuzzFigures], None]
+"""Told now and then how far a target has got."""
+
+
+def run(
+    targets: Sequence[Target], *, executions: int, seconds: float, jobs: int, progress: Progress
+) -> Iterator[FuzzFigures]:
+    """Try at least so many inputs of each target, and for at least so long; yield the figures as they come."""
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(_fuzz, each, executions, seconds, progress) for each in targets]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def _fuzz(target: Target, executions: int, seconds: float, progress: Progress) -> FuzzFigures:
+    figures = FuzzFigures(target=target.name)
+    corpus = FOUND / target.name / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as place:
+        seeds = Path(place)
+        for number, seed in enumerate((*target.seeds, *target.kept())):
+            (seeds / str(number)).write_bytes(seed)
+        while not figures.broken and figures.shortfalls(executions=executions, seconds=seconds):
+            left = executions - figures.executions
+            limit = f"-runs={left}" if left > 0 else f"-max_total_time={1 + int(seconds - figures.seconds)}"
+            before = figures.executions
+            _round(target, (str(corpus), str(seeds), limit), before, figures, progress)
+            figures.seconds = time.monotonic() - began
+            if figures.executions == before and not figures.broken:
+                figures.broken = "the fuzzer tried nothing"
+    return figures
+
+
+def _round(
+    target: Target, arguments: Sequence[str], before: int, figures: FuzzFigures, progress: Progress
+) -> None:
+    """Run one process to its end."""
+    left = FOUND / target.name / "broken-"
+    command = (
+        sys.executable, "-m", "tests.hostile.fuzzing.executing", target.name, ",".join(target.modules), *arguments,
+        f"-max_len={target.max_bytes}", f"-timeout={_SLOWEST_INPUT_S}", f"-rss_limit_mb={_MAX_RESIDENT_MB}",
+        f"-artifact_prefix={left}", "-print_final_stats=1",
+    )  # fmt: skip
+    said: list[str] = []
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                state = _STATE.match(line)
+                if state is None:
+                    said.append(line)
+                    continue
+                figures.executions = before + int(state[1])
+                figures.edges, figures.corpus = int(state[2]), int(state[3])
+                progress(figures)
+            process.wait()
+        finally:
+            process.kill()  # it has ended, unless we were interrupted
+    if process.returncode:
+        text = "".join(said)
+        reason = _REASON.search(text)
+        kept = re.search(r"Test unit written to (\S+)", text)
+        figures.broken = (reason[0] if reason else text[-500:]) + (f" (input: {kept[1]})" if kept else "")

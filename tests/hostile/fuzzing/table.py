@@ -1,0 +1,12 @@
+"""Everything that is fuzzed. (tests/hostile/fuzzing/table.py)"""
+
+from typing import Final
+
+from tests.hostile.fuzzing.channel import CHANNEL
+from tests.hostile.fuzzing.connections import CONNECTIONS
+from tests.hostile.fuzzing.operators import OPERATORS
+from tests.hostile.fuzzing.replies import REPLIES
+from tests.hostile.fuzzing.requests import REQUESTS
+
+TARGETS: Final = {target.name: target for target in (*REQUESTS, *CONNECTIONS, *OPERATORS, *CHANNEL, *REPLIES)}
+"""By name."""

@@ -1,0 +1,59 @@
+"""The short form of fuzzing: each target's seeds, what is kept, and a fixed number of inputs that resemble them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.hostile.fuzzing.mutating import mutated
+from tests.hostile.fuzzing.table import TARGETS
+from tests.hostile.fuzzing.target import CORPUS, Target
+
+SEED = 13
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_any_bytes_keep_the_invariant(target: Target) -> None:
+    """Each target's own; an input that breaks it is part of the failure."""
+    bases = (*target.seeds, *target.kept())
+    for data in (*bases, *mutated(bases, target.short_executions, target.max_bytes, SEED)):
+        try:
+            target.check(data)
+        except Exception as error:
+            raise AssertionError(f"{target.name}: {data!r}: {error!r}") from error
+
+
+def test_what_is_kept_belongs_to_a_target() -> None:
+    """A corpus that nobody reads proves nothing."""
+    assert {path.name for path in CORPUS.iterdir()} <= set(TARGETS)
+    assert all(path.stat().st_size <= TARGETS[path.parent.name].max_bytes for path in CORPUS.glob("*/*"))
+
+
+def test_seeds_fit_their_targets() -> None:
+    """A seed that is cut off says something else."""
+    assert not [
+        (name, seed)
+        for name, target in TARGETS.items()
+        for seed in target.seeds
+        if len(seed) > target.max_bytes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "name"),
+    [
+        (lambda data: b"%zz" in data, "path"),
+        (lambda data: data.count(b"HTTP/1.1") > 3, "client-connection"),
+        (lambda data: data.count(b"[") > 2, "cache-record"),
+    ],
+)
+def test_mutation_reaches_what_no_seed_holds(breaks: Callable[[bytes], bool], name: str) -> None:
+    """A parser that failed there would be caught."""
+    target = TARGETS[name]
+    seeds = [seed for seed in target.seeds if not breaks(seed)]
+    assert any(map(breaks, mutated(seeds, target.short_executions, target.max_bytes, SEED)))
+
+
+def test_the_same_inputs_come_again() -> None:
+    """What fails on one machine fails on all."""
+    bases = TARGETS["path"].seeds
+    assert list(mutated(bases, 50, 64, SEED)) == list(mutated(bases, 50, 64, SEED))

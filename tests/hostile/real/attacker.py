@@ -1,0 +1,188 @@
+"""The attacker on the real stack: any cheap calls, while others poll. (tests/hostile/real/attacker.py)
+
+The same invariants as in the model: others' hits stay hits, and no answer differs from the NameNode's. Each call
+that is refused, and each read, is also sent to the NameNode itself, as the same user.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
+from tests.hostile.real.raw import RawAsker, is_own_refusal
+from tests.world import Where, World
+
+MAX_WINDOWS: Final = 320
+"""So few that the attacker uses up a share: then the directories in which they may write are covered, and no others."""
+_FLOOD: Final = 30
+_BATCH: Final = 5
+_LEAST_BATCHES_BETWEEN_UPLOADS: Final = 6
+
+_DIRECTORIES: Final = (
+    ("/p", "alice", "755"),
+    ("/p/w", "alice", "755"),
+    ("/h", "alice", "755"),
+    ("/h/alice", "alice", "700"),
+    ("/h/alice/w", "alice", "755"),
+    ("/h/bob", "bob", "711"),
+    ("/h/bob/w", "bob", "700"),
+    (f"/h/{ATTACKER}", ATTACKER, "700"),
+    ("/t", "alice", "777"),
+)
+_FILES: Final = (("/p/w/f", "alice", "640"), ("/h/alice/w/f", "alice", "600"), ("/h/bob/w/f", "bob", "600"))
+_WATCHED: Final = (
+    ("alice", "/p/w"),
+    ("alice", "/p/w/f"),
+    ("bob", "/p/w/f"),
+    ("bob", "/p/w/_SUCCESS"),
+    ("alice", "/h/alice/w"),
+    ("alice", "/h/alice/w/f"),
+    ("alice", "/h/alice/w/_SUCCESS"),
+    ("bob", "/h/bob/w/f"),
+)
+_NAMED: Final = (
+    *dict.fromkeys(path for _, path in _WATCHED),
+    "/p",
+    "/h",
+    "/h/alice",
+    "/h/alice/w/none/deeper",
+    "/h/none",
+    f"/h/{ATTACKER}/x",
+    "/t/x",
+    "/t/x/y",
+)
+
+
+@dataclass
+class RealFigures:
+    """What came of it.
+
+    Attributes:
+        calls: that the attacker has sent.
+        polls: of the others, and how many of them were hits.
+        compared: answers held against the NameNode's own.
+        lost: polls that were no hit, and what was sent before; one line each.
+        differ: answers that differ, one line each.
+    """
+
+    calls: int = 0
+    polls: int = 0
+    hits: int = 0
+    compared: int = 0
+    lost: list[str] = field(default_factory=list)
+    differ: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """Say it."""
+        return [
+            f"attacker on the real stack: {self.calls:,} calls",
+            f"  {self.hits:,} of {self.polls:,} polls of others were hits",
+            f"  {self.compared:,} answers compared with the NameNode's, {len(self.differ)} differ",
+        ]
+
+    def shortfalls(self, *, calls: int) -> list[str]:
+        """Say what is wrong, or too little."""
+        short = [f"attacker on the real stack: {what}" for what in (*self.lost[:10], *self.differ[:10])]
+        if self.calls < calls:
+            short.append(f"attacker on the real stack: {self.calls:,} calls instead of {calls:,}")
+        if not self.compared:
+            short.append("attacker on the real stack: no answer was compared")
+        return short
+
+
+def lay_out(world: World, directory: str) -> None:
+    """Make what is attacked, in a directory in which only its owner may rename anything."""
+    world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755"))
+    for path, owner, mode in _DIRECTORIES:
+        world.mkdirs(directory + path, permission=mode)
+        world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner))
+    for path, owner, mode in _FILES:
+        world.must(world.write(Where.NAMENODE, directory + path, b"x"))
+        world.must(world.call(Where.NAMENODE, "PUT", "SETOWNER", directory + path, owner=owner))
+        world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", directory + path, permission=mode))
+    world.settle()
+
+
+class RealAttack:
+    """One run."""
+
+    def __init__(self, world: World, directory: str, *, seed: int) -> None:
+        self.figures = RealFigures()
+        self._world = world
+        self._directory = directory
+        self._chance = random.Random(seed)
+        self._named = [directory + path for path in _NAMED]
+        self._sent: list[str] = []  # since the last poll
+
+    async def run(self, calls: int, progress: Callable[[int], None] = lambda _: None) -> RealFigures:
+        """Send so many calls, in small batches; poll after each."""
+        async with (
+            RawAsker(self._world.proxy.address) as through,
+            RawAsker(self._world.cluster.namenodes[0].http) as direct,
+        ):
+            self._warm()
+            batch = 0
+            while self.figures.calls < calls and not self.figures.lost:
+                batch += 1
+                for call in self._batch(batch):
+                    await self._send(call, through, direct)
+                if batch % _LEAST_BATCHES_BETWEEN_UPLOADS == 0:
+                    self._upload(batch)
+                await self._poll()
+                progress(min(self.figures.calls, calls))
+        return self.figures
+
+    def _warm(self) -> None:
+        for user, path in _WATCHED:
+            self._world.make_hit(self._directory + path, user)
+        self._world.settle()
+
+    def _batch(self, number: int) -> list[AttackCall]:
+        if number % 20 == 0:
+            top = self._chance.choice(self._named)
+            return [_create(f"{top}/n{each}/x") for each in range(_FLOOD)]
+        return [draw(self._chance, self._named) for _ in range(_BATCH)]
+
+    async def _send(self, call: AttackCall, through: RawAsker, direct: RawAsker) -> None:
+        self.figures.calls += 1
+        self._sent.append(str(call))
+        target = call.target.encode("utf-8", "surrogateescape")
+        reply = await through.ask(call.method, target, call.fields)
+        if call.method != "GET" and reply.status < 400:
+            return
+        expected = await direct.ask(call.method, target, call.fields)
+        self.figures.compared += 1
+        if is_own_refusal(reply):
+            if expected.status < 400:
+                self.figures.differ.append(f"{call}: refused, but the NameNode says {expected.status}")
+        elif reply.status != expected.status:
+            self.figures.differ.append(f"{call}: {reply.status}, but the NameNode says {expected.status}")
+        elif call.op == "GETFILESTATUS" and reply.body != expected.body:
+            self.figures.differ.append(f"{call}: {reply.body!r}, but the NameNode says {expected.body!r}")
+
+    def _upload(self, number: int) -> None:
+        """Write a file of the attacker's own, both steps, below a directory that is still missing."""
+        self.figures.calls += 1
+        path = f"{self._directory}/h/{ATTACKER}/up{number}/x"
+        self._sent.append(f"both steps of a CREATE of {path}")
+        self._world.must(self._world.write(Where.PROXY, path, b"x", ATTACKER))
+
+    async def _poll(self) -> None:
+        await asyncio.sleep(0.02)
+        lost = []
+        for user, path in _WATCHED:
+            reply = self._world.ask(self._directory + path, user)
+            self.figures.polls += 1
+            self.figures.hits += reply.is_hit
+            if not reply.is_hit:
+                lost.append(f"{path} for {user}: {reply.header('Cache-Status')}")
+        if lost:
+            self.figures.lost.append(f"{', '.join(lost)} after: {'; '.join(self._sent)}")
+        self._sent = []
+
+
+def _create(path: str) -> AttackCall:
+    target = f"/webhdfs/v1{path}?op=CREATE&user.name={ATTACKER}"
+    return AttackCall(method="PUT", target=target, path=path, op="CREATE")

@@ -1,0 +1,156 @@
+"""Ask for paths in every spelling, through the proxy and directly. (tests/hostile/real/paths.py)
+
+The answers must be the same, bytes included; each is asked for up to three times, so that answers from memory are
+compared as well. What the proxy refuses by itself the NameNode must not answer, but for what lies outside WebHDFS.
+"""
+
+import asyncio
+import random
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from testbed.asker import Asker
+from tests.hostile.real.raw import RawAsker, is_own_refusal, made
+from tests.proxy.wire import RawReply
+from tests.world import Where, World
+
+_PREFIX: Final = b"/webhdfs/v1"
+_TIMES: Final = 3
+_NAMES: Final = (
+    "f", "d", "a b", "a+b", "a%41b", "a;b", "a:b", "a,b", "a=b", "a&b", "[x]", "{x}", "x|y", "x\\y", "x^y", "x`y",
+    "'x'", "x#y", "x?y", "é", unicodedata.normalize("NFD", "é"), "\u212b\u00c5", "\U0001f600", "\u200b", "\ufeffx",
+    "\ufb01", "x\u00a0y", "~x", ".x", "..x", "x.", "...", "_SUCCESS", "x" * 200, "é" * 100, "ß", "\u0130", "\u0131",
+    "\u212a", "%2F", "%zz", "x\ty", "x\ny", "x\x7fy",
+)  # fmt: skip
+"""Names in the directory; the odd ones are made where the NameNode takes them."""
+
+_ODD_ENDS: Final = (
+    b"/", b"//", b"/.", b"/..", b"/%2e", b"/%2e%2e", b"/%2E./", b"/..;/", b";", b";x=y", b"/;", b"%2F",
+    b"%2f", b"%00", b"%",     b"%2", b"%zz", b"%ff", b"%c3", b"%c0%af", b"%ed%a0%80", b"%f4%90%80%80",
+    b"%u0041", b"\xc3\xa9", b"\xff", b"%0a", b"%0d",     b"%20", b"+", b"%2B", b"%252F", b"%2541", b"%3F",
+    b"%23", b"?", b"??", b"&", b"/.snapshot", b"/.reserved", b"%7f", b"\\",     b"%5c", b"[", b"|", b"^",
+    b"{", b"`", b'"', b"<", b"*", b"/*", b"!", b"$", b"(", b"'", b"@", b":", b"=", b",", b"~",
+)  # fmt: skip
+_QUERIES: Final = (b"?op=GETFILESTATUS&user.name=%b",) * 12 + (
+    b"?op=getfilestatus&user.name=%b",
+    b"?user.name=%b&op=GETFILESTATUS",
+    b"?op=GETFILESTATUS&user.name=%b&x=y",
+    b"?OP=GETFILESTATUS&user.name=%b",
+    b"?op=GET%%46ILESTATUS&user.name=%b",
+    b"?op=GETFILESTATUS&op=LISTSTATUS&user.name=%b",
+    b"?op=GETFILESTATUS&user.name=%b&user.name=root",
+    b"?op=GETFILESTATUS;user.name=%b",
+    b"?&op=GETFILESTATUS&&user.name=%b&",
+)
+
+
+@dataclass
+class PathFigures:
+    """What came of all forms.
+
+    Attributes:
+        forms: asked, each at most three times.
+        hits: answers from memory that were compared.
+        refused: forms that the proxy refuses by itself.
+        differ: one line each.
+    """
+
+    forms: int = 0
+    hits: int = 0
+    refused: int = 0
+    differ: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """Say it."""
+        return [
+            f"paths: {self.forms:,} forms, {len(self.differ)} differ",
+            f"  {self.hits:,} answers from memory compared",
+            f"  {self.refused:,} forms refused by the proxy itself",
+        ]
+
+    def shortfalls(self, *, forms: int) -> list[str]:
+        """Say what is wrong, or too little."""
+        short = [f"paths: {what}" for what in self.differ[:20]]
+        if self.forms < forms:
+            short.append(f"paths: {self.forms:,} forms instead of {forms:,}")
+        if self.hits < forms / 2:
+            short.append(f"paths: only {self.hits:,} answers from memory were compared")
+        return short
+
+
+def lay_out(world: World, directory: str) -> None:
+    """Make a file or a directory of every second name, as the superuser; a name that HDFS refuses stays missing."""
+    with Asker(world.cluster.namenodes[0].http) as asker:
+        for name in _NAMES[2::2]:
+            spelled = "".join(f"%{byte:02X}" for byte in name.encode())
+            target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={world.cluster.superuser}"
+            asker.ask("PUT", target)
+    world.must(world.write(Where.NAMENODE, f"{directory}/f", b"x"))
+    world.settle()
+
+
+def draw(chance: random.Random, directory: str, user: str) -> bytes:
+    """Draw the target of a GET."""
+    parts = [_spelled(chance, name) for name in directory.split("/")[1:]]
+    parts += [_spelled(chance, chance.choice(_NAMES)) for _ in range(chance.choice((0, 1, 1, 1, 1, 2)))]
+    path = b"".join(chance.choice((b"/",) * 9 + (b"//",)) + part for part in parts)
+    if chance.random() < 0.35:
+        path += chance.choice(_ODD_ENDS)
+    if chance.random() < 0.02:
+        path += b"/" + b"y" * chance.choice((255, 256, 4000, 7900, 9000))
+    return _PREFIX + path + chance.choice(_QUERIES) % user.encode()
+
+
+def _spelled(chance: random.Random, name: str) -> bytes:
+    escaped = chance.choice((0.0, 0.0, 0.2, 1.0))
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    kept = plain if chance.random() < 0.8 else plain + b"!$&'()*+,;=:@"
+    form = chance.choice(("%%%02X", "%%%02x"))
+    return b"".join(
+        bytes((byte,)) if byte in kept and chance.random() >= escaped else (form % byte).encode()
+        for byte in name.encode()
+    )
+
+
+async def compare(
+    world: World, directory: str, *, forms: int, seed: int, progress: Callable[[int], None] = lambda _: None
+) -> PathFigures:
+    """Ask for so many forms of paths at and below the directory."""
+    figures, chance = PathFigures(), random.Random(seed)
+    async with RawAsker(world.proxy.address) as through, RawAsker(world.cluster.namenodes[0].http) as direct:
+        for number in range(forms):
+            await _compare(through, direct, draw(chance, directory, "alice"), figures)
+            figures.forms += 1
+            if number % 20 == 0:
+                progress(number)
+            await asyncio.sleep(0)
+    progress(forms)
+    return figures
+
+
+async def _compare(through: RawAsker, direct: RawAsker, target: bytes, figures: PathFigures) -> None:
+    expected = await direct.ask("GET", target)
+    for time in range(_TIMES):
+        reply = await through.ask("GET", target)
+        if is_own_refusal(reply):
+            figures.refused += 1
+            is_outside = b"not-webhdfs" in made(reply).encode()
+            if expected.status < 400 and not is_outside:
+                figures.differ.append(f"{target!r}: refused {reply.body!r}, but the NameNode says {expected}")
+            return
+        is_hit = made(reply) == "nncache; hit"
+        figures.hits += is_hit
+        wrong = _difference(reply, expected)
+        if wrong:
+            figures.differ.append(f"{target!r}, time {time + 1}, {made(reply)}: {wrong}")
+            return
+        if not is_hit and time:
+            return  # it is not one that is kept
+
+
+def _difference(reply: RawReply, expected: RawReply) -> str:
+    if reply.status != expected.status:
+        return f"{reply.status} instead of {expected.status}"
+    return "" if reply.body == expected.body else f"{reply.body!r} instead of {expected.body!r}"

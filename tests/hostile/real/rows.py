@@ -1,0 +1,55 @@
+"""Send the rows of smuggling to a real NameNode and through the proxy, side by side. (tests/hostile/real/rows.py)
+
+What the proxy passes on it answers with the NameNode's own status; what it refuses by itself is its to refuse, and
+nothing of a row ends in a request that the row does not hold.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from tests.hostile.wire.serving import statuses_of
+from tests.hostile.wire.smuggling import ROWS, Row
+from tests.proxy.wire import RawClient
+from tests.world import World
+
+_REFUSALS: Final = frozenset({400, 405, 408, 414, 431, 505})
+_AT_ONCE: Final = 32
+_PATIENCE_S: Final = 3.0
+"""For a server that waits for the rest of a body; what it has said by then is all."""
+
+
+async def compare_rows(world: World, progress: Callable[[int], None] = lambda _: None) -> list[str]:
+    """Return a line for each row in which the proxy says what no NameNode says."""
+    turn, done = asyncio.Semaphore(_AT_ONCE), 0
+
+    async def compare(row: Row) -> str:
+        nonlocal done
+        async with turn:
+            ours, theirs = await asyncio.gather(
+                _answer(world.proxy.address, row), _answer(world.cluster.namenodes[0].http, row)
+            )
+        done += 1
+        progress(done)
+        is_refused = not ours or ours[-1] in _REFUSALS
+        if is_refused or ours == theirs[: len(ours)]:
+            return ""
+        return f"{row.name} ({row.section}): {ours}, but the NameNode says {theirs}"
+
+    return [said for said in await asyncio.gather(*map(compare, ROWS)) if said]
+
+
+async def _answer(address: str, row: Row) -> tuple[int, ...]:
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=2**22)
+    client, said = RawClient(reader, writer), bytearray()
+    try:
+        client.send(row.raw)
+        async with asyncio.timeout(_PATIENCE_S):
+            while data := await reader.read(65_536):
+                said += data
+    except (TimeoutError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+    return statuses_of(bytes(said))

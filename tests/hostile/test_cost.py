@@ -1,0 +1,311 @@
+"""No code path is more than linear in a request's bytes, and none takes more than 64 times their number at once."""
+
+import asyncio
+import gc
+import importlib
+import inspect
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import pytest
+
+from cache import Caller
+from cache.subtrees import Subtrees
+from cache.tree import Tree
+from hadoop import paths
+from hadoop.calls import PREFIX, read_call, read_plain
+from hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Closed,
+    FileTouched,
+    Footprint,
+    LineTouched,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from hadoop.effects import Ground, effects_of_call
+from hadoop.globs import GlobSet
+from hadoop.outcomes import CallOutcome
+from hadoop.paths import InvalidPathError
+from invalidation.channel.digest import Digest
+from invalidation.channel.narrowing import concerns
+from proxy.headers import request_headers
+from tests.hostile.costing import Cost, counted, serve
+from tests.hostile.shapes import SHAPES
+from tests.proxy.doubles import FakeClock, make_cache
+
+SIZE: Final = 65_000
+"""Bytes of the requests whose memory is counted; the proxy takes 65,536 at most."""
+HALF: Final = 8_000
+"""Bytes of those whose lines are counted, and of the same again with twice as many."""
+MOST_BYTES_PER_BYTE: Final = 64
+MOST_GROWTH: Final = 2.3
+"""How much more two times the bytes may cost; square growth gives 4."""
+LONG_TEXT: Final = 4_000
+"""What counts as a text that holds the bytes of a request."""
+
+GLOBS: Final = (
+    "/user/*/workflow/*/*/*/_SUCCESS",
+    "/user/alice/workflow/2026/11/22/*",
+    "/*",
+    "/*/*",
+    "/*/*/*",
+    "/a/*/a/*/a/*",
+    "/top/*",
+)
+
+
+@contextmanager
+def memory_counted() -> Iterator[Cost]:
+    """Have what is taken inside counted."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        yield Cost()
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_request_takes_many_times_its_bytes(name: str) -> None:
+    """At once, from its first byte to its reply's last."""
+    raw = SHAPES[name](SIZE)
+    with memory_counted() as cost:
+        written = asyncio.run(serve(raw, cost, long_text=None, settings={"glob": GLOBS}))
+    assert written.startswith(b"HTTP/1.1 ")
+    assert cost.peak <= MOST_BYTES_PER_BYTE * len(raw), f"{cost.peak / len(raw):.0f} bytes for each"
+
+
+def grown(spend: Callable[[int, Cost], object]) -> None:
+    """Spend what two sizes cost, of which one is two times the other, and hold them against each other."""
+    costs = []
+    for size in (HALF, 2 * HALF):
+        with memory_counted() as cost:
+            spend(size, cost)
+        costs.append(cost)
+    half, whole = costs
+    assert whole.lines <= MOST_GROWTH * half.lines, f"{half.lines} lines, then {whole.lines}"
+    assert whole.taken <= MOST_GROWTH * half.taken, f"{half.taken} bytes taken, then {whole.taken}"
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_two_times_the_bytes_cost_about_two_times_as_much(name: str) -> None:
+    """Whole requests, from their bytes to those of the reply, whatever becomes of them on the way."""
+
+    def spend(size: int, cost: Cost) -> None:
+        raw = SHAPES[name](size)
+        assert asyncio.run(serve(raw, cost, long_text=LONG_TEXT, settings={"glob": GLOBS}))
+
+    grown(spend)
+
+
+# ---- by themselves: what the limits of HDFS, or another reader, keep long texts from -------------------
+
+
+def _with_globs(path: str) -> None:
+    globs = GlobSet({glob: glob for glob in GLOBS}, max_steps=1_000)
+    globs.matches(path)
+    globs.names_matching(path)
+    globs.may_match_below(path)
+    globs.may_concern(path)
+    globs.lowest_concern(path)
+
+
+def _with_tree(path: str) -> None:
+    tree = Tree()
+    tree.ensure(path)
+    tree.find(path)
+    tree.holds(path)
+    tree.proven_depth(path)
+    tree.detach(path)
+
+
+def _with_subtrees(path: str) -> None:
+    subtrees = Subtrees()
+    subtrees.add("/x")
+    subtrees.cover(path)
+    subtrees.add(path)
+    subtrees.cover(path)
+    subtrees.remove(path)
+
+
+def _footprints(path: str) -> tuple[Footprint, ...]:
+    kinds = (Appeared, Vanished, Touched, Opened, Closed, AccessChanged, SubtreeUnknown)
+    return (
+        *(kind(path) for kind in kinds),
+        Moved(path, path + "x"),
+        LineTouched(path, "/"),
+        FileTouched(path),
+    )
+
+
+def _with_cache(path: str) -> None:
+    clock = FakeClock()
+    cache = make_cache(clock, glob=GLOBS)
+    now = clock()
+    cache.lookup(path, Caller("user=carol"), now)
+    cache.store.return_ticket(cache.store.take_ticket(path, Caller("user=carol"), now, joinable=True))
+    cache.store.tree.ensure(path)
+    cache.unproven_ancestors(path, now)
+    cache.open_window("/x/y", 1, now, "/x")
+    cache.open_window(path, 1, now, "/a")
+    cache.lookup(path, Caller("user=carol"), now)
+    cache.holds(path)
+    cache.concerns(path)
+    for change in _footprints(path):
+        cache.apply(change, now, 7)
+    cache.explain(path, now)
+
+
+def _with_digest(path: str) -> None:
+    digest = Digest(4)
+    for number in range(3):
+        for change in _footprints(path):
+            if not isinstance(change, LineTouched | FileTouched):
+                digest.add(number, change)
+    digest.take()
+    globs = GlobSet({glob: glob for glob in GLOBS}, max_steps=1_000)
+    for change in _footprints(path):
+        if not isinstance(change, LineTouched | FileTouched):
+            concerns(change, globs)
+
+
+def _with_paths(path: str) -> None:
+    for function in (paths.decode_target_path, paths.decode_loosely, paths.percent_decode, paths.canonical):
+        with suppress(InvalidPathError):
+            function(path)
+    paths.decode_escapes(path.encode())
+    paths.has_dot_segments(path)
+    paths.is_reserved(path)
+    paths.is_cacheable(path)
+    if path.startswith("/") and "//" not in path:
+        paths.parent(path)
+        paths.name(path)
+        paths.depth(path)
+        paths.exceeds_limits(path)
+        above = paths.ancestors(path)
+        assert above[len(above) // 2 :][-1] == "/"
+
+
+def _with_calls(path: str) -> None:
+    for method, op in (
+        ("PUT", "MKDIRS"),
+        ("PUT", "NEW"),
+        ("POST", "CONCAT"),
+        ("PUT", "RENAME"),
+        ("GET", "OPEN"),
+    ):
+        for target in (
+            f"{PREFIX}{path}?op={op}",
+            f"{PREFIX}/a/b?op={op}&destination={path}&sources={path}&xattr.name={path}",
+            f"{PREFIX}/a/b?op={op}&{path.replace('/', '&')}",
+        ):
+            call = read_call(method, target)
+            for outcome in CallOutcome:
+                topmost = "/a" if (call.path or "").startswith("/a/") else None
+                effects_of_call(call, outcome, Ground(topmost_missing=topmost))
+    read_plain(f"{PREFIX}{path}?op=GETFILESTATUS&user.name=a")
+
+
+def _with_fields(text: str) -> None:
+    raw = text.encode()
+    names = (b"Connection", b"Cookie", b"X-Forwarded-For", b"Accept")
+    request_headers(tuple((name, raw) for name in names), "192.0.2.1")
+
+
+ALONE: Final[Mapping[str, Callable[[str], None]]] = {
+    "globs": _with_globs,
+    "tree": _with_tree,
+    "subtrees": _with_subtrees,
+    "cache": _with_cache,
+    "digest": _with_digest,
+    "paths": _with_paths,
+    "calls": _with_calls,
+    "fields": _with_fields,
+}
+PATHS: Final = ("/a", "/user/carol/workflow", "/aaaaaaaaaaaaaaa")
+TEXTS: Final = (*PATHS, "%2Fa", "%", "/..", "//", "a,", ",/a", ";", "é")
+
+
+@pytest.mark.parametrize("unit", TEXTS)
+@pytest.mark.parametrize("name", ALONE)
+def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
+    """Also where nothing longer than HDFS makes reaches it today."""
+    if unit not in PATHS and name not in {"paths", "calls", "fields"}:
+        return  # it is given canonical paths alone
+
+    def spend(size: int, cost: Cost) -> None:
+        text = unit * (size // len(unit))
+        with counted(cost, long_text=LONG_TEXT):
+            ALONE[name](text)
+
+    grown(spend)
+
+
+# ---- nothing is left out ---------------------------------------------------------------------------
+
+MODULES: Final = (
+    "hadoop.paths",
+    "hadoop.calls",
+    "hadoop.effects",
+    "hadoop.globs",
+    "cache.tree",
+    "cache.subtrees",
+    "cache.windows",
+    "cache.store",
+    "cache.metadata_cache",
+    "cache.explanation",
+    "invalidation.channel.narrowing",
+    "proxy.head_buffer",
+    "proxy.targets",
+    "proxy.vetting",
+    "proxy.wishes",
+)
+"""Where what a request says is read."""
+
+NOT_OF_A_REQUEST: Final = frozenset(
+    {
+        "hadoop.globs.Glob.matches",
+        "hadoop.globs.compile_glob",
+        "cache.metadata_cache.MetadataCache.close_stream",
+    }
+)
+"""Functions there that are given texts of settings, or of our own."""
+
+
+def _readers() -> Iterator[str]:
+    """Name the functions and methods there that take a text."""
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for owner in (module, *(each for _, each in inspect.getmembers(module, inspect.isclass))):
+            if owner is not module and owner.__module__ != name:
+                continue
+            for _, function in inspect.getmembers(owner, inspect.isfunction):
+                kinds = {str(kind) for key, kind in function.__annotations__.items() if key != "return"}
+                is_public = not function.__name__.startswith("_")
+                if function.__module__ == name and is_public and _takes_text(kinds):
+                    yield f"{name}.{function.__qualname__}"
+
+
+def _takes_text(annotations: set[str]) -> bool:
+    texts = {"str", "bytes", "str | bytes", "<class 'str'>", "<class 'bytes'>"}
+    return any(annotation in texts for annotation in annotations)
+
+
+def test_every_reader_of_texts_is_among_them() -> None:
+    """A new function that takes a path, a target or a field must be given a long one here."""
+    cost = Cost()
+    for make in SHAPES.values():
+        asyncio.run(serve(make(2 * LONG_TEXT), cost, long_text=LONG_TEXT, settings={"glob": GLOBS}))
+    for read in ALONE.values():
+        with counted(cost, long_text=LONG_TEXT):
+            read("/a" * LONG_TEXT)
+    readers = set(_readers())
+    assert {"hadoop.paths.canonical", "hadoop.globs.GlobSet.may_concern"} <= readers
+    assert readers - cost.fed == NOT_OF_A_REQUEST

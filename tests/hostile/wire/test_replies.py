@@ -1,0 +1,114 @@
+"""Each reply that a NameNode must not give: passed on or an error of a defined kind, and never kept."""
+
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from cache import CacheSettings, MetadataCache
+from nncache.clock import boottime
+from proxy.front_end import FrontEnd
+from proxy.settings import ProxySettings
+from proxy.upstream import Upstream
+from tests.hostile.wire.replies import BAD_REPLIES, PATH, BadReply, reply
+from tests.proxy.doubles import FILE, FakeClock
+from tests.proxy.front_scene import DictNameNode, NoSignal
+from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, says, serving
+
+TERM = 7
+ASK = f"GET /webhdfs/v1{PATH}?op=GETFILESTATUS&user.name=alice HTTP/1.1\r\nHost: nn\r\n\r\n".encode()
+
+
+@dataclass
+class Scene:
+    """A proxy that may keep what it is told, before a NameNode of bytes."""
+
+    front_end: FrontEnd
+    port: int
+
+    async def ask(self) -> tuple[int, bytes, bytes]:
+        """Ask for the status, on a connection of its own."""
+        async with RawClient.connected(self.port) as client:
+            client.send(ASK)
+            answer = await client.reply()
+            return answer.status, answer.body, b", ".join(answer.all(b"Cache-Status"))
+
+
+@asynccontextmanager
+async def scene(namenode: RawNameNode) -> AsyncIterator[Scene]:
+    """Start it."""
+    limits = limits_of_tests(upstream_timeout_s=0.5, failover_wait_s=0.3)
+    cache = MetadataCache(CacheSettings(glob=("/w/*",), max_staleness_s=3600.0))
+    cache.open_stream(TERM)
+    cache.cover(boottime(), 100)
+    pool = FakePool((namenode.namenode,))
+    pool.make_active(namenode.namenode, TERM)
+    queries = DictNameNode(FakeClock())
+    async with (
+        Upstream(pool, limits, boottime) as upstream,
+        FrontEnd(cache, upstream, queries, NoSignal(), ProxySettings(), boottime, limits) as front_end,
+        serving(front_end.handle, limits=limits) as server,
+    ):
+        yield Scene(front_end, server.port)
+
+
+def test_each_reply_has_a_name_of_its_own() -> None:
+    """A failure names one."""
+    assert len({each.name for each in BAD_REPLIES}) == len(BAD_REPLIES)
+
+
+@pytest.mark.parametrize("bad", BAD_REPLIES, ids=lambda bad: bad.name)
+async def test_nothing_of_a_bad_reply_is_kept(bad: BadReply) -> None:
+    """The next one who asks has the NameNode's good answer, and the one after that has it from memory."""
+
+    async def act(heard: Heard) -> None:
+        for piece in bad.raw:
+            await heard.say(piece)
+            await asyncio.sleep(0.001)
+        if not bad.stays_open:
+            heard.writer.close()
+
+    good = says(reply(FILE))
+    async with RawNameNode() as namenode, scene(namenode) as made:
+        told = {"is_bad": True}
+
+        async def answer(heard: Heard) -> None:
+            await (act if told["is_bad"] else good)(heard)
+
+        namenode.acts = (answer,)
+        status, _, how = await made.ask()
+        assert status in bad.statuses, (status, how)
+        assert b"hit" not in how
+        told["is_bad"] = False
+        assert (await made.ask())[:2] == (200, FILE)
+        status, body, how = await made.ask()
+        assert (status, body, how) == (200, FILE, b"nncache; hit")
+        assert made.front_end.stats().cache_errors == 0
+
+
+async def test_a_reply_without_an_end_takes_no_memory() -> None:
+    """What is too long for a status is no status: the NameNode is cut off, and its client told."""
+    part, parts = b" " * 65_536, 512
+
+    async def act(heard: Heard) -> None:
+        await heard.say(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for _ in range(parts):
+            await heard.say(b"%x\r\n%b\r\n" % (len(part), part))
+        await heard.say(b"0\r\n\r\n")
+
+    async with RawNameNode(act) as namenode, scene(namenode) as made:
+        async with RawClient.connected(made.port, receive_buffer=65_536) as client:
+            tracemalloc.start()
+            try:
+                client.send(ASK)
+                answer = await client.reply()
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+        assert answer.status == 502
+        assert peak < len(part) * parts / 4

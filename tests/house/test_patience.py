@@ -1,0 +1,86 @@
+"""No test fails because the machine is busy: what waits for real time waits until only a hang explains it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT, shown
+from tests.patience import HANG_S
+
+CLOCKS = {"boottime", "monotonic", "perf_counter"}
+"""Clocks that go on while the machine does something else; a story in virtual time has its own."""
+
+MARGINS = {"HANG_S", "SLACK_S", "SESSION_TIMEOUT_S", "timeout_s"}
+"""What the time that a test measures may be compared with: a margin, or a time that something else would take."""
+
+TESTS = tuple(
+    sorted(path for path in (ROOT / "tests").rglob("*.py") if "virtual_time" not in path.read_text())
+)
+
+
+def hasty(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that a busy machine makes fail."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            yield from [node.lineno] * any(map(_is_hasty_bound, ast.walk(node.test)))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "asyncio.timeout" and node.args:
+            limit = node.args[0]
+            if isinstance(limit, ast.Constant) and isinstance(limit.value, int | float):
+                is_hasty = 0 < limit.value < HANG_S / 4
+                yield from [node.lineno] * is_hasty
+
+
+def _is_hasty_bound(node: ast.AST) -> bool:
+    """Tell whether a measured time must be less than something that is no margin."""
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [node.left, *node.comparators]
+    return any(
+        isinstance(operator, ast.Lt | ast.LtE) and _is_measured(less) and MARGINS.isdisjoint(_names(more))
+        for operator, less, more in zip(node.ops, sides, sides[1:], strict=False)
+    )
+
+
+def _is_measured(node: ast.AST) -> bool:
+    """Tell whether this is the time from something up to now."""
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Sub)
+        and isinstance(node.left, ast.Call)
+        and ast.unparse(node.left.func).rpartition(".")[2] in CLOCKS
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+@pytest.mark.parametrize("path", TESTS, ids=shown)
+def test_no_test_depends_on_how_fast_the_machine_is(path: Path) -> None:
+    """`tests/patience.py` has the margins; speed is shown by the benchmarks."""
+    lines = [f"{shown(path)}:{line}" for line in hasty(ast.parse(path.read_text()))]
+    assert not lines, "a busy machine makes these fail: compare with HANG_S, or leave it to a benchmark"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_hasty"),
+    [
+        ("assert time.monotonic() - began < 0.1", True),
+        ("assert boottime() - began <= 2 * TIMEOUT_S", True),
+        ("assert 1 < perf_counter() - began < 2", True),
+        ("assert 1 < time.monotonic() - began", False),
+        ("assert time.monotonic() - began < HANG_S", False),
+        ("assert time.monotonic() - began < CLOSE_S + SLACK_S", False),
+        ("assert clock() - began < 0.1", False),
+        ("asyncio.timeout(5)", True),
+        ("asyncio.timeout(0)", False),
+        ("asyncio.timeout(HANG_S)", False),
+        ("asyncio.timeout(60)", False),
+        ("assert a < b or f(5)", False),
+    ],
+)
+def test_what_is_hasty_is_found(source: str, *, is_hasty: bool) -> None:
+    """Each form, and what looks like it."""
+    assert bool([*hasty(ast.parse(source))]) is is_hasty

@@ -1,0 +1,217 @@
+"""FilterPacer: a change after quiet is read at once, and no toggling makes anybody read more often than the bound."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from invalidation.publisher.filter_pacing import (
+    ALL,
+    AT_ONCE,
+    CALM_S,
+    MAX_PACED,
+    MAX_PAUSE_S,
+    MIN_PAUSE_S,
+    RETRY_S,
+    FilterPacer,
+    Pause,
+)
+
+REREAD_S = 600.0
+
+
+def pacer(now: float = 0.0, *, reread_s: float = REREAD_S) -> FilterPacer:
+    """Return one that has read all just so long ago that nothing is left of that."""
+    made = FilterPacer(reread_s)
+    assert made.take(now - CALM_S) == (ALL,)
+    made.read((ALL,), now - CALM_S, ())
+    return made
+
+
+def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> list[tuple[float, str]]:
+    """Return when what was read, if these names are touched all the time and each due reading is made."""
+    found: list[tuple[float, str]] = []
+    for tick in range(int(until / every_s)):
+        now = tick * every_s
+        made.touch(names)
+        if made.due_at() <= now:
+            taken = made.take(now)
+            made.read(taken, now, ())
+            found += [(now, name) for name in taken]
+    return found
+
+
+def test_all_are_read_first_and_then_seldom() -> None:
+    """F3: a part of them says nothing of the others."""
+    made = FilterPacer(REREAD_S)
+    made.touch(["f"])
+    assert made.due_at() == -math.inf
+    assert made.take(5.0) == (ALL,)
+    made.read((ALL,), 5.0, ())
+    assert made.due_at() == 5.0 + REREAD_S, "what was touched before is among all"
+
+
+def test_a_change_after_quiet_is_due_at_once_and_alone() -> None:
+    """It costs the reading of that filter; touched twice it is read once."""
+    made = pacer()
+    assert made.touch(["f"])
+    assert not made.touch(["f"])
+    assert made.due_at() <= 0.0
+    assert made.take(0.0) == ("f",)
+    assert made.take(0.0) == ()
+    made.read(("f",), 0.0, ())
+    assert made.due_at() == REREAD_S - CALM_S
+
+
+def test_a_touch_while_it_is_read_counts() -> None:
+    """F2: the reading may have seen what was before it."""
+    made = pacer()
+    made.touch(["f"])
+    taken = made.take(0.0)
+    made.touch(["f"])
+    made.read(taken, 0.0, ())
+    assert made.due_at() == MIN_PAUSE_S
+    assert made.take(MIN_PAUSE_S) == ("f",)
+
+
+def test_what_could_not_be_read_stays_touched() -> None:
+    """F2: one name, or all."""
+    made = pacer()
+    made.touch(["f"])
+    made.failed(made.take(0.0))
+    assert made.take(0.0) == ("f",)
+    made.forget()
+    made.failed(made.take(0.0))
+    assert made.take(0.0) == (ALL,)
+
+
+def test_one_that_keeps_changing_is_read_less_and_less_often() -> None:
+    """And delays nobody else: another one is read at once."""
+    made = pacer()
+    found = [now for now, _ in readings(made, 300.0, "f", every_s=0.1)]
+    pauses = [after - before for before, after in pairwise(found)]
+    assert pauses[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6], abs=0.11)
+    assert pauses[-1] == pytest.approx(MAX_PAUSE_S, abs=0.11)
+    assert len(found) <= 17
+    made.touch(["f", "g"])
+    assert made.take(301.0) == ("g",)
+
+
+def test_whose_pause_has_become_the_longest_is_said_once() -> None:
+    """For the log."""
+    made, now = pacer(), 0.0
+    slowed = []
+    for _ in range(12):
+        made.touch(["f"])
+        now = max(now, made.due_at())
+        taken = made.take(now)
+        if made.read(taken, now, ()):
+            slowed.append(taken)
+    assert slowed == [("f",)]
+
+
+def test_after_a_calm_time_it_is_as_at_first() -> None:
+    """And nothing is remembered of it."""
+    made = pacer()
+    last_at, _ = readings(made, 100.0, "f", every_s=0.1)[-1]
+    made.take(last_at + MAX_PAUSE_S)
+    made.read(("f",), last_at + MAX_PAUSE_S, ())
+    later = last_at + MAX_PAUSE_S + CALM_S
+    made.touch(["f"])
+    assert made.due_at() <= later
+    assert made.take(later) == ("f",)
+    made.read(("f",), later, ())
+    made.touch(["f"])
+    assert made.due_at() == pytest.approx(later + MIN_PAUSE_S)
+
+
+@given(
+    most_s=st.sampled_from([0.2, 2.0, 30.0]),
+    calm_s=st.sampled_from([1.0, 10.0, 60.0]),
+    waits_s=st.lists(st.floats(0.0, 90.0), min_size=1, max_size=60),
+)
+def test_no_toggling_brings_more_readings_than_the_bound(
+    most_s: float, calm_s: float, waits_s: list[float]
+) -> None:
+    """F1, over every window of that length."""
+    pause, now, found = Pause(most_s=most_s, calm_s=calm_s), 0.0, []
+    for wait_s in waits_s:
+        now = max(now + wait_s, pause.due_at)
+        pause.read(now)
+        found.append(now)
+    bound = math.log2(most_s / MIN_PAUSE_S) + 2 + calm_s / most_s
+    for start in found:
+        assert sum(start <= each < start + calm_s for each in found) <= bound
+
+
+def test_all_owners_together_are_bounded_and_each_gets_a_turn() -> None:
+    """However many filters keep changing: so many a reading, and a pause between readings."""
+    made = pacer()
+    names = [f"f{number}" for number in range(301)]
+    found = readings(made, 60.0, *names, every_s=0.1)
+    assert len(found) <= 60 / 2.0 * AT_ONCE + 5 * AT_ONCE
+    assert {name for now, name in found if now < 15} == set(names)
+    rounds = sorted({now for now, _ in found})
+    assert max(sum(now == each for now, _ in found) for each in rounds) == AT_ONCE
+
+
+def test_a_calm_one_comes_before_all_that_keep_changing() -> None:
+    """Its owner does not wait for theirs."""
+    made = pacer()
+    names = [f"f{number}" for number in range(2 * AT_ONCE)]
+    readings(made, 30.0, *names, every_s=0.1)
+    made.touch([*names, "g"])
+    now = made.due_at() + MAX_PAUSE_S
+    assert made.take(now)[0] == "g"
+
+
+def test_while_all_wait_to_be_read_no_single_one_is() -> None:
+    """F3: what is known of the others would be lost."""
+    made = pacer()
+    made.forget()
+    made.read(made.take(0.0), 0.0, ())
+    made.forget()
+    made.touch(["f"])
+    assert made.take(0.1) == ()
+    assert made.due_at() == MIN_PAUSE_S
+    assert made.take(MIN_PAUSE_S) == (ALL,)
+    assert made.due_at() == REREAD_S
+
+
+def test_a_broken_one_is_read_again_less_and_less_often() -> None:
+    """It may be unreadable for a moment only, which no edit tells; at the latest with all others."""
+    made, now, found = pacer(), 0.0, []
+    made.touch(["f"])
+    for _ in range(12):
+        now = max(now, made.due_at())
+        taken = made.take(now)
+        made.read(taken, now, ("f",))
+        found.append((now, taken))
+    singles = [at for at, taken in found if taken == ("f",)]
+    assert singles[1] - singles[0] == RETRY_S
+    assert singles[2] - singles[1] == 2 * RETRY_S
+    assert (ALL,) in [taken for _, taken in found]
+    made.touch(["f"])
+    made.read(made.take(now + CALM_S), now + CALM_S, ())
+    assert made.due_at() > now + CALM_S + RETRY_S, "mended"
+
+
+def test_one_that_all_readings_find_broken_is_read_again() -> None:
+    """It was not touched before; once it is gone there is nothing to read."""
+    made = pacer()
+    made.forget()
+    made.read(made.take(0.0), 0.0, ("f",))
+    assert made.due_at() == RETRY_S
+    made.read(made.take(RETRY_S), RETRY_S, ())
+    assert made.due_at() == REREAD_S
+
+
+def test_too_many_to_remember_are_all() -> None:
+    """Bounded in memory."""
+    made = pacer()
+    made.touch(f"f{number}" for number in range(MAX_PACED))
+    assert made.take(0.0) != (ALL,)
+    made.touch(["one more"])
+    assert made.take(0.0) == (ALL,)

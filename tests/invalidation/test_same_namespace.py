@@ -1,0 +1,64 @@
+"""Nothing begins before both addresses of the active NameNode are known to lead to one namespace."""
+
+import pytest
+
+from hadoop.ha_state import HaState
+from hadoop.namespace import Namespace
+from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from invalidation.same_namespace import see_same_namespace
+from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
+from tests.invalidation.virtual_time import clock, run
+
+THEIRS = Namespace("CID-2", "BP-2")
+
+
+def elsewhere() -> FakeNameNode:
+    """Return a NameNode of another cluster."""
+    other = FakeNameNode("other")
+    other.namespace = THEIRS
+    return other
+
+
+def see(*namenodes: FakeNameNode) -> Namespace:
+    """Ask the first."""
+    seen: list[Namespace] = []
+
+    async def ask() -> None:
+        pool = FakePool(clock, *namenodes)
+        seen.append(await see_same_namespace(pool, await pool.wait_active(1.0)))
+
+    run(ask())
+    return seen[0]
+
+
+def test_the_namespace_of_both_addresses() -> None:
+    """It is what the publisher writes to ZooKeeper, and a proxy compares with that."""
+    assert see(FakeNameNode()) == NAMESPACE
+
+
+def test_another_one_over_rpc() -> None:
+    """Bounded: both are named, with what to do."""
+    namenode = FakeNameNode()
+    namenode.rpc_leads_to = elsewhere()
+    with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
+        see(namenode)
+
+
+def test_another_one_at_another_namenode() -> None:
+    """The settings mix two clusters."""
+    standby = elsewhere()
+    standby.state = HaState.STANDBY
+    with pytest.raises(WrongNamespaceError, match=r"other:9870 serves namespace BP-2.*--namenode-http"):
+        see(FakeNameNode(), standby)
+
+
+def test_none() -> None:
+    """It has not said, or cannot be asked: later, perhaps."""
+    silent, cut_off = FakeNameNode(), FakeNameNode()
+    silent.names_namespace = False
+    with pytest.raises(ChannelUnavailableError, match="does not say which namespace") as caught:
+        see(silent)
+    cut_off.is_reachable = False
+    with pytest.raises(ChannelUnavailableError, match="cannot connect") as caught:
+        see(cut_off)
+    assert not isinstance(caught.value, WrongNamespaceError)

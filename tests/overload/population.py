@@ -1,0 +1,202 @@
+"""Well-behaved clients, as a process of their own: open loop, each from its own address. (population.py)
+
+What they ask is cheap and bounded: about 300 requests a second in all.
+"""
+
+import asyncio
+import itertools
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Coroutine, Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any, Final, Self
+
+import uvloop
+
+from tests.overload import places
+from tests.overload.client import Answer, Client, webhdfs
+from tests.overload.samples import Kind, Outcome, Sample
+from tests.overload.truth import Flip, explains
+
+PATIENCE_S: Final = 10.0
+"""A client that has no reply by then gives up."""
+
+FLIP_EVERY_S: Final = 4.0
+"""More than the bound, so that an answer can be shown to be too old either way."""
+
+_POLL_EVERY_S: Final = 0.05
+_SELDOM_S: Final = 0.2
+_TAKE_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request, and the status that is right; None: the path comes and goes."""
+
+    request: bytes
+    status: int | None
+
+
+def polled(user: str, below: str = "/") -> list[Question]:
+    """Return the questions of one poller about paths below a directory."""
+    answers = [(path, 404) for path in places.ABSENT] + [(path, 200) for path in places.PRESENT]
+    return [
+        Question(webhdfs("GET", path, "GETFILESTATUS", user), status)
+        for path, status in answers
+        if path.startswith(below)
+    ]
+
+
+def forwarded(user: str) -> list[Question]:
+    """Return questions that only the NameNode can answer."""
+    return [Question(webhdfs("GET", places.OUTSIDE, op, user), 200) for op in ("GETFILESTATUS", "LISTSTATUS")]
+
+
+def outcome_of(answer: Answer, right: int) -> Outcome:
+    """Judge an answer by the status that is right."""
+    if answer.status == right:
+        return Outcome.HIT if answer.is_hit else Outcome.ANSWERED
+    if answer.status in {200, 404}:
+        return Outcome.WRONG
+    if answer.status in {429, 503} and answer.has_retry_after:
+        return Outcome.REFUSED
+    return Outcome.FAILED
+
+
+@dataclass(slots=True)
+class _Crowd:
+    """All clients of one process, and what they saw since it was last asked for."""
+
+    proxy: str
+    namenode: str
+    superuser: str
+    samples: list[Sample] = field(default_factory=list)
+    flips: list[Flip] = field(default_factory=list)
+
+    async def live(self, parent: Connection) -> None:
+        """Ask until the parent says that it is enough."""
+        ending = asyncio.Event()
+
+        def hear() -> None:
+            try:
+                wish = parent.recv()
+            except EOFError:
+                wish = "end"  # the parent has gone
+            if wish == "take":
+                parent.send(self.samples)
+                self.samples = []
+            else:
+                ending.set()
+
+        asyncio.get_running_loop().add_reader(parent.fileno(), hear)
+        os.set_blocking(
+            parent.fileno(), True
+        )  # uvloop has made it non-blocking, which sending much at once is not
+        async with asyncio.TaskGroup() as tasks:
+            clients = [tasks.create_task(work) for work in self._work()]
+            await ending.wait()
+            for client in clients:
+                client.cancel()
+
+    def _work(self) -> Iterator[Coroutine[Any, Any, None]]:
+        for number, source in enumerate(places.POLLERS):
+            questions = polled(f"poller{number}")
+            start = number * len(questions) // len(places.POLLERS)
+            turn = questions[start:] + questions[:start]
+            yield self._ask(Kind.POLLER, source, turn, _POLL_EVERY_S)
+        for number, source in enumerate(places.FORWARDERS):
+            yield self._ask(Kind.FORWARDED, source, forwarded(f"reader{number}"), _SELDOM_S)
+        fresh = polled("newcomer", places.POLLED_DIRECTORY)  # one directory: one right to be proven
+        for source in places.NEWCOMERS:
+            yield self._ask(Kind.NEWCOMER, source, fresh, _SELDOM_S)
+        witness = [Question(webhdfs("GET", places.FLIPPED, "GETFILESTATUS", "poller0"), None)]
+        for source in places.WITNESSES:
+            yield self._ask(Kind.WITNESS, source, witness, _SELDOM_S)
+        yield self._flip()
+
+    async def _ask(self, kind: Kind, source: str, turn: Iterable[Question], every_s: float) -> None:
+        client = Client(self.proxy, source)
+        due = time.monotonic() + every_s * random.random()
+        for question in itertools.cycle(turn):
+            await asyncio.sleep(due - time.monotonic())
+            sent = time.monotonic()
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    answer = await client.ask(question.request)
+            except (OSError, EOFError, ValueError, TimeoutError):
+                outcome = Outcome.SILENT
+            else:
+                outcome = self._judge(answer, question.status, sent)
+            if kind is Kind.NEWCOMER:
+                client.close()
+            ended = time.monotonic()
+            self.samples.append(Sample(kind, due, ended, outcome))
+            due += every_s
+            while due <= ended:
+                self.samples.append(Sample(kind, due, ended, Outcome.DELAYED))
+                due += every_s
+
+    def _judge(self, answer: Answer, right: int | None, sent: float) -> Outcome:
+        if right is not None:
+            return outcome_of(answer, right)
+        outcome = outcome_of(answer, 200 if answer.status == 200 else 404)
+        if answer.status in {200, 404} and not explains(
+            self.flips, answer.status == 200, sent, time.monotonic()
+        ):
+            return Outcome.WRONG
+        return outcome
+
+    async def _flip(self) -> None:
+        """Make and delete the path behind the proxy's back, for ever."""
+        client = Client(self.namenode, "127.0.0.1")
+        for is_there in itertools.cycle((False, True)):
+            change = ("PUT", "MKDIRS") if is_there else ("DELETE", "DELETE")
+            flip = Flip(is_there, time.monotonic())
+            self.flips.append(flip)
+            answer = await client.ask(webhdfs(change[0], places.FLIPPED, change[1], self.superuser))
+            assert answer.status == 200, answer
+            flip.acknowledged = time.monotonic()
+            await asyncio.sleep(FLIP_EVERY_S)
+
+
+def _live(crowd: _Crowd, parent: Connection) -> None:
+    uvloop.run(crowd.live(parent))
+
+
+class Population:
+    """The process of the well-behaved clients, while the `with` block lasts."""
+
+    def __init__(self, proxy: str, namenode: str, superuser: str) -> None:
+        self._pipe, theirs = multiprocessing.Pipe()
+        self._process = multiprocessing.get_context("spawn").Process(
+            target=_live, args=(_Crowd(proxy, namenode, superuser), theirs), daemon=True
+        )
+        self.samples: list[Sample] = []
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pipe.send("end")
+        self._process.join(PATIENCE_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def take(self) -> list[Sample]:
+        """Return all that was seen so far.
+
+        Raises:
+            AssertionError: the process does not say.
+        """
+        self._pipe.send("take")
+        assert self._pipe.poll(_TAKE_TIMEOUT_S), "the clients' process does not answer"
+        self.samples += self._pipe.recv()
+        return self.samples

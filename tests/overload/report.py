@@ -1,0 +1,140 @@
+"""The tables of a run, as Markdown, and all figures as JSON. (tests/overload/report.py)"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.overload.attack import Attack
+from tests.overload.figures import Figures, RequestCost, Results
+from tests.overload.proc import MIB
+from tests.overload.samples import Kind, Seen
+from tests.overload.verdicts import cost_shortfalls, shortfalls
+
+_HEADER = (
+    "attack",
+    "proxy",
+    "hits kept",
+    "new clients' hits",
+    "wrong",
+    "hits p50/p99/max ms",
+    "quiet p99",
+    "forwarded right/refused/failed",
+    "forwarded p50/p99/max ms",
+    "quiet p99",
+    "memory MiB (bound)",
+    "CPU",
+    "stalls",
+    "calls/s at the NameNode (quiet)",
+    "hits back after",
+    "verdict",
+)
+
+
+def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
+    """Return both tables and what was done and expected."""
+    parts = ["## Others under each attack", "", *_table(_HEADER, _attack_rows(results, attacks)), ""]
+    named = {figures.attack: figures for figures in results.figures}
+    parts += ["What each attack does, and what less than everything is expected:", ""]
+    for name, figures in named.items():
+        attack = attacks[name]
+        why = f" Expected: {attack.expected.why}." if attack.expected.why else ""
+        parts.append(f"- `{name}` (finding {attack.finding}): {attack.what}; last run {figures.done}.{why}")
+    parts += [
+        f"- `{attack}` could not be run on {product}: {why}" for product, attack, why in results.not_run
+    ]
+    if results.costs:
+        header = ("shape", "proxy", "bytes", "status", "CPU ms", "memory grew by KiB", "verdict")
+        parts += ["", "## One request on an idle proxy", "", *_table(header, _cost_rows(results.costs))]
+    return "\n".join(parts) + "\n"
+
+
+def all_shortfalls(results: Results, attacks: Mapping[str, Attack], product: str) -> list[str]:
+    """Say in what one product falls short, each with the name of the attack or shape."""
+    return [
+        *(
+            f"{figures.attack}: {what}"
+            for figures in results.figures
+            if figures.product == product
+            for what in shortfalls(figures, attacks[figures.attack].expected)
+        ),
+        *(f"{attack}: not run: {why}" for label, attack, why in results.not_run if label == product),
+        *(
+            f"request {cost.shape!r}: {what}"
+            for cost in results.costs
+            if cost.product == product
+            for what in cost_shortfalls(cost)
+        ),
+    ]
+
+
+def write(results: Results, attacks: Mapping[str, Attack], place: Path) -> None:
+    """Write both forms into a directory."""
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "overload.md").write_text(markdown(results, attacks), encoding="utf-8")
+    (place / "overload.json").write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
+
+
+def _attack_rows(results: Results, attacks: Mapping[str, Attack]) -> Iterable[Sequence[str]]:
+    for figures in results.figures:
+        polled, fresh, passed = (
+            figures.during[kind.value] for kind in (Kind.POLLER, Kind.NEWCOMER, Kind.FORWARDED)
+        )
+        yield (
+            figures.attack,
+            figures.product,
+            _percent(polled.hits),
+            _percent(fresh.hits),
+            str(figures.wrong),
+            _latencies(polled),
+            _ms(figures.quiet[Kind.POLLER.value].p99_s),
+            f"{_percent(passed.right)} / {_percent(passed.refused)} / {_percent(passed.failed)}",
+            _latencies(passed),
+            _ms(figures.quiet[Kind.FORWARDED.value].p99_s),
+            f"{figures.peak_bytes / MIB:.0f} ({figures.bound_bytes / MIB:.0f})",
+            _percent(figures.cpu_share),
+            "?" if figures.stalls is None else f"{figures.stalls:.0f}",
+            f"{_rate(figures.calls_s)} ({_rate(figures.quiet_calls_s)})",
+            _recovery(figures),
+            "; ".join(shortfalls(figures, attacks[figures.attack].expected)) or "ok",
+        )
+
+
+def _cost_rows(costs: Iterable[RequestCost]) -> Iterable[Sequence[str]]:
+    for cost in costs:
+        yield (
+            cost.shape,
+            cost.product,
+            f"{cost.request_bytes:,}",
+            str(cost.status),
+            f"{1000 * cost.cpu_s:.1f}",
+            f"{cost.grown_bytes / 1024:,.0f}",
+            "; ".join(cost_shortfalls(cost)) or "ok",
+        )
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.1f}"
+
+
+def _latencies(seen: Seen) -> str:
+    return f"{_ms(seen.p50_s)} / {_ms(seen.p99_s)} / {_ms(seen.max_s)}"
+
+
+def _rate(per_s: float | None) -> str:
+    return "?" if per_s is None else f"{per_s:,.0f}"
+
+
+def _recovery(figures: Figures) -> str:
+    if figures.ended:
+        return "never: it ended"
+    return f"> {figures.watched_s:.0f} s" if figures.recovery_s is None else f"{figures.recovery_s:.1f} s"

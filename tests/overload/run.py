@@ -1,0 +1,127 @@
+"""Run one attack on one product, and measure what it does to others. (tests/overload/run.py)"""
+
+import http.client
+import time
+from collections import Counter
+from contextlib import ExitStack, nullcontext
+from typing import Final
+
+from tests.overload.attack import Aim, Attack, Tally
+from tests.overload.attacker import Attacker, Done
+from tests.overload.figures import Figures
+from tests.overload.memory_bound import bound_bytes
+from tests.overload.namenode import Counted
+from tests.overload.population import Population
+from tests.overload.proc import MemoryWatch, cpu_s, sleep_until
+from tests.overload.samples import Kind, Outcome, Sample, Seen, recovered_at, summed_up
+from tests.overload.stand import Product, Site, Stand
+
+_WARM_UP_S: Final = 40.0
+_WARM_S: Final = 1.5
+"""The pollers have nothing but hits for so long before the measuring begins: once round their paths."""
+
+_QUIET_S: Final = 4.0
+_ASK_EVERY_S: Final = 0.5
+_STALLS: Final = "nncache_event_loop_stalls_total"
+
+
+def run_attack(site: Site, product: Product, attack: Attack, *, seconds: float, recovery_s: float) -> Figures:
+    """Start a proxy of that product, attack it, and return the figures.
+
+    `recovery_s` is how long the return of hits is watched for.
+
+    Raises:
+        StartError: the proxy does not start with the settings of the attack.
+        AssertionError: the pollers do not get hits even before the attack.
+    """
+    if attack.needs_large:
+        site.prepare_large()
+    with (
+        site.stand(product, attack.setting) as stand,
+        Population(stand.proxy.address, stand.namenode_http, site.cluster.superuser) as population,
+    ):
+        warm = _await_hits(population, time.monotonic(), _WARM_UP_S, _WARM_S)
+        assert warm is not None, f"no hits before the attack: {_outcomes(population.samples)}"
+        quiet_since = time.monotonic()
+        at_rest = Counted.now(stand.namenode_http)
+        sleep_until(quiet_since + _QUIET_S)
+        with ExitStack() as going_on, MemoryWatch(stand.pid) as memory:
+            attacker = _attacker(stand, attack, seconds)
+            if attacker is not None:
+                going_on.enter_context(attacker)
+            at_start = Counted.now(stand.namenode_http)
+            used = cpu_s(stand.pid)
+            began = time.monotonic()
+            done = _attack(stand, attack, attacker, began + seconds)
+            ended = time.monotonic()
+            at_end = Counted.now(stand.namenode_http)
+            cpu_share = (cpu_s(stand.pid) - used) / (ended - began) if stand.is_alive() else 0.0
+            recovered = _await_hits(population, ended, recovery_s, _WARM_S) if stand.is_alive() else None
+        samples = population.take()
+        return Figures(
+            attack=attack.name,
+            product=product.label,
+            done=str(done.tally),
+            quiet=_by_kind(samples, quiet_since, began),
+            during=_by_kind(samples, began, ended),
+            wrong=sum(sample.outcome is Outcome.WRONG for sample in samples),
+            idle_bytes=stand.idle_bytes,
+            peak_bytes=memory.peak_bytes,
+            bound_bytes=bound_bytes(attack.setting, stand.idle_bytes, attack.connections),
+            cpu_share=cpu_share,
+            quiet_calls_s=at_rest.rate_until(at_start),
+            calls_s=at_start.rate_until(at_end),
+            recovery_s=None if recovered is None else recovered - ended,
+            watched_s=recovery_s,
+            stalls=_stalls(stand),
+            ended="" if stand.is_alive() else stand.proxy.process.last_words(),
+            fault=done.fault,
+        )
+
+
+def _attacker(stand: Stand, attack: Attack, seconds: float) -> Attacker | None:
+    if attack.body is None:
+        return None
+    aim = Aim(
+        proxy=stand.proxy.address,
+        admin=stand.proxy.admin,
+        namenode=stand.namenode_http,
+        rpc=stand.namenode_rpc,
+        filters_path=stand.filters_path,
+        seconds=seconds,
+    )
+    return Attacker(attack.body, aim)
+
+
+def _attack(stand: Stand, attack: Attack, attacker: Attacker | None, until: float) -> Done:
+    with nullcontext() if attack.trouble is None else attack.trouble(stand):
+        if attacker is None:
+            sleep_until(until)
+            return Done(Tally())
+        attacker.go()
+        return attacker.done()
+
+
+def _await_hits(population: Population, since: float, within_s: float, quiet_s: float) -> float | None:
+    """Wait until the pollers have nothing but hits, and return since when; None: not in time."""
+    while True:
+        time.sleep(_ASK_EVERY_S)
+        recovered = recovered_at(population.take(), since, quiet_s=quiet_s)
+        if recovered is not None or time.monotonic() > since + within_s:
+            return recovered
+
+
+def _by_kind(samples: list[Sample], since: float, until: float) -> dict[str, Seen]:
+    return {kind.value: summed_up(samples, {kind}, since, until) for kind in Kind}
+
+
+def _outcomes(samples: list[Sample]) -> dict[str, int]:
+    return dict(Counter(f"{sample.kind.value}: {sample.outcome.value}" for sample in samples))
+
+
+def _stalls(stand: Stand) -> float | None:
+    """Ask the proxy how often its event loop was held, where it counts that."""
+    try:
+        return stand.proxy.metrics().get(_STALLS)
+    except (OSError, http.client.HTTPException):
+        return None

@@ -1,0 +1,46 @@
+"""The report shows every figure that is judged, and says where one falls short."""
+
+from dataclasses import replace
+
+from tests.overload.attacks.table import ATTACKS, BY_NAME
+from tests.overload.figures import RequestCost, Results
+from tests.overload.report import all_shortfalls, markdown
+from tests.overload.test_verdicts import GOOD
+
+COST = RequestCost(
+    shape="deep", product="now", request_bytes=65_000, status=403, cpu_s=1.0, grown_bytes=2048, repetitions=1
+)
+
+
+def test_a_table_shows_before_and_after() -> None:
+    """One row for each product, with its verdict."""
+    results = Results([replace(GOOD, product="before", wrong=3), GOOD], [COST])
+    text = markdown(results, BY_NAME)
+    assert "| deep | before | 100.0 % |" in text
+    assert "3 wrong answers |" in text
+    assert "| deep | now | 65,000 | 403 | 1000.0 | 2 |" in text
+
+
+def test_the_judged_product_alone_decides() -> None:
+    """What another one lacks is shown and does not count."""
+    results = Results([replace(GOOD, product="before", wrong=3), GOOD], [COST])
+    assert all_shortfalls(results, BY_NAME, "before") == ["deep: 3 wrong answers"]
+    assert all_shortfalls(results, BY_NAME, "now") == ["request 'deep': 1000 ms of CPU, not 50 ms at most"]
+
+
+def test_an_attack_that_could_not_be_run_falls_short() -> None:
+    """It is not taken for one that was withstood."""
+    results = Results(not_run=[("now", "deep", "it did not start"), ("before", "unknown", "as well")])
+    assert all_shortfalls(results, BY_NAME, "now") == ["deep: not run: it did not start"]
+    assert "`deep` could not be run on now: it did not start" in markdown(results, BY_NAME)
+
+
+def test_each_attack_has_a_name_of_its_own() -> None:
+    """`--only` finds it, and what is not demanded has its reason."""
+    assert len(BY_NAME) == len(ATTACKS)
+    assert all(attack.body or attack.trouble for attack in ATTACKS)
+    assert [
+        attack.name
+        for attack in ATTACKS
+        if not attack.expected.why and replace(attack.expected, why="") != type(attack.expected)()
+    ] == []

@@ -1,0 +1,117 @@
+"""Two-step writes whose callers can be asked about (guarantees OwnWrites and HitsKept)."""
+
+import pytest
+
+from hadoop.change import AccessChanged
+from hadoop.rpc.user import RpcUser
+from proxy.ports import Right
+from proxy.writes import Writes
+from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
+from tests.proxy.write_scene import Scene, scene
+
+CREATE = "/w/f?op=CREATE&user.name=carol"
+
+
+def redirect() -> ScriptedStreamer:
+    """The NameNode redirects, as it does for anybody."""
+    return ScriptedStreamer(script(settled(307, None)))
+
+
+def in_window(s: Scene, path: str) -> bool:
+    """Whether the path is forwarded."""
+    return s.cache.explain(path, s.clock()).in_two_step_write
+
+
+async def test_without_a_right_nothing_is_forgotten_or_forwarded() -> None:
+    """HitsKept: the second step would be refused; it is asked after the redirect came, as the caller."""
+    async with scene() as s:
+        s.fill("/w", "/w/f")
+        s.namenode.rights["/w"] = Right.DENIED
+        await s.write("PUT", CREATE, redirect())
+        assert s.is_hit("/w")
+        assert s.is_hit("/w/f")
+        assert s.namenode.right_questions == [("/w", RpcUser("carol"))]
+        assert not s.namenode.txids.calls
+        assert s.writes is not None
+        assert s.writes.windows_opened == 0
+
+
+@pytest.mark.parametrize("right", [Right.GRANTED, Right.DENIED])
+async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
+    """OwnWrites: the second step may be made once the caller may write; what has changed is asked about."""
+    async with scene() as s:
+        s.fill("/w/f")
+        s.namenode.rights["/w"] = Right.DENIED
+        await s.write("PUT", CREATE, redirect())
+        s.namenode.rights["/w"] = right
+        s.cache.apply(AccessChanged("/w/other"), s.clock(), 60)
+        await turns()
+        assert len(s.namenode.right_questions) == 1
+        s.cache.apply(AccessChanged("/w"), s.clock(), 61)
+        await turns()
+        assert in_window(s, "/w/f") is (right is Right.GRANTED)
+        s.cache.apply(AccessChanged("/w"), s.clock(), 62)
+        await turns()
+        assert in_window(s, "/w/f") is (right is Right.GRANTED)
+
+
+async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a slow NameNode has left open is asked again, and does not cost a tree for as long as a window lasts."""
+    monkeypatch.setattr("proxy.writes.ASK_AGAIN_S", 0.0)
+    async with scene(query_timeout_s=0.01) as s:
+        s.namenode.rights = {"/w/a/b": Right.MISSING, "/w": Right.GRANTED}
+        writing = s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect())
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await writing
+        assert in_window(s, "/w/a")
+        assert in_window(s, "/w/other")  # all that may be missing is taken to be
+        s.namenode.rights["/w/a/b"] = Right.GRANTED  # it answers now
+        while in_window(s, "/w/other"):
+            await turns()
+        assert in_window(s, "/w/a/b/f")
+        assert not in_window(s, "/w/a/c")
+
+
+async def test_a_window_that_covers_a_directory_in_the_files_place_ends() -> None:
+    """Nothing can be made there."""
+    async with scene(query_timeout_s=0.01) as s:
+        namenode, questions = s.namenode, iter([TimeoutError(), TimeoutError()])
+
+        async def may_write(_: str, __: object) -> Right:
+            if (error := next(questions, None)) is not None:
+                raise error
+            return Right.GRANTED
+
+        namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that pauses
+        namenode.directories.add("/w/f")
+        writing = s.write("PUT", CREATE, redirect())
+        await namenode.txids.reached(1)
+        assert not in_window(s, "/w/f")
+        namenode.txids.answer(500)
+        await writing
+        while in_window(s, "/w/f"):
+            await turns()
+
+
+async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a NameNode that never answers."""
+    monkeypatch.setattr("proxy.writes.ASK_AGAIN_S", 0.0)
+    async with scene(query_timeout_s=0.01) as s:
+        _silence(s.namenode)
+        writing = s.write("PUT", CREATE, redirect())
+        await s.namenode.txids.reached(1)
+        s.namenode.txids.answer(500)
+        await writing
+        assert in_window(s, "/w/f")
+        writes: Writes | None = s.writes
+        assert writes is not None
+        writes.stop()
+    assert in_window(s, "/w/f")
+
+
+def _silence(namenode: HeldNameNode) -> None:
+    async def may_write(_: str, __: object) -> Right:
+        raise TimeoutError
+
+    namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that hangs

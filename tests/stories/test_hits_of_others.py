@@ -1,0 +1,110 @@
+"""What anybody may send must cost others no hit: only what a call has changed is forgotten."""
+
+import asyncio
+import json
+from typing import Final
+
+from hadoop.calls import PREFIX
+from hadoop.rpc.connection import Method, RpcConnection
+from hadoop.rpc.proto import client_namenode_pb2 as client
+from testbed import Cluster
+from tests.world import Where, World
+
+_FILES: Final = 5
+
+# "$" is a directory that all may write; "$/p/d" belongs to alice, and others may not enter it; "@" is the alias of "$".
+CALLS = """
+a redirect to an alias             | PUT /.reserved/.inodes/16385/x?op=CREATE&user.name=carol&noredirect=true
+a rename of nothing                | PUT $/none?op=RENAME&destination=$/p&user.name=carol
+a deletion that is refused softly  | DELETE /?op=DELETE&recursive=true&user.name=root
+an empty user.name                 | DELETE /?op=DELETE&recursive=true&user.name=
+an empty user.name of another call | PUT $/p?op=SETPERMISSION&permission=700&user.name=
+a method of no use                 | PATCH /?op=X
+a method of no use, with paths     | PATCH $/x?op=X&a=$/p&b=$/p/d
+a read that is refused             | GET $/p/d/0?op=OPEN&user.name=carol
+a read that is none                | GET $/p/d/0?op=X&user.name=carol
+a write that is none               | PUT /x?op=X&a=$/p/d/0&b=$/p/d/1&user.name=carol
+a write that is refused            | DELETE $/p/d/0?op=DELETE&user.name=carol
+a directory that is there          | PUT $/p/d?op=MKDIRS&user.name=root
+a directory made by an alias       | PUT @/by-alias?op=MKDIRS&user.name=carol
+a name that is not UTF-8           | PUT $/%ff?op=MKDIRS&user.name=carol
+two operations in one call         | PUT $/two?op=MKDIRS&op=RENAME&destination=$/p&a=$/p/d&user.name=carol
+two destinations                   | PUT $/two?op=RENAME&destination=$/three&destination=$/p&user.name=carol
+a destination with a host          | PUT $/three?op=RENAME&destination=//h$/four&user.name=carol
+a rename into a directory          | PUT $/four?op=RENAME&destination=$/&user.name=carol
+a path below a file                | PUT $/p/d/0/x/y?op=MKDIRS&user.name=alice
+"""
+
+
+def _kept(world: World, directory: str) -> list[str]:
+    """Make hits of alice's in a directory of hers; return their paths."""
+    world.mkdirs(f"{directory}/p", "alice", "711")
+    world.mkdirs(f"{directory}/p/d", "alice", "700")
+    files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
+    world.must(world.write(Where.NAMENODE, files[0], b"x", "alice"))
+    world.settle()
+    for path in files:
+        world.make_hit(path, "alice")
+    return files
+
+
+def test_what_changes_nothing_of_theirs_costs_others_nothing(world: World, hdfs_directory: str) -> None:
+    """One cheap call of anybody's, in whatever form, leaves alice's hits."""
+    files = _kept(world, hdfs_directory)
+    status = json.loads(world.truth(hdfs_directory, "alice").body)["FileStatus"]
+    lost = []
+    for row in CALLS.strip().splitlines():
+        what, request = (part.strip() for part in row.split("|"))
+        method, target = request.split(" ")
+        alias = f"/.reserved/.inodes/{status['fileId']}"
+        target = target.replace("$", hdfs_directory).replace("@", alias)
+        reply = world.through.ask(method, PREFIX + target)
+        missed = [path for path in files if not world.ask(path, "alice").is_hit]
+        if missed:
+            lost.append(f"{what}: {reply.status} {reply.body[:60]!r}")
+            for path in missed:
+                world.make_hit(path, "alice")
+    assert not lost
+    assert not any(world.disagreement(path, "alice") for path in files)
+
+
+def test_own_writes_in_odd_forms_are_seen_at_once(world: World, hdfs_directory: str) -> None:
+    """OwnWrites: what only the events name has been applied when the answer comes."""
+    world.mkdirs(f"{hdfs_directory}/o", "carol", "755")
+    status = json.loads(world.truth(f"{hdfs_directory}/o", "carol").body)["FileStatus"]
+    world.settle()
+    for name, target in (
+        ("a", f"/.reserved/.inodes/{status['fileId']}/a?op=MKDIRS"),
+        ("b", f"{hdfs_directory}/o/b?op=MKDIRS&op=DELETE"),
+        ("c", f"{hdfs_directory}/o/b?op=RENAME&destination=//h{hdfs_directory}/o/c"),
+        ("d", f"{hdfs_directory}/o/c?op=RENAME&destination={hdfs_directory}/o/./d"),
+    ):
+        path = f"{hdfs_directory}/o/{name}"
+        world.make_hit(path, "carol")
+        world.make_hit(f"{hdfs_directory}/o", "carol")
+        world.must(world.through.ask("PUT", f"{PREFIX}{target}&user.name=carol"))
+        seen = world.ask(path, "carol")
+        assert seen.status == 200, (target, seen)
+        assert not world.disagreement(f"{hdfs_directory}/o", "carol")
+
+
+def test_a_name_with_a_nul_costs_others_nothing(world: World, hdfs_directory: str, cluster: Cluster) -> None:
+    """Over RPC anybody can make one; its event reaches every proxy, on both channels."""
+    files = _kept(world, hdfs_directory)
+    world.make_hit(hdfs_directory, "alice")
+    asyncio.run(_make_odd_name(cluster.namenodes[0].rpc, f"{hdfs_directory}/x\0y"))
+    world.settle()
+    assert all(world.ask(path, "alice").is_hit for path in files)
+    assert not world.disagreement(hdfs_directory, "alice")
+
+
+async def _make_odd_name(address: str, path: str) -> None:
+    request = client.GetFileInfoRequest(src=path)
+    request.MergeFromString(b"\x12\x03\x08\xed\x03\x18\x01")  # masked: 0755, createParent: true
+    connection = RpcConnection(address, "carol")
+    method = Method("org.apache.hadoop.hdfs.protocol.ClientProtocol", "mkdirs", is_repeatable=False)
+    try:
+        made = await connection.call(method, request, client.IsFileClosedResponse, 10.0)
+    finally:
+        await connection.close()
+    assert made.result
