@@ -50,8 +50,21 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
 }
 
 
-_pesterer: ContextVar[str] = ContextVar("pesterer", default="")
-"""The target of the call that is on its way, in whatever task, if it must cost nobody anything."""
+@dataclass(frozen=True, slots=True)
+class Pesterer:
+    """A call that must cost nobody anything.
+
+    Attributes:
+        target: its path and query.
+        given_up: how many of the proxy's questions had been given up before it.
+    """
+
+    target: str
+    given_up: int
+
+
+_pesterer: ContextVar[Pesterer | None] = ContextVar("pesterer", default=None)
+"""Whose call is on its way, in whatever task."""
 
 
 @dataclass
@@ -227,7 +240,7 @@ class System:
 
     async def pester(self, method: str, target: str, user: str, answer: Answer) -> None:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
-        token = _pesterer.set(target)
+        token = _pesterer.set(Pesterer(target, self.queries.given_up))
         try:
             await self._call(
                 ClientRequest(method, f"{PREFIX}{target}&user.name={user}", answer=answer), target
@@ -235,27 +248,31 @@ class System:
         finally:
             _pesterer.reset(token)
 
-    def _may_make(self, target: str) -> bool:
-        """Whether the pesterer could carry the second step of a write out, now or a moment ago."""
-        path, _, query = target.partition("?")
+    def _may_make(self, pesterer: Pesterer) -> bool:
+        """Whether the pesterer could carry the second step of a write out, now or a moment ago.
+
+        Also where a question about that was given up, since its answer did not come in time.
+        """
+        path, _, query = pesterer.target.partition("?")
         if "CREATE" not in query:
             return False
+        if self.queries.given_up > pesterer.given_up:
+            return True
         versions = [version.namespace for version in self.cluster.versions[-4:]]
-        return (
-            any(
-                ns.allows(inode, "mallory", 0o2)
-                for each in (path, *ancestors(path))
-                for namespace in versions
-                if (inode := namespace.get(each)) is not None
-            )
-            or self.queries.is_silent
+        return any(
+            ns.allows(inode, "mallory", 0o2)
+            for each in (path, *ancestors(path))
+            for namespace in versions
+            if (inode := namespace.get(each)) is not None
         )
 
     def _cost(self, change: Footprint) -> None:
         """Something that was kept is gone for the sake of a call."""
         is_fault = isinstance(change, EverythingUnknown) and change.reason.startswith("the cache")
-        if (target := _pesterer.get()) and not is_fault and not self._may_make(target):
-            self.judge.say(Guarantee.HITS_KEPT, f"{target} has changed nothing, and has cost {change}")
+        if (pesterer := _pesterer.get()) and not is_fault and not self._may_make(pesterer):
+            self.judge.say(
+                Guarantee.HITS_KEPT, f"{pesterer.target} has changed nothing, and has cost {change}"
+            )
 
     async def write_in_two_steps(
         self,

@@ -229,13 +229,13 @@ class ModelQueries:
         self._takes_s = takes_s
         self.is_silent = False  # no answer comes
         self.is_refused = False  # none but an error
-        self.met_silence_at = float("-inf")  # when a question met that for the last time
+        self.given_up = 0  # questions whose asker did not wait for the answer
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether that NameNode says that the file is closed."""
         asked = await self._reach(namenode)
         inode = self._cluster.present.namespace.get(path)
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         if inode is None or asked is not self._cluster.active:
             raise remote_error("java.io.FileNotFoundException")
         return not inode.is_open
@@ -244,14 +244,14 @@ class ModelQueries:
         """Say whether there is such a path."""
         await self._reach(self._cluster.active.address)
         exists = self._see(path, caller).status == 200
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         return exists
 
     async def may_write(self, path: str, caller: RpcUser | None) -> Right:
         """Say what `checkAccess` says."""
         await self._reach(self._cluster.active.address)
         right = Right.UNKNOWN if caller is None else self._right(path, caller.name)
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         return right
 
     def _right(self, path: str, user: str) -> Right:
@@ -273,25 +273,31 @@ class ModelQueries:
         """Say whether there is such a directory."""
         await self._reach(self._cluster.active.address)
         is_directory = b'"DIRECTORY"' in self._see(path, caller).body
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         return is_directory
 
     async def last_txid(self, namenode: NameNode) -> int:
         """Say how far the log has come."""
         asked = await self._reach(namenode)
         txid = asked.log.end
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         return txid
 
     async def _reach(self, namenode: NameNode) -> ModelNameNode:
-        await asyncio.sleep(self._takes_s())
+        await self._take(self._takes_s())
         if self.is_silent:
-            self.met_silence_at = asyncio.get_running_loop().time()
-            await asyncio.sleep(60)
+            await self._take(60)
         (asked,) = (each for each in self._cluster.namenodes if each.address == namenode)
         if self.is_refused or not asked.is_serving:
             raise remote_error(STANDBY)
         return asked
+
+    async def _take(self, seconds: float) -> None:
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
 
 
 async def ended(writing: Writing) -> None:
