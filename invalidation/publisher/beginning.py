@@ -118,6 +118,7 @@ class Beginning:
         change = plan_filters({}, damaged, None, since_txid=txid, new_id=self._new_id)
         if not change.is_empty or _set_of(filters) != self._last_set():
             await self._output.change_filters(change)
+            change = change.without(self._output.blocked)
         if damaged:
             _log.warning("filters begin anew: %s", ", ".join(damaged))
         self._last = self._assemble(txid, changed_positions(filters, change))

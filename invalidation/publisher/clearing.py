@@ -14,29 +14,32 @@ AT_ONCE: Final = 500
 Commit: TypeAlias = Callable[[Sequence[Operation]], Awaitable[None]]
 
 
-async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit) -> None:
+async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit) -> tuple[str, ...]:
     """Delete these znodes, in this order, and before them all that is below; those that are not there are fine.
 
-    Each transaction goes through `commit`. Whoever writes there at the same time makes it fail.
+    Return those that stay, since ZooKeeper's ACLs keep us from what is below them. Each transaction goes through
+    `commit`. Whoever writes there at the same time makes it fail.
 
     Raises:
         CoordinationError: ZooKeeper can't be asked, or refuses.
     """
     found: list[str] = []
+    left: list[str] = []
     async for path, znode in each_znode(zookeeper, paths):
-        if znode is not None:
+        if isinstance(znode, Znode) and znode.children and not await clear(zookeeper, path, commit):
+            left.append(path)
+        elif znode is not None:
             found.append(path)
-        if isinstance(znode, Znode) and znode.children:
-            await clear(zookeeper, path, commit)
     for first in range(0, len(found), AT_ONCE):
-        await _delete(zookeeper, found[first : first + AT_ONCE], commit)
+        left += await _delete(zookeeper, found[first : first + AT_ONCE], commit)
+    return tuple(left)
 
 
 async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
     """Delete all that is below a znode, records from the oldest on: those left are always the newest.
 
-    Return False if ZooKeeper's ACL does not show what is below. Without anything below, the znode can be deleted all
-    the same: that is its parent's matter.
+    Return False if ZooKeeper's ACLs do not show what is below, or let us delete not all of it. The znode itself is its
+    parent's matter: if nothing is below, it can be deleted all the same.
 
     Raises:
         CoordinationError: ZooKeeper can't be asked, or refuses.
@@ -48,9 +51,13 @@ async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
     except NotAllowedError:
         return False
     paths = [f"{path}/{name}" for name in in_order(names)]
-    for first in range(0, len(paths), AT_ONCE):
-        await _delete(zookeeper, paths[first : first + AT_ONCE], commit)
-    return True
+    left: list[str] = []
+    try:
+        for first in range(0, len(paths), AT_ONCE):
+            left += await _delete(zookeeper, paths[first : first + AT_ONCE], commit)
+    except NotAllowedError:
+        return False
+    return not left
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -58,12 +65,18 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (parse_txid(name) or 0, name))
 
 
-async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> None:
-    while True:
+async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> list[str]:
+    """Delete these; return those that stay, since what is below them does."""
+    left: list[str] = []
+    while paths:
         try:
             await commit([Delete(path) for path in paths])
         except NotEmptyError as exc:  # records have no children; what others put there may have some
-            if exc.path not in paths or not await clear(zookeeper, exc.path, commit):
+            if exc.path not in paths:
                 raise
+            if not await clear(zookeeper, exc.path, commit):
+                paths.remove(exc.path)
+                left.append(exc.path)
         else:
-            return
+            break
+    return left

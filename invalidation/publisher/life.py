@@ -178,14 +178,16 @@ class Life:
             await self._publish_pending()
             change = self._plan()  # anew: it begins where the publications end
             writes = await self._output.change_filters(change)
+            change = change.without(self._output.blocked)
         finally:
             self._is_changing = False
             self._room.set()
         self._pacer.wrote(writes, self._clock())
         self._assembly.change_filters(changed_positions(self._assembly.filters, change))
-        self._counts.filter_changes += 1
         self._count_filters()
-        _log.info("the filters have changed: %s", _told(change))
+        if not change.is_empty:
+            self._counts.filter_changes += 1
+            _log.info("the filters have changed: %s", _told(change))
 
     def _plan(self) -> FilterChange:
         return plan_filters(

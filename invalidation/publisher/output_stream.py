@@ -4,8 +4,8 @@ The counterpart of `invalidation.stream`: the InotifyEventOutputStream of HDFS-8
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from coordination.settings import ZooKeeperSettings
 from coordination.stats import SessionStats
@@ -57,6 +57,10 @@ class FilterChange:
         """Whether nothing changes."""
         return not (self.removed or self.added or self.updated)
 
+    def without(self, names: Collection[str]) -> "FilterChange":
+        """Return the change without adding filters of these names."""
+        return replace(self, added=tuple(filter_ for filter_ in self.added if filter_.name not in names))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSetup:
@@ -90,6 +94,11 @@ class InotifyEventOutputStream(ABC):
     def waiting_for(self) -> str:
         """The other publisher whose end is waited for; "" for none."""
 
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The names that the last change of filters could not add, as their places are taken."""
+        return frozenset()
+
     @abstractmethod
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
         """Become the publisher of this namespace, waiting for another one to end, and read what is published.
@@ -116,7 +125,8 @@ class InotifyEventOutputStream(ABC):
     async def change_filters(self, change: FilterChange) -> int:
         """Change the set of filters, for what is published from now on; return how many writes that took.
 
-        Whoever follows the set reads it again, also when nothing changes.
+        Whoever follows the set reads it again, also when nothing changes. All are removed that are to be; what can't
+        be added is `blocked` until it can, and asked for again with the next change.
         """
 
     @abstractmethod

@@ -5,7 +5,7 @@ records go first, each multi under a check of `.cache`, and `.cache` goes last: 
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
@@ -129,6 +129,24 @@ class Tree:
         """Take note of a definition's znode that is there, whatever it holds."""
         self._definitions[name] = version
 
+    def add_places(self, paths: Iterable[str]) -> None:
+        """Take note of znodes that are there in the place of definitions and streams; others are passed over."""
+        for path in paths:
+            parent, _, name = path.rpartition("/")
+            if parent == self._znodes.filters:
+                self.add_definition(name, 0)
+            elif parent == self._znodes.namespace:
+                self.add_place(name)
+
+    def forget_places(self, paths: Iterable[str]) -> None:
+        """Take note that these znodes, in the place of definitions and streams, are no longer there."""
+        for path in paths:
+            parent, _, name = path.rpartition("/")
+            if parent == self._znodes.filters:
+                self._definitions.pop(name, None)
+            else:
+                self._places.discard(name)
+
     def definition_names(self) -> frozenset[str]:
         """Return the names of all definitions that are known to be there."""
         return frozenset(self._definitions)
@@ -153,14 +171,15 @@ class Tree:
             yield (fence, *operations)
         yield last
 
-    def plan_filters(self, change: FilterChange) -> Iterator[Multi]:
+    def plan_filters(self, change: FilterChange, stuck: Collection[str] = ()) -> Iterator[Multi]:
         """Yield the multis that change the set of filters; each leaves a set that is in force as it is.
 
+        A removed filter is no longer in force, though its znodes are among those that are `stuck`: they stay.
         Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
         change of nothing counts it up, and whoever follows the set reads it again.
         """
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
-        sets = pack(self._set_units(change), reserved=heads)
+        sets = pack(self._set_units(change, stuck), reserved=heads)
         for operations in [[]] if change.is_empty else sets:
             self._generation += 1
             yield (
@@ -231,10 +250,10 @@ class Tree:
             self._counts.filter_records += 1
         return unit
 
-    def _set_units(self, change: FilterChange) -> Iterator[list[Operation]]:
+    def _set_units(self, change: FilterChange, stuck: Collection[str]) -> Iterator[list[Operation]]:
         added = {filter_.name: filter_ for filter_ in change.added}
         for name in dict.fromkeys((*change.removed, *added)):
-            unit = [*self._delete(name)]
+            unit = [*self._delete(name, stuck)]
             if name in added:
                 unit += self._create(added[name])
             yield unit
@@ -246,14 +265,15 @@ class Tree:
             self._definitions[filter_.name] += 1
             yield [SetData(path, encode_published_filter(filter_), version)]
 
-    def _delete(self, name: str) -> Iterator[Operation]:
+    def _delete(self, name: str, stuck: Collection[str]) -> Iterator[Operation]:
         self._filters.pop(name, None)
         self._streams.pop(name, None)
-        if self._definitions.pop(name, None) is not None:
-            yield Delete(self._znodes.definition(name))
-        if name in self._places:
+        definition, stream = self._znodes.definition(name), self._znodes.stream(name)
+        if definition not in stuck and self._definitions.pop(name, None) is not None:
+            yield Delete(definition)
+        if stream not in stuck and name in self._places:
             self._places.remove(name)
-            yield Delete(self._znodes.stream(name))
+            yield Delete(stream)
 
     def _create(self, filter_: PublishedFilter) -> Iterator[Operation]:
         name = filter_.name

@@ -17,8 +17,9 @@ from coordination.zookeeper import Check, Create, Operation, SetData, Znode, Zoo
 from invalidation.channel.records import Stale
 from invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from invalidation.publisher.clearing import clear, delete_all, in_order
+from invalidation.publisher.clearing import Commit, clear, delete_all, in_order
 from invalidation.publisher.identity import PublisherIdentity
+from invalidation.publisher.left_znodes import LeftZnodes
 from invalidation.publisher.output_stream import (
     FilterChange,
     InotifyEventOutputStream,
@@ -69,16 +70,23 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._zookeeper: OwnedZooKeeper = session or Session(
             setup.zookeeper, setup.clock, log_name="publishing"
         )
+        self._left = LeftZnodes(self._zookeeper, self._znodes)
         self._new_id = new_id  # of chains
         self._is_entered = False
         self._presence: Presence | None = None
-        self._tree: Tree | None = None  # of this life; None: nothing to go on with
+        self._tree: Tree | None = None  # of this life; None: nothing to go on with, or the filters change
+        self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
         self._counts = OutputCounters()
 
     @property
     def waiting_for(self) -> str:
         """The other publisher whose end is waited for; "" for none."""
         return "" if self._presence is None else self._presence.waiting_for
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The names in whose places there is what we may not delete."""
+        return self._blocked
 
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
         """Become the publisher, and read what is published; see InotifyEventOutputStream."""
@@ -118,7 +126,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             *(self._znodes.definition(name) for name in definitions if is_filter_name(name)),
             *(f"{self._znodes.cache}/{name}" for name in in_order(records)),
         )
-        await delete_all(self._zookeeper, ours, lambda deletions: self._commit((fence, *deletions)))
+        left = await self._delete_all(ours, fence)
         generation = (parse_txid(filters.data) or 0) + 1
         cache = Stream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
         tree = Tree(
@@ -129,6 +137,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             generation=generation,
             filters_version=filters.version + 1,
         )
+        tree.add_places(left)
         (first,) = tree.plan_publication(Publication(txid=txid, content=Stale(()), filters={}))
         counted_up = SetData(self._znodes.filters, encode_number(generation), filters.version)
         await self._commit((counted_up, *first))
@@ -139,12 +148,19 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         return await self._commit_all(self._planned.plan_publication(publication))
 
     async def change_filters(self, change: FilterChange) -> int:
-        """Change the set of filters; return how many writes that took."""
+        """Change the set of filters; return how many writes that took.
+
+        What can't be cleared away is left there, and no filter is added in its place.
+        """
         tree, before = self._planned, self._counts.writes
-        fence = tree.fence
-        for path in tree.places_of(change):
-            await clear(self._zookeeper, path, lambda deletions: self._commit((fence, *deletions)))
-        await self._commit_all(tree.plan_filters(change))
+        self._tree = None  # half of a change is nothing to go on with, nor to be compared with what is there
+        commit, places = self._fenced(tree.fence), tree.places_of(change)
+        hidden = [path for path in places if not await clear(self._zookeeper, path, commit)]
+        left = await self._delete_all(hidden, tree.fence)
+        tree.forget_places(set(hidden).difference(left))
+        self._blocked = frozenset(path.rpartition("/")[2] for path in left)
+        await self._commit_all(tree.plan_filters(change.without(self._blocked), left))
+        self._tree = tree
         return self._counts.writes - before
 
     async def close(self, *, give_up: bool) -> None:
@@ -230,6 +246,16 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         except NoNodeError:
             await self._commit([fence, Create(self._znodes.filters, encode_number(0))])
             return await self._zookeeper.get(self._znodes.filters)
+
+    async def _delete_all(self, paths: Sequence[str], fence: Check) -> tuple[str, ...]:
+        """Delete these with all below them; return those that had to be left there."""
+        commit = self._fenced(fence)
+        left = await delete_all(self._zookeeper, paths, commit)
+        await self._left.leave(left, commit)
+        return left
+
+    def _fenced(self, fence: Check) -> Commit:
+        return lambda operations: self._commit((fence, *operations))
 
     async def _commit_all(self, multis: Iterable[Multi]) -> int:
         writes = 0

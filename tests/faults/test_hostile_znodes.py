@@ -134,7 +134,11 @@ def test_hostile_znodes_cost_only_themselves(world: World, hdfs_directory: str) 
         planted = kinds(client.get(f"{top}/.filters/f0")[0])
         for name, data in planted.items():
             client.create(f"{top}/.filters/{name}", data)
-        client.create(f"{top}/.filters/hidden", b"?", acl=[make_digest_acl("else", "secret", all=True)])
+        hidden = [make_digest_acl("else", "secret", all=True)]
+        client.add_auth("digest", "else:secret")
+        for name in ("hidden", "stuck"):
+            client.create(f"{top}/.filters/{name}", b"?", acl=hidden)
+        client.create(f"{top}/.filters/stuck/below", b"")  # only who made it may delete it, and so its parent
         create_all(client, [f"{top}/.filters/p{number}" for number in range(PLANTED)], b"{}")
         create_all(client, [f"{top}/-{number}" for number in range(FOREIGN)], b"")
         for name in (".cache/notes", ".cache/007", ".cache/1e9", "f0/notes", "f0/-1", ".filters/-odd"):
@@ -146,7 +150,7 @@ def test_hostile_znodes_cost_only_themselves(world: World, hdfs_directory: str) 
             is_never_wrong(world, *paths)
         assert world.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= len(planted)
         assert world.proxy.metrics()["nncache_channel_foreign_znodes_total"] >= 1
-        while set(client.get_children(f"{top}/.filters")) != {"f0", "f1", "-odd"}:
+        while set(client.get_children(f"{top}/.filters")) != {"f0", "f1", "-odd", "stuck"}:
             time.sleep(0.2)  # the publisher looks twice a minute; the test's own timeout ends a hang
     is_never_wrong(world, *paths)
     assert [world.proxy.process.pid, world.publisher.process.pid] == pids

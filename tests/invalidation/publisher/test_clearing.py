@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from coordination.errors import BadVersionError, NotEmptyError
+from coordination.errors import BadVersionError, NotAllowedError, NotEmptyError
 from coordination.zookeeper import Check, Create, Delete, Operation
 from invalidation.publisher.clearing import AT_ONCE, clear, delete_all, in_order
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -47,6 +47,21 @@ def test_a_subtree_is_deleted_in_bounded_steps() -> None:
     play(story)
 
 
+def test_what_an_acl_does_not_let_us_delete_stays() -> None:
+    """It can be seen; whoever asked for its end is told."""
+
+    async def story() -> None:
+        async with FakeZooKeeper(clock).session() as zookeeper:
+            await zookeeper.ensure("/a/b")
+
+            async def refuse(operations: Sequence[Operation]) -> None:
+                raise NotAllowedError(operations[0].path)
+
+            assert not await clear(zookeeper, "/a", refuse)
+
+    virtual_time.run(story())
+
+
 def test_what_is_not_there_is_fine() -> None:
     """Somebody may have been quicker."""
 
@@ -85,7 +100,7 @@ def test_a_child_of_something_else_is_an_error() -> None:
 
 
 def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
-    """Whoever owns the parent may delete it; with something below there is an error, and no end without one."""
+    """Whoever owns the parent may delete it; with something below it stays, and costs nothing else."""
 
     async def story() -> None:
         server = FakeZooKeeper(clock)
@@ -95,7 +110,12 @@ def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
             assert not await clear(zookeeper, "/a", zookeeper.commit)
             await delete_all(zookeeper, ["/a"], zookeeper.commit)
             assert server.tree.paths == ("/b", "/b/c")
-            with pytest.raises(NotEmptyError):
-                await delete_all(zookeeper, ["/b"], zookeeper.commit)
+            await zookeeper.commit(
+                [Create(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")]
+            )
+            server.tree.forbidden = {"/b", "/d/f"}
+            left = await delete_all(zookeeper, ["/a", "/b", "/d", "/h"], zookeeper.commit)
+            assert sorted(left) == ["/b", "/d"]
+            assert server.tree.paths == ("/b", "/b/c", "/d", "/d/f", "/d/f/g")
 
     virtual_time.run(story())

@@ -254,6 +254,32 @@ def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> N
     assert again[1] == SetData(f"{FILTERS}/f", encode_published_filter(updated), 8)
 
 
+def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
+    """T3: the generation tells it; the znode stays and is known to be there."""
+    made = tree("f", "g")
+    definition, stream = f"{FILTERS}/f", "/inotify/ns/g"
+    (multi,) = made.plan_filters(FilterChange(removed=("f", "g")), (definition, stream))
+    assert multi == (
+        SetData(CACHE, b"10", 5),
+        SetData(FILTERS, b"3", 4),
+        Delete("/inotify/ns/f"),
+        Delete(f"{FILTERS}/g"),
+    )
+    assert made.positions() == {}
+    assert made.places_of(FilterChange(removed=("f", "g"))) == (stream, definition)
+    made.forget_places((stream, definition))
+    assert made.places_of(FilterChange(removed=("f", "g"))) == ()
+
+
+def test_places_of_others_are_known_by_their_paths() -> None:
+    """A beginning finds them; what is in no filter's place is nothing to it."""
+    made = tree()
+    made.add_places((f"{FILTERS}/f", "/inotify/ns/g", f"{CACHE}/7"))
+    assert made.definition_names() == {"f"}
+    change = FilterChange(removed=("f", "g", "7"))
+    assert made.places_of(change) == ("/inotify/ns/g", f"{FILTERS}/f")
+
+
 def test_a_change_of_nothing_has_the_set_read_again() -> None:
     """The generation counts up."""
     (multi,) = tree("f").plan_filters(FilterChange())

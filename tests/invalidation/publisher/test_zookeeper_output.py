@@ -20,6 +20,7 @@ from invalidation.publisher.output_stream import (
     PublishedState,
 )
 from invalidation.publisher.settings import PublisherSettings
+from invalidation.publisher.tree import MAX_OPERATIONS
 from invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
@@ -329,6 +330,45 @@ def test_the_writing_of_others_is_noticed(damage: Operation) -> None:
             damaged_at = clock()
             await keeping
             assert clock() - damaged_at < LOOK_S + 0.1
+
+    play(story)
+
+
+class SlowSession(FakeSession):
+    """A session whose commits after the first few take so long that a look falls between them."""
+
+    quick = 1000
+
+    def __init__(self, server: FakeZooKeeper) -> None:
+        super().__init__(server)
+        self.connect(1)
+
+    async def commit(self, operations: Sequence[Operation]) -> None:
+        """Carry out a transaction."""
+        self.quick -= 1
+        if self.quick < 0:
+            await asyncio.sleep(2 * LOOK_S)
+        await super().commit(operations)
+
+
+def test_our_own_definitions_on_their_way_out_are_not_planted() -> None:
+    """A change of several multis leaves them there until the last."""
+
+    async def story(on: Scene) -> None:
+        session = SlowSession(on.zookeeper)
+        output = on.output(session)
+        await output.open(US, POOL)
+        await output.begin(10)
+        names = tuple(f"f{number}" for number in range(1 + MAX_OPERATIONS // 2))
+        added = tuple(published(name, since_txid=10) for name in names)
+        assert await output.change_filters(FilterChange(added=added)) == 2
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(output.keep())
+            session.quick = 1
+            assert await output.change_filters(FilterChange(removed=names)) == 2
+            await asyncio.sleep(2 * LOOK_S)
+            assert not keeping.done()
+            keeping.cancel()
 
     play(story)
 

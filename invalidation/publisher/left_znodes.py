@@ -1,0 +1,57 @@
+"""Leave where they are the znodes that cannot be deleted. (invalidation/publisher/left_znodes.py)
+
+Anybody whom ZooKeeper's ACLs let create a znode can put others below it and hide them: then nobody else deletes it.
+"""
+
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from coordination.errors import NotAllowedError
+from coordination.zookeeper import SetData, ZooKeeper
+from invalidation.channel.znodes import Znodes
+from invalidation.publisher.clearing import Commit
+from invalidation.publisher.tree_reading import VOID
+
+TOLD: Final = 20
+"""Znodes that one line of the log names."""
+
+_log = logging.getLogger(__name__)
+
+
+class LeftZnodes:
+    """The znodes that were to be deleted and can't be. It outlives the publisher's lives."""
+
+    def __init__(self, zookeeper: ZooKeeper, znodes: Znodes) -> None:
+        self._zookeeper = zookeeper
+        self._znodes = znodes
+        self._logged: set[str] = set()
+
+    async def leave(self, paths: Collection[str], commit: Commit) -> None:
+        """See that no reader takes a definition among these for one in force, and log each once.
+
+        What is hidden from us is hidden from readers, who pass over it.
+
+        Raises:
+            CoordinationError: ZooKeeper can't be asked, or a definition that can be read may not be written.
+        """
+        for path in paths:
+            if path.rpartition("/")[0] == self._znodes.filters:
+                await self._empty(path, commit)
+        news = sorted(set(paths) - self._logged)
+        if news:
+            self._logged.update(news)
+            _log.warning(
+                "ZooKeeper's ACLs do not let this publisher delete what is below %s%s: it stays, and a filter of that "
+                "name is not published until a client with the right to delete it does so",
+                ", ".join(news[:TOLD]),
+                f" and {len(news) - TOLD} more" if len(news) > TOLD else "",
+            )
+
+    async def _empty(self, path: str, commit: Commit) -> None:
+        try:
+            znode = await self._zookeeper.get(path)
+        except NotAllowedError:
+            return
+        if znode.data != VOID:
+            await commit([SetData(path, VOID, znode.version)])

@@ -1,0 +1,159 @@
+"""What ZooKeeper's ACLs keep the publisher from deleting costs the filter of that name, and nothing else."""
+
+import asyncio
+import logging
+
+import pytest
+
+from coordination.zookeeper import Create, SetData
+from invalidation.channel.records import encode_published_filter
+from invalidation.publisher.left_znodes import TOLD, LeftZnodes
+from invalidation.publisher.zookeeper_output import LOOK_S
+from tests.coordination.fake_zookeeper import FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.publisher.samples import published
+from tests.invalidation.publisher.stage import ZNODES, Stage, play
+from tests.invalidation.virtual_time import clock, until
+
+TAKEN = (ZNODES.definition("d"), ZNODES.stream("s"), ZNODES.definition("else"))
+
+
+async def hide(on: Stage, *paths: str) -> None:
+    """Make znodes, each with another one below it that it hides."""
+    for path in paths:
+        await on.outsider.commit([Create(path, b"?"), Create(f"{path}/below", b"")])
+        on.zookeeper.tree.forbidden.add(path)
+
+
+def shown(on: Stage) -> set[str]:
+    """Return the names of the filters that a proxy finds in force."""
+    tree = on.zookeeper.tree
+    hidden, tree.forbidden = tree.forbidden, set()
+    found = on.published_filters().keys()
+    tree.forbidden = hidden
+    return {name for name in found if ZNODES.definition(name) not in hidden}
+
+
+def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In the place of definitions and streams: all others are published, and change; it is logged once."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            await hide(on, *TAKEN)
+            await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the life
+            failed = process.publisher.stats().lives_failed
+            for name in "ds":
+                on.filters.put(name, f"/{name}")
+            on.filters.put("g", "/g")
+            await until(lambda: shown(on) == {"f", "g"})
+            await asyncio.sleep(1)
+            changes = process.publisher.stats().filter_changes
+            on.filters.put("d", "/other")
+            await asyncio.sleep(3 * LOOK_S)
+            assert process.publisher.filters.keys() == {"f", "g"}
+            changed = on.namenode.unlink("/g")
+            await on.published()
+            assert on.told("g") == [changed]
+            assert process.publisher.stats().lives_failed == failed <= 1
+            assert process.publisher.stats().filter_changes == changes
+            on.zookeeper.tree.forbidden.clear()
+            on.filters.remove("f")
+            await until(lambda: shown(on) == {"d", "g", "s"})
+
+    with caplog.at_level(logging.WARNING):
+        play(story)
+    told = [record.getMessage() for record in caplog.records if "ACL" in record.getMessage()]
+    assert [sum(path in line for line in told) for path in TAKEN] == [1, 1, 1]
+
+
+def test_a_beginning_passes_them_over() -> None:
+    """Also records of others; after it they are known, and no look takes them for planted just now."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f")
+        await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
+        await on.outsider.commit([SetData(ZNODES.cache, b"void")])
+        async with on.publisher() as process:
+            await until(lambda: shown(on) == {"f"})
+            await asyncio.sleep(3 * LOOK_S)
+            await on.published(on.namenode.unlink("/f"))
+            assert process.publisher.stats().lives_failed == 0
+
+    play(story)
+
+
+def test_a_damaged_filter_that_can_not_begin_anew_is_not_in_force() -> None:
+    """There is no stream for its events, and that is no reason to publish nothing."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f")
+            await on.with_filter("g", "/g")
+        await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
+        await hide(on, f"{ZNODES.stream('f')}/else")
+        async with on.publisher() as process:
+            await on.published(on.namenode.unlink("/f"))
+            assert process.publisher.filters.keys() == {"g"}
+            assert process.publisher.stats().lives_failed == 0
+
+    play(story)
+
+
+def test_a_filter_in_force_that_is_hidden_goes_out_of_force() -> None:
+    """P3: caches that have read it are told to look again, and find it refused."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            await on.with_filter("g", "/g")
+            path, known = ZNODES.definition("f"), on.generation()
+            await on.outsider.commit([Create(f"{path}/below", b"")])
+            on.zookeeper.tree.forbidden.add(path)
+            on.filters.remove("f")
+            await until(lambda: process.publisher.filters.keys() == {"g"})
+            assert on.generation() > known
+            await on.published(on.namenode.unlink("/f"))
+
+    play(story)
+
+
+def test_a_definition_that_can_be_read_is_emptied() -> None:
+    """Bounded: proxies would take it for one whose changes are told."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher() as process:
+            await on.with_filter("f", "/f")
+            path = ZNODES.definition("planted")
+            data = encode_published_filter(published("planted", "/p", since_txid=3))
+            await on.outsider.commit([Create(path, data)])
+            assert shown(on) == {"f", "planted"}
+            await hide(on, f"{path}/else")
+            await until(lambda: shown(on) == {"f"}, within_s=2 * LOOK_S)
+            await asyncio.sleep(3 * LOOK_S)
+            assert on.zookeeper.tree.read(path).data == b""
+            assert process.publisher.filters.keys() == {"f"}
+
+    play(story)
+
+
+def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture) -> None:
+    """And comes once for each znode."""
+
+    async def story() -> None:
+        async with FakeZooKeeper(clock).session() as zookeeper:
+            left = LeftZnodes(zookeeper, ZNODES)
+            paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + TOLD)]
+            await left.leave(paths[:1], zookeeper.commit)
+            await left.leave(paths, zookeeper.commit)
+            await left.leave(paths, zookeeper.commit)
+
+    with caplog.at_level(logging.WARNING):
+        virtual_time.run(story())
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "/s10: it stays" in first
+    assert "/s11, " in second
+    assert " and 4 more: it stays" in second
