@@ -35,7 +35,7 @@ class Access:
             if scheme.lower() == "bearer" and is_right:
                 return None
             return 401, "this page needs the token of admin_token_file: Authorization: Bearer TOKEN"
-        if not _is_loopback(peer):
+        if not is_loopback(peer):
             return 403, (
                 "this page shows paths and users, to clients on this host only; "
                 "set admin_token_file to read it from elsewhere"
@@ -45,7 +45,8 @@ class Access:
         return None
 
 
-def _is_loopback(peer: str | None) -> bool:
+def is_loopback(peer: str | None) -> bool:
+    """Whether this is the address of a client on this host."""
     try:
         return ip_address((peer or "").removeprefix("::ffff:")).is_loopback
     except ValueError:

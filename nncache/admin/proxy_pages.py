@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Literal
 
 from hadoop.paths import InvalidPathError, canonical
 from nncache.admin.server import Answer, Page, as_json, daemon_pages
@@ -31,8 +32,17 @@ class ProxyReadiness:
         return self.is_listening and self.active is not None
 
     @property
+    def reason(self) -> Literal["", "not-listening", "no-active-namenode", "gate-closed"]:
+        """What is out of order, for everybody; the last is so while it is ready."""
+        if not self.is_listening:
+            return "not-listening"
+        if self.active is None:
+            return "no-active-namenode"
+        return "" if self.is_gate_open else "gate-closed"
+
+    @property
     def state(self) -> str:
-        """One line for the index."""
+        """One line for operators."""
         return f"active NameNode: {self.active or 'none known'}; gate: {self.gate}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from nncache.admin.server import Answer, Page, as_json, daemon_pages
 
@@ -12,14 +13,14 @@ class PublisherReadiness:
 
     Attributes:
         is_publishing: this process is the publisher, reads the edits and publishes them.
-        is_zookeeper_connected: there is a connection to ZooKeeper.
+        is_zookeeper_connected: there is a connection to ZooKeeper; None if nothing goes through it.
         active: `host:port` of the active NameNode's HTTP server, when known.
         published_txid: the last transaction that is published; -1 for none.
         state: what it does, or what keeps it from publishing.
     """
 
     is_publishing: bool
-    is_zookeeper_connected: bool
+    is_zookeeper_connected: bool | None
     active: str | None
     published_txid: int
     state: str
@@ -28,6 +29,15 @@ class PublisherReadiness:
     def is_ready(self) -> bool:
         """Whether it does its work; a publisher that waits for another's end is not ready."""
         return self.is_publishing
+
+    @property
+    def reason(self) -> Literal["", "no-zookeeper", "no-active-namenode", "not-publishing"]:
+        """What is out of order, for everybody."""
+        if self.is_publishing:
+            return ""
+        if self.is_zookeeper_connected is False:
+            return "no-zookeeper"
+        return "no-active-namenode" if self.active is None else "not-publishing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

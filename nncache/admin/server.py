@@ -1,7 +1,8 @@
 """Serve a daemon's pages for operators and their tools, on a port of their own. (nncache/admin/server.py)
 
-Pages that show paths or users are for operators (`nncache.admin.access`); health, readiness and metrics are for probes
-and Prometheus as well, from anywhere, and show neither.
+Texts that may name paths, users or addresses are for operators (`nncache.admin.access`): whole pages, what is wrong in
+the words of those whom it went wrong for, the state on the index. Probes and Prometheus get health, metrics, and of
+readiness the status and a reason out of a few, from anywhere.
 """
 
 import asyncio
@@ -14,17 +15,13 @@ from typing import Final, Protocol, Self
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from hadoop.endpoint import Endpoint
 from nncache.admin.access import Access
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-MAX_CONNECTIONS: Final = 32
-"""Open at once; those beyond it are closed. They come out of the files that `proxy.limits.reserve_files` reserves."""
-
-IDLE_S: Final = 15.0
-"""Seconds without a whole request after which a connection is closed, also before the first and within a head."""
-
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
@@ -46,12 +43,14 @@ class Page:
         meaning: for the index.
         show: returns the answer to these query parameters.
         is_for_operators: it shows paths or users.
+        show_others: returns the answer to clients that are no operators, of a page for both; None: the same.
     """
 
     link: str
     meaning: str
     show: Callable[[Mapping[str, str]], Answer]
     is_for_operators: bool = False
+    show_others: Callable[[Mapping[str, str]], Answer] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +63,15 @@ class AdminStats:
 
 
 class Readiness(Protocol):
-    """A dataclass that says whether a daemon does its work; /ready shows all its fields."""
+    """A dataclass that says whether a daemon does its work; /ready shows operators all its fields."""
 
     @property
     def is_ready(self) -> bool:
         """Whether it can be relied on now."""
+
+    @property
+    def reason(self) -> str:
+        """What is out of order, for everybody: one of a few fixed words; "" if nothing is."""
 
 
 def as_json(value: object, *, status: int = HTTPStatus.OK) -> Answer:
@@ -84,18 +87,24 @@ def daemon_pages(
 
     def ready(_: Mapping[str, str]) -> Answer:
         now = readiness()
+        return answer(now, asdict(now))  # type: ignore[call-overload] # any dataclass
+
+    def ready_for_others(_: Mapping[str, str]) -> Answer:
+        return answer(readiness(), {})
+
+    def answer(now: Readiness, fields: Mapping[str, object]) -> Answer:
         status = HTTPStatus.OK if now.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return as_json({"ready": now.is_ready, **asdict(now)}, status=status)  # type: ignore[call-overload] # any dataclass
+        return as_json({"ready": now.is_ready, "reason": now.reason, **fields}, status=status)
 
     return (
         Page("/health", "the process lives", lambda _: as_json({"alive": True})),
-        Page("/ready", meaning_of_ready, ready),
+        Page("/ready", meaning_of_ready, ready, show_others=ready_for_others),
         Page("/metrics", "figures for Prometheus", lambda _: Answer(metrics(), METRICS_TYPE)),
     )
 
 
 class AdminServer:
-    """Serves an index and the pages while it is entered as an async context; `state` is a line for the index."""
+    """Serves an index and the pages while it is entered as an async context; `state` heads operators' index."""
 
     def __init__(
         self,
@@ -106,20 +115,20 @@ class AdminServer:
         title: str = "nncache",
         access: Access | None = None,
         max_connections: int = MAX_CONNECTIONS,
+        lifetime_s: float = LIFETIME_S,
     ) -> None:
         self._endpoint = endpoint
         self._pages = pages
         self._state = state
         self._title = title
         self._access = access or Access(endpoint.host)
-        self._max_connections = max_connections
-        app = web.Application()
+        self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
+        app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
         app.add_routes([web.get(page.link.partition("?")[0], self._handler(page)) for page in pages])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S, keepalive_timeout=IDLE_S)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
         self._listener: asyncio.Server | None = None
         self._address: Endpoint | None = None
-        self._connections_refused = 0
         self._pages_refused = 0
 
     @property
@@ -137,7 +146,7 @@ class AdminServer:
         await self._runner.setup()
         try:
             self._listener = await asyncio.get_running_loop().create_server(
-                self._connection, self._endpoint.host, self._endpoint.port, reuse_address=True
+                self._connections, self._endpoint.host, self._endpoint.port, reuse_address=True
             )
         except OSError:
             await self._runner.cleanup()
@@ -156,51 +165,44 @@ class AdminServer:
     def stats(self) -> AdminStats:
         """Return the figures so far."""
         return AdminStats(
-            connections_open=len(self._server.connections),
-            connections_refused=self._connections_refused,
+            connections_open=self._connections.open,
+            connections_refused=self._connections.refused,
             pages_refused=self._pages_refused,
         )
 
-    @property
-    def _server(self) -> web.Server:
+    def _served(self) -> asyncio.Protocol:
         assert self._runner.server is not None, "not listening yet"
-        return self._runner.server
+        return self._runner.server()
 
-    def _connection(self) -> asyncio.BaseProtocol:
-        if len(self._server.connections) < self._max_connections:
-            return self._server()
-        self._connections_refused += 1
-        return _Refused()
-
-    async def _index(self, _: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
+    async def _index(self, request: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
         rows = "".join(
             f'<li><a href="{html.escape(page.link)}">{html.escape(page.link)}</a>: {html.escape(page.meaning)}</li>'
             for page in self._pages
         )
-        title, state = html.escape(self._title), html.escape(self._state())
-        text = f"<!doctype html><title>{title}</title><h1>{title}</h1><p>{state}</p><ul>{rows}</ul>"
+        title = html.escape(self._title)
+        state = f"<p>{html.escape(self._state())}</p>" if self._refused(request) is None else ""
+        text = f"<!doctype html><title>{title}</title><h1>{title}</h1>{state}<ul>{rows}</ul>"
         return web.Response(text=text, content_type="text/html")
 
     def _handler(self, page: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            refusal = self._refusal(page, request)
-            if refusal is not None:
-                return refusal
-            answer = page.show(request.query)
+            refused = self._refused(request)
+            if refused is not None and page.is_for_operators:
+                return self._refusal(*refused)
+            show = page.show if refused is None or page.show_others is None else page.show_others
+            answer = show(request.query)
             headers = {"Content-Type": answer.content_type}
             return web.Response(body=answer.body, status=answer.status, headers=headers)
 
         return handle
 
-    def _refusal(self, page: Page, request: web.Request) -> web.Response | None:
-        if not page.is_for_operators:
-            return None
+    def _refused(self, request: web.Request) -> tuple[int, str] | None:
+        """Return why this client gets no operator's page; None if it does."""
         fields = request.headers
-        refused = self._access.refusal(request.remote, fields.get("Host"), fields.get("Authorization"))
-        if refused is None:
-            return None
+        return self._access.refusal(request.remote, fields.get("Host"), fields.get("Authorization"))
+
+    def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1
-        status, why = refused
         answer = as_json({"error": why}, status=status)
         headers = {"Content-Type": answer.content_type}
         if status == HTTPStatus.UNAUTHORIZED:
@@ -208,10 +210,13 @@ class AdminServer:
         return web.Response(body=answer.body, status=status, headers=headers)
 
 
-class _Refused(asyncio.Protocol):
-    """A connection too many: closed at once."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Close."""
-        assert isinstance(transport, asyncio.Transport)
-        transport.abort()
+@web.middleware
+async def _close_after(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Let each connection carry one request, so that a place is free again with its answer."""
+    try:
+        response = await handler(request)
+    except web.HTTPException as error:  # no such page
+        error.force_close()
+        raise
+    response.force_close()
+    return response

@@ -63,15 +63,15 @@ async def test_health_says_that_the_process_lives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("readiness", "status"),
+    ("readiness", "status", "reason"),
     [
-        (READY, 200),
-        (replace(READY, is_gate_open=False, gate="closed: the edits cannot be read"), 200),
-        (replace(READY, active=None), 503),
-        (replace(READY, is_listening=False), 503),
+        (READY, 200, ""),
+        (replace(READY, is_gate_open=False, gate="closed: the edits cannot be read"), 200, "gate-closed"),
+        (replace(READY, active=None, is_gate_open=False), 503, "no-active-namenode"),
+        (replace(READY, is_listening=False, active=None), 503, "not-listening"),
     ],
 )
-async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int) -> None:
+async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int, reason: str) -> None:
     """A closed gate does not make it unready (calls are forwarded), but the page says why it is closed."""
     async with scene() as s:
         s.readiness = readiness
@@ -79,6 +79,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
         assert answered == status
         assert json.loads(text) == {
             "ready": status == 200,
+            "reason": reason,
             "is_listening": readiness.is_listening,
             "active": readiness.active,
             "is_gate_open": readiness.is_gate_open,
@@ -147,6 +148,9 @@ async def test_what_shows_paths_and_users_is_for_operators() -> None:
         async with session.get(f"{s.url}/explain?path=/w", headers={"Host": "rebound.example"}) as reply:
             assert reply.status == 403
         assert not s.explained
+        s.readiness = replace(READY, is_gate_open=False, gate="closed: joe may not read /w at nn1:8020")
+        async with session.get(f"{s.url}/ready", headers={"Host": "probe.example"}) as reply:
+            assert await reply.json() == {"ready": True, "reason": "gate-closed"}
         for page in ("/health", "/ready", "/metrics"):
             async with session.get(s.url + page, headers={"Host": "probe.example"}) as reply:
                 assert reply.status == 200

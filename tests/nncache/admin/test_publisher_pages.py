@@ -16,6 +16,7 @@ READY = PublisherReadiness(
     published_txid=7,
     state="publishing 2 filters, up to transaction 7",
 )
+WAITING = replace(READY, is_publishing=False)
 
 
 def shown(readiness: PublisherReadiness, link: str) -> Answer:
@@ -35,22 +36,23 @@ def test_the_pages_are_those_of_any_daemon_and_the_filters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("readiness", "status"),
+    ("readiness", "reason"),
     [
-        (READY, 200),
-        (replace(READY, is_publishing=False, state="waiting for the end of another publisher"), 503),
-        (
-            replace(READY, is_publishing=False, is_zookeeper_connected=False, active=None, published_txid=-1),
-            503,
-        ),
+        (READY, ""),
+        (replace(WAITING, state="waiting for the end of another publisher"), "not-publishing"),
+        (replace(WAITING, is_zookeeper_connected=False, active=None, published_txid=-1), "no-zookeeper"),
+        (replace(WAITING, active=None), "no-active-namenode"),
+        (replace(WAITING, is_zookeeper_connected=None), "not-publishing"),
     ],
 )
-def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, status: int) -> None:
+def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, reason: str) -> None:
     """A publisher that stands by is alive and not ready."""
+    status = 503 if reason else 200
     answer = shown(readiness, "/ready")
     assert answer.status == status
     assert json.loads(answer.body) == {
-        "ready": status == 200,
+        "ready": not reason,
+        "reason": reason,
         "is_publishing": readiness.is_publishing,
         "is_zookeeper_connected": readiness.is_zookeeper_connected,
         "active": readiness.active,

@@ -22,11 +22,17 @@ class Awake:
     """Whether a daemon is awake."""
 
     is_awake: bool
+    dream: str = "of /secret, as joe"
 
     @property
     def is_ready(self) -> bool:
         """Whether it does its work."""
         return self.is_awake
+
+    @property
+    def reason(self) -> str:
+        """What is out of order."""
+        return "" if self.is_awake else "asleep"
 
 
 @dataclass
@@ -79,7 +85,9 @@ async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) 
     async with scene() as s:
         s.is_awake = is_awake
         answered, _, text = await s.get("/ready")
-        assert (answered, json.loads(text)) == (status, {"ready": is_awake, "is_awake": is_awake})
+        said = {"ready": is_awake, "reason": "" if is_awake else "asleep"}
+        shown = said | {"is_awake": is_awake, "dream": "of /secret, as joe"}
+        assert (answered, json.loads(text)) == (status, shown)
 
 
 async def test_metrics_are_what_the_renderer_says() -> None:
@@ -125,7 +133,7 @@ async def test_there_are_no_other_pages() -> None:
 async def test_silent_connections_are_bounded_and_take_no_files() -> None:
     """Those beyond the bound are closed at once, counted, and a page is served again when one has gone."""
     made = Scene()
-    server = AdminServer(Endpoint("127.0.0.1", 0), made.pages(), lambda: "", max_connections=3)
+    server = AdminServer(Endpoint("127.0.0.1", 0), made.pages(), lambda: "", max_connections=8)
     async with server, contextlib.AsyncExitStack() as stack:
         silent = []
         for _ in range(8):
@@ -133,12 +141,12 @@ async def test_silent_connections_are_bounded_and_take_no_files() -> None:
             stack.callback(writer.close)
             silent.append((reader, writer))
         async with asyncio.timeout(HANG_S):
-            for reader, _ in silent[3:]:
+            for reader, _ in silent[4:]:  # one half is for clients elsewhere
                 with contextlib.suppress(ConnectionResetError):
                     assert await reader.read() == b""
-        assert (server.stats().connections_open, server.stats().connections_refused) == (3, 5)
+        assert (server.stats().connections_open, server.stats().connections_refused) == (4, 4)
         silent[0][1].close()
-        await until(lambda: server.stats().connections_open < 3)
+        await until(lambda: server.stats().connections_open < 4)
         made.url = f"http://{server.address}"
         assert (await made.get("/health"))[0] == 200
 
@@ -167,6 +175,29 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
             assert reply.status == 403
         async with session.get(url) as reply:
             assert reply.status == 200
+
+
+async def test_what_went_wrong_is_told_to_operators_alone() -> None:
+    """A remote exception may name a path, a user, an address; a stranger gets a status and a word."""
+    token = {"Authorization": "Bearer 0123456789abcdef"}
+    made = Scene(is_awake=False)
+    access = Access("127.0.0.1", "0123456789abcdef")
+    where = Endpoint("127.0.0.1", 0)
+    async with (
+        AdminServer(where, made.pages(), lambda: "of /secret, as joe", access=access) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        url = f"http://{server.address}"
+        async with session.get(f"{url}/ready") as reply:
+            assert (reply.status, await reply.json()) == (503, {"ready": False, "reason": "asleep"})
+        async with session.get(f"{url}/ready", headers=token) as reply:
+            assert (reply.status, (await reply.json())["dream"]) == (503, "of /secret, as joe")
+        async with session.get(f"{url}/") as reply:
+            assert reply.status == 200
+            assert "/secret" not in await reply.text()
+        async with session.get(f"{url}/", headers=token) as reply:
+            assert "of /secret, as joe" in await reply.text()
+        assert server.stats().pages_refused == 0
 
 
 async def test_a_taken_port_is_an_error_at_the_start() -> None:
