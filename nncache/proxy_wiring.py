@@ -17,6 +17,7 @@ from hadoop.settings import SettingError
 from invalidation.consumer import Consumer
 from invalidation.settings import ZOOKEEPER
 from invalidation.stream import ChannelSetup, load_stream_class
+from nncache.admin.access import Access
 from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
@@ -58,11 +59,11 @@ def run_proxy(settings: SettingsOfProxy) -> None:
     try:
         reserve_files(settings.limits, len(settings.namenodes.namenodes))
         load_stream_class(settings.channel_name)
-        access_of(settings.admin, settings.proxy.admin_at.host)
+        access = access_of(settings.admin, settings.proxy.admin_at.host)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     run_until_signal(
-        lambda stop: ProxySystem(settings, boottime).serve(stop),
+        lambda stop: ProxySystem(settings, boottime, access).serve(stop),
         "no new connections, requests under way are finished",
     )
 
@@ -70,7 +71,8 @@ def run_proxy(settings: SettingsOfProxy) -> None:
 class ProxySystem:
     """A proxy: all its parts, and the order in which they begin and end."""
 
-    def __init__(self, settings: SettingsOfProxy, clock: Clock) -> None:
+    def __init__(self, settings: SettingsOfProxy, clock: Clock, access: Access | None = None) -> None:
+        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
         self._settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
@@ -108,7 +110,7 @@ class ProxySystem:
             settings.proxy.admin_at,
             proxy_pages(sources),
             lambda: self._readiness().state,
-            access=access_of(settings.admin, settings.proxy.admin_at.host),
+            access=access or access_of(settings.admin, settings.proxy.admin_at.host),
         )
         self._is_listening = False
 

@@ -22,6 +22,7 @@ from invalidation.publisher.output_stream import OutputSetup, load_output_class
 from invalidation.publisher.publisher import Publisher
 from invalidation.publisher.settings import ZOOKEEPER
 from invalidation.publisher.stats import PublisherStats
+from nncache.admin.access import Access
 from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
@@ -54,12 +55,12 @@ def run_publisher(settings: SettingsOfPublisher) -> None:
     """
     try:
         load_output_class(settings.publisher.output_stream)
-        access_of(settings.admin, settings.publisher.admin_at.host)
+        access = access_of(settings.admin, settings.publisher.admin_at.host)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
     run_until_signal(
-        lambda stop: PublisherSystem(settings, boottime).serve(stop),
+        lambda stop: PublisherSystem(settings, boottime, access).serve(stop),
         "nothing more is published, another publisher may take over",
     )
 
@@ -67,7 +68,8 @@ def run_publisher(settings: SettingsOfPublisher) -> None:
 class PublisherSystem:
     """A publisher: all its parts, and the order in which they begin and end."""
 
-    def __init__(self, settings: SettingsOfPublisher, clock: Clock) -> None:
+    def __init__(self, settings: SettingsOfPublisher, clock: Clock, access: Access | None = None) -> None:
+        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
         self._settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
@@ -85,7 +87,7 @@ class PublisherSystem:
             publisher_pages(sources),
             lambda: self._readiness().state,
             title="nncache publisher",
-            access=access_of(settings.admin, settings.publisher.admin_at.host),
+            access=access or access_of(settings.admin, settings.publisher.admin_at.host),
         )
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -187,7 +189,7 @@ class PublisherSystem:
         now, stats = self._situation(), self._stats()
         return PublisherReadiness(
             is_publishing=now.is_publishing,
-            is_zookeeper_connected=stats.session.is_connected,
+            is_zookeeper_connected=now.is_zookeeper_connected,
             active=None if now.active is None else now.active.namenode.http,
             published_txid=stats.published_txid,
             state=now.why_not

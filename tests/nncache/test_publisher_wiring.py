@@ -6,11 +6,14 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from nncache.admin.access import Access
+from nncache.admin.settings import AdminSettings, access_of
 from nncache.clock import boottime
 from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
@@ -120,3 +123,30 @@ def test_an_output_that_is_none_ends_the_start() -> None:
     """Before anything is opened."""
     with pytest.raises(ConfigurationError, match=r"^output_stream: json:loads: must be zookeeper or package"):
         run_publisher(settings(output_stream="json:loads"))
+
+
+def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef")
+
+    def read_and_remove(admin: AdminSettings, host: str) -> Access:
+        access = access_of(admin, host)
+        file.unlink()
+        return access
+
+    monkeypatch.setattr("nncache.publisher_wiring.access_of", read_and_remove)
+    monkeypatch.setattr("nncache.publisher_wiring.set_up_logs", lambda _: None)  # pytest's own stay
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(StartError, match=f"^admin: {address}: "):
+            run_publisher(settings(admin=address, admin_token_file=str(file)))
+
+
+def test_a_token_file_that_is_not_there_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that names the setting, before anything is opened."""
+    monkeypatch.setattr("nncache.publisher_wiring.set_up_logs", lambda _: None)
+    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
+        run_publisher(settings(admin_token_file=str(tmp_path / "none")))
