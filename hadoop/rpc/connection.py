@@ -78,7 +78,8 @@ class RpcConnection:
         self._connection_id = 0
         self._attempts = 0  # to connect, with those that failed
         self._failed_attempt = 0  # the newest attempt that failed, by its number
-        self._failure: RpcUnavailableError | None = None  # how it failed
+        self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
+        self._is_wrong_namespace = False  # whether it was that
         self._last_call_id = -1
         self._is_closed = False
 
@@ -175,9 +176,11 @@ class RpcConnection:
         async with self._connecting:
             if (wire := self._admitted_wire()) is not None:
                 return wire
-            if self._failure is not None and self._failed_attempt > attempts_before:
+            if self._failed_attempt > attempts_before:
                 # Somebody began to connect after this call had come, and failed: no need to see that again.
-                raise RpcUnavailableError(str(self._failure), is_sent=False) from self._failure
+                if self._is_wrong_namespace:
+                    raise WrongNamespaceError(self._failure)
+                raise RpcUnavailableError(self._failure, is_sent=False)
             self._wire = await self._open_wire()
             return self._wire
 
@@ -236,7 +239,8 @@ class RpcConnection:
     def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
         """Keep how an attempt failed for those who wait for it."""
         self._failed_attempt = self._attempts
-        self._failure = failure
+        self._failure = str(failure)
+        self._is_wrong_namespace = isinstance(failure, WrongNamespaceError)
         return failure
 
     def _new_wire(self) -> Wire:

@@ -21,6 +21,8 @@ class Wire(asyncio.Protocol):
         I1  A future in `_waiting` is settled at the latest when the connection is lost.
         I2  A reply that nobody waits for (its call was cancelled) is dropped and harms no other call.
         I3  A retired wire takes no new call, and closes when nobody waits any more.
+        I4  Nothing of it holds an error that was raised: its traceback leads back here, and such a cycle lives on
+            in a daemon that leaves what is old to no collector (`nncache/housekeeping.py`).
     """
 
     def __init__(
@@ -40,11 +42,12 @@ class Wire(asyncio.Protocol):
         self._ping_interval_s = ping_interval_s
         self._ping: asyncio.TimerHandle | None = None  # the next ping; None before and after the connection
         self._transport: asyncio.Transport | None = None  # None before the connection
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}  # by call id
-        self._ready: asyncio.Future[None] = self._loop.create_future()  # the handshake is complete
-        self._ready.add_done_callback(_look_at_error)
+        self._waiting: dict[int, asyncio.Future[Reply | None]] = {}  # by call id; None: see `_end`
+        self._ready: asyncio.Future[bool] = (
+            self._loop.create_future()
+        )  # the handshake is complete; false: `_end`
         self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
-        self._end: RpcError | None = None  # why no call can be sent any more
+        self._end: RpcError | None = None  # why no call can be sent any more; never raised itself (I4)
         self._is_retired = False
         self._heard_at = self._loop.time()  # when bytes last arrived
 
@@ -65,6 +68,8 @@ class Wire(asyncio.Protocol):
             RpcError: The server refuses, or the connection was lost first.
         """
         await asyncio.shield(self._ready)
+        if not self._ready.result():
+            raise self._why_ended()
 
     async def call(self, call_id: int, frame: bytes) -> Reply:
         """Send a call and return its reply. The caller sets the deadline.
@@ -74,17 +79,20 @@ class Wire(asyncio.Protocol):
             RpcError: What the server sends cannot be understood, or it refuses the whole connection.
         """
         if self._end is not None:
-            raise self._end
+            raise self._why_ended()
         assert self._transport is not None  # calls come after wait_ready
-        waiter: asyncio.Future[Reply] = self._loop.create_future()
+        waiter: asyncio.Future[Reply | None] = self._loop.create_future()
         self._waiting[call_id] = waiter
         try:
             self._transport.write(frame)
-            return await waiter
+            reply = await waiter
         finally:
             self._waiting.pop(call_id, None)
             if self._is_retired and not self._waiting:
                 self.abort("nobody waits any more")
+        if reply is None:
+            raise self._why_ended()
+        return reply
 
     def retire(self) -> None:
         """Take no new calls; close as soon as those that are under way are settled."""
@@ -111,7 +119,7 @@ class Wire(asyncio.Protocol):
         self._transport.write(encode_preamble(self._handshake.auth_protocol) + self._handshake.begin())
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
         if self._handshake.is_complete():
-            self._ready.set_result(None)
+            self._ready.set_result(True)
 
     def data_received(self, data: bytes) -> None:
         """Settle the calls whose replies are complete."""
@@ -137,7 +145,7 @@ class Wire(asyncio.Protocol):
             assert self._transport is not None
             self._transport.write(answer)
             if self._handshake.is_complete():
-                self._ready.set_result(None)
+                self._ready.set_result(True)
             return
         reply = parse_reply(frame)
         if isinstance(reply, Refused) and reply.is_fatal:
@@ -154,16 +162,20 @@ class Wire(asyncio.Protocol):
     def _fail(self, error: RpcError) -> None:
         if self._end is not None:
             return
-        self._end = error
+        self._end = _unraised(error)
         if self._ping is not None:
             self._ping.cancel()
         if self._transport is not None:
             self._transport.abort()
         if not self._ready.done():
-            self._ready.set_exception(error)
+            self._ready.set_result(False)
         for waiter in self._waiting.values():
             if not waiter.done():
-                waiter.set_exception(error)
+                waiter.set_result(None)
+
+    def _why_ended(self) -> RpcError:
+        assert self._end is not None
+        return _unraised(self._end)
 
     def _send_ping(self) -> None:
         """Keep a NameNode with thousands of connections from closing this one as idle."""
@@ -175,6 +187,8 @@ class Wire(asyncio.Protocol):
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
 
 
-def _look_at_error(future: asyncio.Future[None]) -> None:
-    """Mark the error of a future as seen: when nobody waits for it, it is no news."""
-    future.exception()
+def _unraised(error: RpcError) -> RpcError:
+    """Return an equal error without the traceback, cause and context of this one."""
+    made = type(error).__new__(type(error), *error.args)
+    vars(made).update(vars(error))
+    return made

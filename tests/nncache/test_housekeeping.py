@@ -2,12 +2,19 @@
 
 import asyncio
 import gc
+import socket
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
 import uvloop
 from aiohttp import web
 
+from hadoop.errors import FramingError, HadoopError, RpcAuthenticationError, RpcUnavailableError
+from hadoop.namespace import Namespace
+from hadoop.rpc.connection import RpcConnection
+from hadoop.rpc.proto import rpc_header_pb2 as pb
+from hadoop.rpc.wire import Wire
 from nncache.clock import boottime
 from nncache.housekeeping import (
     SLICE_ITEMS,
@@ -20,6 +27,10 @@ from proxy.limits import LimitSettings
 from proxy.response import RawResponse
 from proxy.server import Server
 from tests.cache.cases import ALICE, fill, is_hit, make_cache
+from tests.hadoop.rpc.fake_namenode import version
+from tests.hadoop.rpc.fake_server import Answer, Cut, Failure, Never, Raw, fake_server
+from tests.hadoop.rpc.test_compared_connections import check_of
+from tests.hadoop.rpc.test_connection import YES, ask
 from tests.patience import HANG_S
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import until
@@ -159,3 +170,76 @@ def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
             await server.stop()
 
     assert uvloop.run(serve()) == []
+
+
+async def kinds(connection: RpcConnection, calls: int) -> list[type]:
+    """Return how calls that come together end; only the kinds, since an error holds what it passed through."""
+    outcomes = await asyncio.gather(*(ask(connection) for _ in range(calls)), return_exceptions=True)
+    return [type(outcome) for outcome in outcomes]
+
+
+NOT_OURS = Namespace("CID-2", "BP-2")
+
+
+def kind_of_refusal() -> type:
+    """Return what a check raises at a connection to another namespace."""
+    with pytest.raises(RpcUnavailableError) as caught:
+        check_of("nn:8020").admit(NOT_OURS)
+    return caught.type
+
+
+SECURED = Failure("A.AccessControlException", "SIMPLE", is_fatal=True, detail=pb.FATAL_UNAUTHORIZED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_compared", "kind"),
+    [
+        (YES, False, bool),
+        (None, False, RpcUnavailableError),
+        (Cut(), False, RpcUnavailableError),
+        (Cut(), True, RpcUnavailableError),
+        (Raw(b"HTTP/1.1 404 Not Found\r\n\r\n"), False, FramingError),
+        (SECURED, False, RpcAuthenticationError),
+        (version(NOT_OURS), True, kind_of_refusal()),
+    ],
+    ids=["answered", "refused", "cut", "cut-when-compared", "garbage", "secured", "another-namespace"],
+)
+def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
+    answer: Answer | None, *, is_compared: bool, kind: type
+) -> None:
+    """While RPC is refused each look may make 64; an error that is kept holds all that it was raised through.
+
+    And all calls that share an attempt to connect fail in the same way.
+    """
+
+    async def used(address: str) -> None:
+        check = check_of(address) if is_compared else None
+        connection = RpcConnection(address, "alice", check=check)
+        assert set(await kinds(connection, 5)) == {kind}
+        await connection.close()
+        is_there = weakref.ref(connection)
+        del connection
+        for _ in range(3):
+            await asyncio.sleep(0)  # the event loop lets go of what it has just called
+        assert is_there() is None
+
+    async def story() -> list[object]:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # and does not listen
+            async with fake_server(lambda _: answer or Never()) as server:
+                host, port = unused.getsockname()
+                gc.collect()
+                gc.disable()
+                try:
+                    await used(f"{host}:{port}" if answer is None else server.address)
+                    gc.set_debug(gc.DEBUG_SAVEALL)
+                    gc.collect()
+                    return [
+                        each for each in gc.garbage if isinstance(each, RpcConnection | Wire | HadoopError)
+                    ]
+                finally:
+                    gc.set_debug(0)
+                    gc.garbage.clear()
+                    gc.enable()
+
+    assert uvloop.run(story()) == []
