@@ -98,7 +98,7 @@ class MetadataCache:
             return Forward(reason)
         if refresh:
             return self._fetch(path, caller, now, Reason.REQUEST)
-        directory = self.store.tree.find(_directory_of(path))
+        directory = self.store.tree.find(parent(path) or ROOT)
         if directory is None:
             return self._fetch(path, caller, now, Reason.MISS)
         entry = self._entry(directory, name(path), now)
@@ -275,7 +275,7 @@ class MetadataCache:
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
         """Forget what a change makes stale; `txid` is None for a write that came through the proxy.
 
-        Source of the footprints: `hadoop/changes.py`.
+        Source of the footprints: `hadoop/changes.py` and `hadoop/effects.py`.
         """
         forget(change, self.store, self.windows, now=now, txid=txid)
 
@@ -296,13 +296,22 @@ class MetadataCache:
         is no window before its writer may have got one.
         """
         write = TwoStepWrite(path, last_txid, self.windows.ends_at(now), topmost_missing, writer)
-        covered = self.windows.begin(write, now=now, filters=self._filters.globs)
+        self._cover(self.windows.begin(write, now=now, filters=self._filters.globs), now)
+        if not writer.is_known:
+            self.windows.doubt(write)
+
+    def answer_doubt(
+        self, write: TwoStepWrite, now: float, topmost_missing: str | None, *, has_right: bool
+    ) -> None:
+        """Take note of what a NameNode says of a write of which it was asked again."""
+        known = write.known(topmost_missing, has_right=has_right)
+        self._cover(self.windows.answer(write, known, now=now, filters=self._filters.globs), now)
+
+    def _cover(self, covered: tuple[str, ...] | None, now: float) -> None:
         if covered is None:
             self.apply(EverythingUnknown("no room for another two-step write"), now)
         for root in covered or ():
             self.apply(Appeared(root), now)
-        if not writer.is_known:
-            self.windows.doubt(write)
 
     def forward_all(self, now: float) -> None:
         """Forward every path for as long as a window lasts: a two-step write is under way that could not be noted."""
@@ -331,7 +340,7 @@ class MetadataCache:
 
     def explain(self, path: str, now: float) -> Explanation:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
-        directory = self.store.tree.find(_directory_of(path)) if path != ROOT else None
+        directory = self.store.tree.find(parent(path) or ROOT) if path != ROOT else None
         entry = directory.entries.get(name(path)) if directory is not None else None
         grants = self._rights.held(directory, entry)
         is_open = self.gate.is_open(now)
@@ -391,9 +400,3 @@ class MetadataCache:
         """Assert the invariants of all parts; for tests."""
         self.store.check()
         self.windows.check()
-
-
-def _directory_of(path: str) -> str:
-    above = parent(path)
-    assert above is not None, "the root has no directory"
-    return above

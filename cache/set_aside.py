@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hadoop.globs import GlobSet
 from hadoop.paths import ROOT
@@ -56,6 +56,11 @@ class TwoStepWrite:
         """The topmost path that it may make."""
         return self.path if self.topmost_missing is None else self.topmost_missing
 
+    def known(self, topmost_missing: str | None, *, has_right: bool) -> TwoStepWrite:
+        """Return it as a NameNode has told of it."""
+        writer = replace(self.writer, has_right=has_right, is_known=True)
+        return replace(self, topmost_missing=topmost_missing, writer=writer)
+
     def place(self, filters: GlobSet) -> str | None:
         """Return the lowest path that it may make and that concerns the filters; its own counts most."""
         lowest = filters.lowest_concern(self.path)
@@ -66,7 +71,7 @@ class TwoStepWrite:
 
 
 class SetAside:
-    """Writes without a window, the oldest first; bounded in all and for each owner.
+    """Writes without a window, in the order in which they came here; bounded in all and for each owner.
 
     Invariants:
         A1  No owner has more than their share: their own oldest is forgotten for their newest.
@@ -78,12 +83,13 @@ class SetAside:
         self._share = share
         self._by_age: OrderedDict[TwoStepWrite, None] = OrderedDict()
         self._by_owner: dict[str, OrderedDict[TwoStepWrite, None]] = {}
-        self._denied: list[tuple[str, int, TwoStepWrite]] = []  # the number tells writes of one path apart
-        self._numbers: dict[TwoStepWrite, int] = {}
-        self._last_number = 0
+        self._denied: list[tuple[str, int, TwoStepWrite]] = []  # the id tells writes of one path apart
 
     def __len__(self) -> int:
         return len(self._by_age)
+
+    def __contains__(self, write: TwoStepWrite) -> bool:
+        return write in self._by_age
 
     def __iter__(self) -> Iterator[TwoStepWrite]:
         return iter(self._by_age)
@@ -99,9 +105,7 @@ class SetAside:
         for owner in write.writer.owners:
             self._by_owner.setdefault(owner, OrderedDict())[write] = None
         if not write.writer.has_right:
-            self._last_number += 1
-            self._numbers[write] = self._last_number
-            insort(self._denied, (write.path, self._last_number, write))
+            insort(self._denied, (write.path, id(write), write))
 
     def remove(self, write: TwoStepWrite) -> None:
         """Forget the write."""
@@ -112,22 +116,19 @@ class SetAside:
             if not theirs:
                 del self._by_owner[owner]
         if not write.writer.has_right:
-            del self._denied[bisect_left(self._denied, (write.path, self._numbers.pop(write)))]
+            del self._denied[bisect_left(self._denied, (write.path, id(write)))]
 
     def expire(self, now: float) -> None:
-        """Forget those that would have ended."""
+        """Forget those that would have ended, up to the first that has not."""
         while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
             self.remove(oldest)
 
-    def take_denied(self, path: str) -> list[TwoStepWrite]:
-        """Forget and return the writes at or below a path that lacked a right: it may be there now."""
+    def denied_at(self, path: str) -> list[TwoStepWrite]:
+        """Return the writes at or below a path that lacked a right."""
         if not self._denied:
             return []
         prefix = path if path == ROOT else path + ROOT
-        found = [*self._denied_from(path, path), *self._denied_from(prefix, prefix[:-1] + "0")]
-        for write in found:
-            self.remove(write)
-        return found
+        return [*self._denied_from(path, path), *self._denied_from(prefix, prefix[:-1] + "0")]
 
     def _denied_from(self, first: str, end: str) -> list[TwoStepWrite]:
         """Return the writes at `first` and, if `end` is another path, at all that come before that; "0" follows "/"."""
@@ -137,12 +138,11 @@ class SetAside:
 
     def check(self) -> None:
         """Assert A1, A2 and that the indexes agree; for tests."""
-        assert list(self._by_age) == sorted(self._by_age, key=lambda write: write.ends_at)
         assert len(self) <= self._max_writes
         for owner, theirs in self._by_owner.items():
             assert list(theirs) == [write for write in self._by_age if owner in write.writer.owners]
             assert 0 < len(theirs) <= self._share
         assert {owner for write in self for owner in write.writer.owners} == self._by_owner.keys()
-        in_order = sorted(self._numbers, key=lambda write: (write.path, self._numbers[write]))
-        assert [write for _, _, write in self._denied] == in_order
-        assert set(self._numbers) == {write for write in self if not write.writer.has_right}
+        assert [(path, number) for path, number, _ in self._denied] == sorted(
+            (write.path, id(write)) for write in self if not write.writer.has_right
+        )

@@ -124,7 +124,7 @@ class Store:
     def witness(self, entry: Entry, caller: Caller, told_at: float, seen_as_of: float) -> None:
         """Take note that the NameNode gave an entry's very reply to a caller."""
         before = entry.cost
-        entry.witness(self._ring.account(caller).caller, told_at, seen_as_of=seen_as_of)
+        entry.witness(caller, told_at, seen_as_of=seen_as_of)
         self._ring.recost(entry, before)
 
     def keep_grant(

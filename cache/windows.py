@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from itertools import count
 
 from cache.crowding import crowded_directory
 from cache.set_aside import SetAside, TwoStepWrite
@@ -18,6 +20,9 @@ from hadoop.paths import ROOT, parent
 
 _SHARES = 16
 """One caller, and one client address, may have one of so many parts of all windows."""
+
+_SLACK = 64
+"""So many ends of windows that are over may be remembered, beside as many as there are windows."""
 
 
 class _Window:
@@ -78,9 +83,9 @@ class TwoStepWindows:
     def __init__(self, *, window_s: float, max_windows: int) -> None:
         self._window_s = window_s
         self._max_windows = max_windows
-        self._by_age: OrderedDict[_Window, None] = (
-            OrderedDict()
-        )  # all last equally long: the oldest ends first
+        self._windows: dict[TwoStepWrite, _Window] = {}
+        self._ends: list[tuple[float, int, _Window]] = []  # a heap; some of these have ended by an event
+        self._numbers = count()  # tell apart what ends at one time
         self._by_path: dict[str, list[_Window]] = {}
         self._by_ancestor: dict[str, list[_Window]] = {}  # by `ends_with`
         self._roots = Subtrees()  # covered with all below
@@ -99,11 +104,38 @@ class TwoStepWindows:
         touches nothing that concerns the filters, or that its caller has no right to carry out.
         """
         self._expire(now)
-        place = write.place(filters)
-        if place is None or not write.writer.has_right:
-            self._aside.add(write)
+        return self._place(write, filters)
+
+    def answer(
+        self,
+        write: TwoStepWrite,
+        known: TwoStepWrite,
+        *,
+        now: float,
+        filters: GlobSet,
+    ) -> tuple[str, ...] | None:
+        """Put what a NameNode says of a doubtful write in its place; return what is covered now, as `begin` does.
+
+        Its window gets as narrow as what it can make; one that was set aside gets a window once there is the right.
+        """
+        if not self.is_pending(write, now):
             return ()
-        return self._begin(write, place)
+        window = self._windows.get(write)
+        if window is not None:
+            self._end(window)
+        elif known.writer.has_right or write.writer.has_right:
+            self._aside.remove(write)
+        else:
+            return ()
+        covered = self._place(known, filters)
+        if window is not None and known in self._windows:
+            self._windows[known].is_armed = window.is_armed
+        return covered
+
+    def is_pending(self, write: TwoStepWrite, now: float) -> bool:
+        """Whether the write has a window of its own, or may get one."""
+        self._expire(now)
+        return write in self._windows or write in self._aside
 
     def ends_at(self, now: float) -> float:
         """Return when a window ends by time that begins now."""
@@ -126,7 +158,13 @@ class TwoStepWindows:
             place = window.write.place(filters)
             if place is not None and len(place) > len(window.ends_with or ""):
                 self._set_end(window, place if place != window.path else None)
-        self._by_age = OrderedDict.fromkeys(sorted(self._by_age, key=_end_of))
+
+    def _place(self, write: TwoStepWrite, filters: GlobSet) -> tuple[str, ...] | None:
+        place = write.place(filters)
+        if place is None or not write.writer.has_right:
+            self._aside.add(write)
+            return ()
+        return self._begin(write, place)
 
     def _begin(self, write: TwoStepWrite, place: str) -> tuple[str, ...] | None:
         covered: tuple[str, ...] = ()
@@ -143,14 +181,17 @@ class TwoStepWindows:
         return covered + self._open(_Window(write, place, parent(write.topmost)))
 
     def _merge(self, write: TwoStepWrite, theirs: Iterable[_Window], directory: str) -> tuple[str, ...]:
-        """Cover a directory, until time ends it, in place of its owner's windows in it; `write` is their newest."""
-        for window in [window for window in theirs if _is_inside(window.write, directory)]:
+        """Cover a directory, until time ends it, in place of its owner's windows in it and of the one for `write`."""
+        inside = [window for window in theirs if _is_inside(window.write, directory)]
+        for window in inside:
             self._end(window)
-        merged = replace(write, path=directory, after_txid=None, topmost_missing=None)
+        ends_at = max(write.ends_at, *(window.ends_at for window in inside))
+        merged = replace(write, path=directory, after_txid=None, topmost_missing=None, ends_at=ends_at)
         return self._open(_Window(merged, directory, directory))
 
     def _open(self, window: _Window) -> tuple[str, ...]:
-        self._by_age[window] = None
+        self._windows[window.write] = window
+        heappush(self._ends, (window.ends_at, next(self._numbers), window))
         self._by_path.setdefault(window.path, []).append(window)
         if window.ends_with is not None:
             self._by_ancestor.setdefault(window.ends_with, []).append(window)
@@ -164,7 +205,7 @@ class TwoStepWindows:
     @property
     def open(self) -> int:
         """Number of windows, some of which may have ended by time since the last look."""
-        return len(self._by_age)
+        return len(self._windows)
 
     def is_full(self, now: float) -> bool:
         """Whether a write found no room, so that every path is covered."""
@@ -201,28 +242,23 @@ class TwoStepWindows:
         return list(doubtful)
 
     def doubt(self, write: TwoStepWrite) -> None:
-        """Have a NameNode asked (again) what the write can do; bounded, and those asked for longest go first."""
-        if write not in self._doubtful and len(self._doubtful) >= self._max_windows:
-            del self._doubtful[next(iter(self._doubtful))]
+        """Have a NameNode asked (again) what the write can do."""
+        if len(self._doubtful) >= 4 * self._max_windows:  # at least half of them are over
+            pending = [each for each in self._doubtful if each in self._windows or each in self._aside]
+            self._doubtful = dict.fromkeys(pending)
         self._doubtful[write] = None
         self.on_doubt()
 
     def may_be_granted(self, path: str) -> None:
         """Take note of a change after which callers may have more rights at or below a path."""
-        for write in self._aside.take_denied(path):
+        for write in self._aside.denied_at(path):
             self.doubt(write)
 
-    def end(self, write: TwoStepWrite) -> bool:
-        """End the window of a write; false if it has none any more."""
-        for window in self._by_path.get(write.path, ()):
-            if window.write is write:
-                self._end(window)
-                return True
-        return False
-
     def _expire(self, now: float) -> None:
-        while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
-            self._end(oldest)
+        while self._ends and now >= self._ends[0][0]:
+            window = heappop(self._ends)[-1]
+            if window.write in self._windows:
+                self._end(window)
         self._aside.expire(now)
 
     def _set_end(self, window: _Window, ends_with: str | None) -> None:
@@ -233,7 +269,10 @@ class TwoStepWindows:
             self._by_ancestor.setdefault(ends_with, []).append(window)
 
     def _end(self, window: _Window) -> None:
-        del self._by_age[window]
+        del self._windows[window.write]
+        if len(self._ends) > 2 * self.open + _SLACK:
+            self._ends = [each for each in self._ends if each[-1].write in self._windows]
+            heapify(self._ends)
         _remove(self._by_path, window.path, window)
         self._set_end(window, None)
         for owner in window.write.writer.owners:
@@ -251,14 +290,15 @@ class TwoStepWindows:
     def check(self) -> None:
         """Assert that the indexes agree; for tests."""
         windows = [window for windows in self._by_path.values() for window in windows]
-        assert set(windows) == set(self._by_age)
+        assert {window.write: window for window in windows} == self._windows
+        assert set(windows) <= {window for _, _, window in self._ends}
+        assert len(self._ends) <= 2 * self.open + _SLACK + 1
         assert all(self._by_ancestor.values())
         waiting = [(path, window) for path, windows in self._by_ancestor.items() for window in windows]
         assert set(waiting) == {
             (window.ends_with, window) for window in windows if window.ends_with is not None
         }
         assert len(windows) == self.open <= self._max_windows
-        assert list(self._by_age) == sorted(self._by_age, key=_end_of)
         assert self._roots.counted() == Counter(path for window in windows for path in window.roots)
         assert self._names == Counter(path for window in windows for path in window.names)
         assert ROOT not in self._by_path
@@ -277,10 +317,6 @@ def _nothing() -> None:
 def _is_inside(write: TwoStepWrite, directory: str) -> bool:
     """Tell whether a directory with all below it holds all that a write can make."""
     return f"{write.topmost}/".startswith(f"{directory}/")
-
-
-def _end_of(window: _Window) -> float:
-    return window.ends_at
 
 
 def _remove(windows: dict[str, list[_Window]], path: str, window: _Window) -> None:

@@ -143,6 +143,8 @@ def _effects_of_write(call: Call, ground: Ground) -> Effects:
             return LEFT_TO_EVENTS  # nothing is made in a directory's place, unless it was removed since
         case Effect.APPEARS if ground.topmost_missing is not None:
             return Effects(tuple(dict.fromkeys((Appeared(ground.topmost_missing), Appeared(path)))))
+        case Effect.SETS_XATTR if len(call.arguments.get("xattr.name", ())) > 1:
+            return LEFT_TO_EVENTS  # one of them counts
         case Effect.TOUCHES if call.op.two_step and ground.is_directory:
             return NO_EFFECT  # a directory has no access time that the first step could set
         case Effect.TOUCHES if call.op.two_step and not ground.may_write:
@@ -173,8 +175,11 @@ def _effects_of_rename(call: Call, source: str, ground: Ground) -> Effects:
     if destination is None or not ground.is_known:
         return LEFT_TO_EVENTS
     inside = f"{destination.rstrip(ROOT)}/{name(source)}"
-    if "renameoptions" in call.arguments:  # the newer rename replaces a directory, and never moves into it
-        return Effects(moved(source, destination))
+    options = call.arguments.get("renameoptions", ())
+    if any(
+        options
+    ):  # the newer rename replaces a directory, and never moves into it; "" asks for the older one
+        return Effects(moved(source, destination)) if all(options) else LEFT_TO_EVENTS
     if destination == ROOT:
         return Effects(moved(source, inside))
     if ground.takes_in:  # unless it was removed since: the event will tell
@@ -183,8 +188,9 @@ def _effects_of_rename(call: Call, source: str, ground: Ground) -> Effects:
 
 
 def _effects_of_concat(call: Call, target: str) -> Effects:
-    sources = [part for value in call.arguments.get("sources", ()) for part in value.split(",") if part]
-    if len(sources) > MAX_NAMED_PATHS:
+    values = call.arguments.get("sources", ())
+    sources = [part for value in values for part in value.split(",") if part]
+    if len(values) > 1 or len(sources) > MAX_NAMED_PATHS:  # of several values one counts
         return LEFT_TO_EVENTS
     paths = [path for path in map(_argument_path, sources) if path is not None]
     changes: tuple[Change, ...] = (Touched(target), *map(Vanished, dict.fromkeys(paths)))
@@ -212,10 +218,8 @@ def _effects_of_unknown_write(call: Call, path: str) -> Effects:
 
 
 def _is_harmless_xattr(call: Call) -> bool:
-    values = call.arguments.get("xattr.name", ())
-    return bool(values) and all(
-        value.partition(".")[0].lower() in _HARMLESS_XATTR_PREFIXES for value in values
-    )
+    prefixes = {value.partition(".")[0].lower() for value in call.arguments.get("xattr.name", ())}
+    return bool(prefixes) and prefixes <= _HARMLESS_XATTR_PREFIXES
 
 
 def destination_of(call: Call) -> str | None:

@@ -1,5 +1,6 @@
 """What the proxy asks a NameNode on its own account, fitted to the pool's RPC connections. (nncache/queries.py)"""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -25,6 +26,9 @@ REFUSAL_REMEMBERED_S: Final = 300.0
 not let in. As long as a NameNode remembers a user's groups (hadoop.security.groups.cache.secs)."""
 
 MAX_REFUSED_CALLERS: Final = 1000
+
+CALLERS_PAUSE_S: Final = 0.02
+"""Between two looks for a free connection as a caller: a question takes a few milliseconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -159,13 +163,18 @@ class PoolQueries:
     async def _ask_as(
         self, caller: RpcUser | None, question: Callable[[QueryRpc], Awaitable[bool | None]]
     ) -> bool | None:
-        """Ask the active NameNode as the caller; as the service where that cannot be."""
+        """Ask the active NameNode as the caller; as the service where that cannot be.
+
+        While all connections as callers are in use it waits, for as long as whoever asks waits for the answer: that so
+        many ask at once says nothing of a right.
+        """
         active = await self._pool.wait_active(self._timeout_s)
-        helpful = self._helpful(caller)
-        if helpful is not None:
+        while (helpful := self._helpful(caller)) is not None:
             try:
                 async with self._pool.rpc_as(active.namenode, helpful) as rpc:
                     return await question(rpc)
+            except TooManyCallersError:
+                await asyncio.sleep(CALLERS_PAUSE_S)
             except RpcAuthenticationError as error:
                 self._refused_callers[helpful] = None
                 _log.debug("asking as the service: %s", error)

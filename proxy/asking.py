@@ -161,9 +161,9 @@ class Answer:
             case _:
                 return None
 
-    def waiting_for_client(self, cut: Callable[[], None]) -> AbstractContextManager[None]:
+    def waiting_for_client(self, cut: Callable[[], None], spent_s: float) -> AbstractContextManager[None]:
         """Mark that nothing happens until the client does its part; see `Connection.waiting_for_client`."""
-        return self._connection.waiting_for_client(cut)
+        return self._connection.waiting_for_client(cut, spent_s)
 
     async def close(self) -> None:
         """Give the connection back, or end it when the call is not over; also if this is cancelled.

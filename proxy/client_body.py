@@ -23,6 +23,11 @@ class ClientBody:
         self.is_begun = False  # a part was asked for: the body can't be sent a second time
         self.is_ended = False  # the last part was handed out
 
+    @property
+    def spent_s(self) -> float:
+        """Seconds for which the client was waited for in vain; see `proxy.patience.Patience`."""
+        return self._patience.spent_s
+
     async def read_part(self) -> bytes:
         """Return what has arrived, waiting for it if nothing has; b"" after the last part.
 
@@ -35,19 +40,15 @@ class ClientBody:
         loop = asyncio.get_running_loop()
         began = loop.time()
         patience = self._patience
-        left_s = patience.left_s
         try:
-            async with asyncio.timeout(left_s):
+            async with asyncio.timeout(patience.left_s):
                 part = await self._content.readany()
         except TimeoutError:
-            raise SlowRequestError(
-                f"the body came too slowly: {patience.moved_bytes} bytes in {patience.waited_s + left_s:.0f} s"
-            ) from None
+            raise SlowRequestError("the body came too slowly") from None
         except (RequestPayloadError, HttpProcessingError) as exc:
             raise MalformedRequestError(f"the body's chunks make no sense: {exc}") from exc
         except (OSError, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
             raise ClientGoneError("the client left before its body was complete") from exc
-        patience.waited_s += loop.time() - began
-        patience.moved_bytes += len(part)
+        patience.spend(loop.time() - began, len(part))
         self.is_ended = not part
         return part

@@ -37,14 +37,12 @@ class Connection:
 
     Attributes:
         holder: under which name the client has it (`proxy.shares.holder_of`); "" while it is idle.
-        awaits_client_since: local time since when the call has waited for its client, if it does.
     """
 
     __slots__ = (
         "_clock",
-        "_cut",
         "_loop",
-        "awaits_client_since",
+        "_waits",
         "holder",
         "idle_since",
         "namenode",
@@ -64,9 +62,8 @@ class Connection:
         self.was_used = False  # it has served a call, so the NameNode may have closed it by now
         self.idle_since = 0.0  # local time at which it was given back
         self.holder = ""
-        self.awaits_client_since: float | None = None
         self._clock = clock
-        self._cut: Callable[[], None] | None = None
+        self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
         self._loop = loop
 
     @property
@@ -104,27 +101,27 @@ class Connection:
         return writer
 
     @contextmanager
-    def waiting_for_client(self, cut: Callable[[], None]) -> Iterator[None]:
-        """Mark that nothing happens on the connection until the client does its part.
+    def waiting_for_client(self, cut: Callable[[], None], spent_s: float = 0.0) -> Iterator[None]:
+        """Mark that nothing happens on the connection until the client sends, or reads.
 
-        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once.
+        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once. Of these
+        `spent_s` have passed before, so that a byte now and then does not begin the time again.
         """
-        self._cut = cut
-        self.awaits_client_since = self._clock()
+        self._waits[cut] = self._clock() - spent_s
         try:
             yield
         finally:
-            self.awaits_client_since = self._cut = None
+            self._waits.pop(cut, None)
 
     def has_waited_for_client(self, now: float) -> float:
         """Return for how many seconds its client has been waited for."""
-        return 0.0 if self.awaits_client_since is None else now - self.awaits_client_since
+        return now - min(self._waits.values(), default=now)
 
     def cut_client(self) -> None:
         """Give up the client that is waited for."""
-        cut, self._cut, self.awaits_client_since = self._cut, None, None
-        if cut is not None:
-            cut()
+        waits, self._waits = self._waits, {}
+        if waits:
+            min(waits, key=lambda cut: waits[cut])()
 
     def abort(self) -> None:
         """End the connection now."""

@@ -129,7 +129,7 @@ class Exchange:
             self._connection.abort()
 
     async def _next_part(self, body: ClientBody) -> bytes:
-        with self._connection.waiting_for_client(self._cut_body):
+        with self._connection.waiting_for_client(self._cut_body, body.spent_s):
             return await body.read_part()
 
     def _cut_body(self) -> None:

@@ -155,9 +155,8 @@ class FrontEnd:
             call = read_call(head.method, head.target)
             return await self._pass_on(request, head, call, _why_not_asked(call))
         caller = caller_of(plain, peer)
-        read = Read(
-            plain=plain, caller=caller, head=replace(head, caller=caller), refresh=wish is Wish.REFRESH
-        )
+        head = replace(head, caller=claimed_caller(plain))
+        read = Read(plain=plain, caller=caller, head=head, refresh=wish is Wish.REFRESH)
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):

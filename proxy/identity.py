@@ -1,11 +1,15 @@
 """Who asks, as far as the NameNode would tell callers apart. (proxy/identity.py)"""
 
 import hashlib
+from typing import Final
 
 from cache.ring import Caller
 from hadoop.calls import Call, PlainRead
 from hadoop.rpc.user import RpcUser
 from hadoop.users import is_user_name
+
+_MAX_CLAIM_CHARS: Final = 64
+"""A longer claim is known by its digest: it may stay for as long as the window of a two-step write."""
 
 
 def caller_of(plain: PlainRead, peer: str) -> Caller:
@@ -26,10 +30,16 @@ def caller_of(plain: PlainRead, peer: str) -> Caller:
     return Caller("\0".join(parts))
 
 
-def claimed_caller(call: Call) -> str:
-    """Return whom a call that is no plain read says to come from, for limits alone: it proves nothing."""
-    names = [f"{key}={value}" for key in ("user.name", "doas") for value in call.arguments.get(key, ())[:1]]
-    return "\0".join(names)
+def claimed_caller(call: Call | PlainRead) -> str:
+    """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
+    if isinstance(call, PlainRead):
+        claims = {"user.name": call.user_name, "doas": call.doas}
+    else:
+        claims = {key: next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas")}
+    name = "\0".join(f"{key}={value}" for key, value in claims.items() if value is not None)
+    if len(name) <= _MAX_CLAIM_CHARS:
+        return name
+    return hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
 def rpc_user_of_target(target: str) -> RpcUser | None:

@@ -12,6 +12,7 @@ class Permits:
     Invariants:
         P1  At most `limit` permits are lent, to each holder at most its share (`proxy.shares`).
         P2  Whenever a permit is free, all who wait have their share.
+        P3  A holder is listed as waiting only while calls of it wait.
     """
 
     def __init__(self, limit: int) -> None:
@@ -63,6 +64,11 @@ class Permits:
         while looks and not self._shares.is_exhausted:
             looks -= 1
             next_holder, calls = next(iter(self._waiting.items()))
+            while calls and calls[0].done():  # cancelled in this turn of the loop
+                calls.popleft()
+            if not calls:
+                del self._waiting[next_holder]
+                continue
             self._waiting.move_to_end(next_holder)
             if self._shares.take(next_holder):
                 calls.popleft().set_result(None)
@@ -70,7 +76,9 @@ class Permits:
                     del self._waiting[next_holder]
 
     def _leave(self, holder: str, future: asyncio.Future[None]) -> None:
-        calls = self._waiting[holder]
+        calls = self._waiting.get(holder)
+        if calls is None or future not in calls:
+            return  # passed over since it was cancelled
         calls.remove(future)
         if not calls:
             del self._waiting[holder]

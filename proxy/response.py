@@ -71,6 +71,7 @@ class RawResponse(web.StreamResponse):
         self._close_after = close
         self.limits = limits
         self._patience: Patience | None = None  # since the reader was slow for the first time
+        self._taken_bytes = 0  # of what was sent, by the client's host, as far as noted
         self._framing = Framing.NONE
         self._head = b""  # not yet written
         self._client: web.BaseRequest | None = None
@@ -179,6 +180,11 @@ class RawResponse(web.StreamResponse):
             case Framing.LENGTH | Framing.CLOSE:
                 return rest
 
+    @property
+    def spent_s(self) -> float:
+        """Seconds for which the client was waited for in vain; see `proxy.patience.Patience`."""
+        return 0.0 if self._patience is None else self._patience.spent_s
+
     async def _send(self, data: bytes | bytearray | memoryview) -> None:
         assert self._client is not None
         assert self._out is not None
@@ -196,13 +202,18 @@ class RawResponse(web.StreamResponse):
         """Wait until there is room for more; one wait throughout, since aiohttp's drain must not be cancelled twice."""
         loop = asyncio.get_running_loop()
         patience = self._patience = self._patience or Patience(self.limits)
-        waited_s, began = patience.waited_s, loop.time()
+        noted_at = loop.time()
         timer: asyncio.TimerHandle | None = None
+
+        def note() -> None:
+            nonlocal noted_at
+            now, taken_bytes = loop.time(), max(0, out.output_size - _not_taken_bytes(transport))
+            patience.spend(now - noted_at, taken_bytes - self._taken_bytes)
+            noted_at, self._taken_bytes = now, taken_bytes
 
         def look() -> None:
             nonlocal timer
-            patience.waited_s = waited_s + loop.time() - began
-            patience.moved_bytes = max(0, out.output_size - _not_taken_bytes(transport))
+            note()
             if patience.left_s > 0:
                 timer = loop.call_later(patience.left_s, look)
             else:
@@ -218,7 +229,7 @@ class RawResponse(web.StreamResponse):
         finally:
             if timer is not None:
                 timer.cancel()
-            patience.waited_s = waited_s + loop.time() - began
+            note()
 
     def cut(self) -> None:
         """End the connection so that the client can tell a broken body from a whole one: with a reset."""

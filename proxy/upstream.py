@@ -152,10 +152,10 @@ class Upstream:
             raise
         try:
             settled = self._settled(answer)
+            if answer.exchange.is_complete:
+                await answer.close()  # the next call need not wait for `settle`, nor for this client to read
             await self._to_its_end(settle(settled))
             response = self._response_to(request, answer.exchange, settled, decorate(settled))
-            if answer.exchange.is_complete:
-                await answer.close()  # the next call need not wait for this client to read
             await self._pass_on(request, answer, response)
             return response
         finally:
@@ -208,7 +208,7 @@ class Upstream:
             response.cut()
 
     async def _write(self, answer: Answer, response: RawResponse, part: bytes) -> None:
-        with answer.waiting_for_client(response.cut):
+        with answer.waiting_for_client(response.cut, response.spent_s):
             await response.write(part)
 
     async def _to_its_end(self, work: Awaitable[None]) -> None:

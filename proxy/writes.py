@@ -31,6 +31,7 @@ from hadoop.effects import UNTOUCHED, Ground, effects_of_call, opens_window, wri
 from hadoop.election_view import NameNode
 from hadoop.operations import Effect
 from hadoop.outcomes import CallOutcome, outcome_of
+from hadoop.paths import ROOT
 from hadoop.rpc.user import RpcUser
 from proxy.complaints import Complaints
 from proxy.errors import OverloadedError, UpstreamError
@@ -38,6 +39,7 @@ from proxy.ground import Surveyor
 from proxy.identity import rpc_user_of_target
 from proxy.messages import RequestHead, SettledReply
 from proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
+from proxy.shares import holder_of
 from proxy.upstream import Decorate
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,8 @@ class Writes:
         self._txid_failures = 0  # questions for the last transaction id without an answer
         self._tasks = tasks
         self._asking: asyncio.Task[None] | None = None  # what asks again
+        self._doubts = 0  # how often the cache wanted something asked again
+        self._query_timeout_s = query_timeout_s
         self._is_stopped = False
         cache.windows.on_doubt = self._on_doubt
         self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
@@ -125,10 +129,12 @@ class Writes:
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
         try:
-            effects = effects_of_call(call, outcome, ground)
+            effects, doubts = effects_of_call(call, outcome, ground), self._doubts
             self._apply(effects.changes)
             if not effects.is_complete:
                 await self._await_events()
+            if self._doubts != doubts and self._asking is not None:  # somebody's second step may succeed now
+                await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
 
@@ -175,9 +181,9 @@ class Writes:
 
     async def open_window(self, path: str, namenode: NameNode, ground: Ground, writer: Writer) -> None:
         """Take the path out of the cache until the second step of a write has been seen to end, if it can be made."""
-        if ground.is_directory:
+        if path == ROOT:
             return
-        writer = replace(writer, has_right=ground.may_write, is_known=ground.is_known)
+        writer = replace(writer, has_right=_can_be_made(ground), is_known=ground.is_known)
         txid: int | None = None
         try:
             if writer.has_right:
@@ -197,6 +203,7 @@ class Writes:
     # -- what is asked again -------------------------------------------------------------------------
 
     def _on_doubt(self) -> None:
+        self._doubts += 1
         if self._asking is None and not self._is_stopped:
             self._asking = self._tasks.create_task(self._ask_again())
 
@@ -211,10 +218,10 @@ class Writes:
         try:
             while writes := self._cache.windows.take_doubtful():
                 for write in writes:
-                    await self._ask_about(write)
-        except Exception:  # noqa: BLE001 - the windows end by time
-            self.errors += 1
-            _log.exception("what two-step writes can make was not asked again")
+                    try:
+                        await self._ask_about(write)
+                    except Exception:  # noqa: BLE001 - FailToNameNode: it may have no window, and the right by now
+                        self._distrust_cache("could not ask about a two-step write again", is_under_way=True)
         finally:
             self._asking = None
 
@@ -225,23 +232,22 @@ class Writes:
         """
         if self._surveyor.is_silent:
             await asyncio.sleep(ASK_AGAIN_S)
-        if self._clock() >= write.ends_at:
+        if not self._cache.windows.is_pending(write, self._clock()):
             return
         ground = await self._surveyor.survey_write(write.path, write.writer, is_held=False)
         if not ground.is_known:
             self._cache.windows.doubt(write)
             return
-        if write.writer.has_right and not self._cache.windows.end(write):
-            return  # it has ended meanwhile
-        if not ground.is_directory:
-            writer = replace(write.writer, has_right=ground.may_write, is_known=True)
-            self._cache.open_window(
-                write.path, write.after_txid, self._clock(), ground.topmost_missing, writer
-            )
+        self._cache.answer_doubt(write, self._clock(), ground.topmost_missing, has_right=_can_be_made(ground))
+
+
+def _can_be_made(ground: Ground) -> bool:
+    """Whether the second step can be carried out, for as long as nothing at or above its path changes."""
+    return ground.may_write and not ground.is_directory
 
 
 def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:
-    owners = tuple(dict.fromkeys((f"peer={head.peer}", f"caller={head.caller}")))
+    owners = f"peer={holder_of(head.peer)}", f"caller={head.caller}"
     appends = call.op is not None and call.op.effect is not Effect.APPEARS
     return Writer(owners=owners, user=user, appends=appends)
 
@@ -272,9 +278,10 @@ class _Effect:
             await self._take(outcome, self.ground)
             return
         ground = await self._writes.survey_write(path, self._writer)
-        await self._take(outcome, ground or self.ground)
         if ground is not None:
+            # First, so that a change that gives the right while `_take` waits is not missed.
             await self._writes.open_window(path, reply.namenode, ground, self._writer)
+        await self._take(outcome, ground or self.ground)
 
     async def _take(self, outcome: CallOutcome, ground: Ground) -> None:
         await self._writes.take(self._call, outcome, ground)

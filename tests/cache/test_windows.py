@@ -11,6 +11,9 @@ from hadoop.globs import GlobSet
 ALL = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
 
 
+WINDOW_S = 600.0
+
+
 def globs(*which: str) -> GlobSet:
     """Filters of these globs."""
     return GlobSet({glob: glob for glob in which})
@@ -18,7 +21,7 @@ def globs(*which: str) -> GlobSet:
 
 def make(max_windows: int = 10) -> TwoStepWindows:
     """Windows of ten minutes."""
-    return TwoStepWindows(window_s=600.0, max_windows=max_windows)
+    return TwoStepWindows(window_s=WINDOW_S, max_windows=max_windows)
 
 
 def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
@@ -310,8 +313,23 @@ def of(*owners: str, has_right: bool = True) -> Writer:
     return Writer(owners=owners, has_right=has_right)
 
 
-def test_without_a_right_there_is_no_window_until_something_changes_above() -> None:
-    """What may give the caller the right has a NameNode asked again."""
+def answer(
+    windows: TwoStepWindows,
+    write: TwoStepWrite,
+    *,
+    has_right: bool = True,
+    topmost: str | None = None,
+    now: float = 1.0,
+) -> tuple[str, ...] | None:
+    """Take what a NameNode says of a write."""
+    known = write.known(topmost, has_right=has_right)
+    covered = windows.answer(write, known, now=now, filters=globs(*ALL))
+    windows.check()
+    return covered
+
+
+def test_without_a_right_there_is_no_window_until_a_namenode_says_that_it_is_there() -> None:
+    """What may give the caller the right has it asked again, however often; the answer opens a window or does not."""
     windows = make()
     calls: list[int] = []
     windows.on_doubt = lambda: calls.append(1)
@@ -320,33 +338,97 @@ def test_without_a_right_there_is_no_window_until_something_changes_above() -> N
     assert windows.open == 0
     windows.may_be_granted("/x")
     assert windows.take_doubtful() == []
+    for turn in range(1, 3):
+        windows.may_be_granted("/a")
+        (write,) = windows.take_doubtful()
+        assert (write.path, len(calls)) == ("/a/b", turn)
+        assert answer(windows, write, has_right=False) == ()
+        assert not windows.covers("/a/b", 1.0)
     windows.may_be_granted("/a")
+    windows.may_be_granted("/a")  # also while it is being asked
     (write,) = windows.take_doubtful()
-    assert (write.path, calls) == ("/a/b", [1])
+    assert answer(windows, write) == ("/a/b",)
+    assert windows.covers("/a/b", 1.0)
     windows.may_be_granted("/a")
     assert windows.take_doubtful() == []
 
 
-def test_what_is_in_doubt_is_bounded_and_asked_once() -> None:
-    """The oldest go first: their windows end by time."""
-    windows = make(max_windows=2)
-    writes = [TwoStepWrite(f"/{n}", 1, 600.0, None) for n in range(3)]
-    for write in (*writes, writes[2]):
-        windows.doubt(write)
-    assert windows.take_doubtful() == writes[1:]
-
-
-def test_the_window_of_one_write_is_ended() -> None:
-    """Once: the other write of the path keeps its own."""
+def test_a_write_without_a_right_is_remembered_no_longer_for_being_asked_about() -> None:
+    """Its window, too, ends when it would have ended had there been the right from the first."""
     windows = make()
-    one, other = (TwoStepWrite("/a/b", 50, 600.0, None) for _ in range(2))
+    begin(windows, "/a/b", now=0.0, writer=of("c", has_right=False))
+    windows.may_be_granted("/a")
+    (write,) = windows.take_doubtful()
+    assert answer(windows, write, has_right=False, now=WINDOW_S - 2) == ()
+    assert answer(windows, write, now=WINDOW_S - 1) == ("/a/b",)
+    assert windows.covers("/a/b", WINDOW_S - 0.5)
+    assert not windows.covers("/a/b", WINDOW_S)
+    assert answer(windows, write, now=WINDOW_S) == ()  # it is over
+    assert windows.open == 0
+
+
+def test_a_window_gets_as_narrow_as_what_a_namenode_says() -> None:
+    """And keeps what was seen of the write before."""
+    windows = make()
+    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
+    windows.begin(write, now=0.0, filters=globs(*ALL))
+    windows.opened("/a/b/c", 60)
+    assert windows.covers("/a/x", 1.0)
+    assert answer(windows, write) == ("/a/b/c",)
+    assert not windows.covers("/a/x", 1.0)
+    assert windows.covers("/a/b/c", 1.0)
+    windows.closed("/a/b/c")
+    assert not windows.covers("/a/b/c", 1.0)
+
+
+def test_a_window_to_which_there_is_no_right_is_set_aside() -> None:
+    """Until something changes at or above its path."""
+    windows = make()
+    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
+    windows.begin(write, now=0.0, filters=globs(*ALL))
+    assert answer(windows, write, has_right=False) == ()
+    assert not windows.covers("/a/b/c", 1.0)
+    windows.may_be_granted("/a/b")
+    (again,) = windows.take_doubtful()
+    assert again.path == "/a/b/c"
+
+
+def test_what_is_in_doubt_is_bounded_by_what_is_under_way() -> None:
+    """What is over goes first, and what is not is asked about."""
+    windows = make(max_windows=2)
+    pending = TwoStepWrite("/a/b", 1, WINDOW_S, None)
+    windows.begin(pending, now=0.0, filters=globs(*ALL))
+    windows.doubt(pending)
+    for n in range(20):
+        windows.doubt(TwoStepWrite(f"/{n}", 1, WINDOW_S, None))
+    doubtful = windows.take_doubtful()
+    assert pending in doubtful
+    assert len(doubtful) <= 8
+
+
+def test_the_window_of_one_write_leaves_the_other_its_own() -> None:
+    """Two writes of one path."""
+    windows = make()
+    one, other = (TwoStepWrite("/a/b", 50, WINDOW_S, None) for _ in range(2))
     for write in (one, other):
         windows.begin(write, now=0.0, filters=globs(*ALL))
-    assert windows.end(one)
-    assert not windows.end(one)
+    answer(windows, one, has_right=False)
     assert windows.covers("/a/b", 1.0)
-    assert windows.end(other)
+    answer(windows, other, has_right=False)
     assert not windows.covers("/a/b", 1.0)
+
+
+def test_a_directory_in_place_of_windows_is_covered_as_long_as_the_last_of_them() -> None:
+    """W5: also where the last one to come, since a filter is new, is the one that ends first."""
+    windows = make(max_windows=32)  # a share of two
+    begin(windows, "/a/0", writer=of("c"))
+    begin(windows, "/a/1", now=100.0, writer=of("c"), glob="/none")
+    begin(windows, "/a/2", now=200.0, writer=of("c"), glob="/none")
+    windows.follow(globs(*ALL))
+    windows.check()
+    assert windows.covers("/a/any", 201.0)  # the directory
+    assert windows.covers("/a/2", WINDOW_S + 199.0)
+    assert not windows.covers("/a/2", WINDOW_S + 200.0)
 
 
 def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() -> None:

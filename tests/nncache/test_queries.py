@@ -26,6 +26,7 @@ from nncache.queries import REFUSAL_REMEMBERED_S, PoolQueries
 from proxy.ports import Right
 from testbed import Cluster
 from tests.cluster import make_directory
+from tests.patience import HANG_S
 
 FIRST = NameNode("a:1", "a:2")
 SECOND = NameNode("b:1", "b:2")
@@ -246,6 +247,20 @@ async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
     assert await scene.ask() == ["alice", "nncache"]
     scene.pool.faults = {ALICE: TooManyCallersError("all in use")}
     assert await scene.ask() == ["alice", "nncache"]
+
+
+async def test_a_caller_waits_while_all_connections_as_callers_are_in_use() -> None:
+    """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
+    pool = Pool()
+    pool.faults = {ALICE: TooManyCallersError("all in use")}
+    queries = PoolQueries(pool, timeout_s=1.0)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        question = tasks.create_task(queries.may_write("/f", ALICE))
+        while len(pool.asked) < 3:  # noqa: ASYNC110 - it waits by itself, too
+            await asyncio.sleep(0.001)
+        pool.faults = {}
+        assert await question is Right.GRANTED
+    assert set(pool.asked_as) == {ALICE}
 
 
 async def test_a_caller_who_is_not_let_in_is_left_alone_for_some_minutes() -> None:

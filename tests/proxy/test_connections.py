@@ -158,6 +158,32 @@ async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
         give_back(connections, lent)
 
 
+async def test_a_client_that_is_waited_for_twice_is_waited_for_all_the_same() -> None:
+    """It neither reads nor sends: that it did one of them does not make up for the other, nor does a byte."""
+    clock, cut = FakeClock(), list[str]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=1), clock)
+        lent = [await connections.acquire(where, fresh=True, peer="10.0.0.1")]
+        waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.2"))
+        await asyncio.sleep(0)
+        with lent[0].waiting_for_client(lambda: cut.append("does not read")):
+            clock.now += 0.75
+            with lent[0].waiting_for_client(lambda: cut.append("does not send")):
+                clock.now += 0.1
+            clock.now += 0.2
+            connections.relieve(where)
+        assert cut == ["does not read"]
+        with lent[0].waiting_for_client(lambda: cut.append("drips"), spent_s=0.95):
+            clock.now += 0.1
+            connections.relieve(where)
+        assert cut == ["does not read", "drips"]
+        waiting.cancel()
+        await asyncio.sleep(0)
+        connections.close()
+        give_back(connections, lent)
+
+
 async def test_a_namenode_without_an_address_is_not_reached() -> None:
     """An error of the way there, not a bug."""
     connections = Connections(limits_of_tests(), FakeClock())

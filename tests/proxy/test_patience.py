@@ -5,21 +5,30 @@ import pytest
 from proxy.limits import LimitSettings
 from proxy.patience import Patience
 
+LIMITS = LimitSettings(body_timeout_s=20.0, min_body_rate_bytes_s=1_000)
+
 
 def test_what_is_moved_earns_time() -> None:
     """Whoever keeps the least rate is never given up."""
-    patience = Patience(LimitSettings(body_timeout_s=20.0, min_body_rate_bytes_s=1_000))
+    patience = Patience(LIMITS)
     assert patience.left_s == 20.0
     for _ in range(100):
-        patience.waited_s += 10.0
-        patience.moved_bytes += 10_000
+        patience.spend(10.0, 10_000)
     assert patience.left_s == pytest.approx(20.0)
 
 
 def test_what_is_waited_is_waited_in_all() -> None:
     """One byte after each pause does not begin the time again."""
-    patience = Patience(LimitSettings(body_timeout_s=20.0, min_body_rate_bytes_s=1_000))
-    for _ in range(3):
-        patience.waited_s += 10.0
-        patience.moved_bytes += 1
+    patience = Patience(LIMITS)
+    patience.spend(10.0, 1)
+    assert patience.spent_s == pytest.approx(10.0, abs=0.01)
+    for _ in range(2):
+        patience.spend(10.0, 1)
     assert patience.left_s == 0.0
+
+
+def test_nothing_is_saved_up() -> None:
+    """Who was quick for an hour may stand still for no longer than anybody else."""
+    patience = Patience(LIMITS)
+    patience.spend(1.0, 100_000_000)
+    assert (patience.left_s, patience.spent_s) == (20.0, 0.0)

@@ -111,6 +111,22 @@ async def test_who_leaves_takes_no_permit_along() -> None:
         assert three.done()
 
 
+async def test_who_is_cancelled_as_a_permit_comes_free_keeps_it_from_nobody() -> None:
+    """A time limit and a reply in one turn of the loop: the next one who waits is served."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(1, tasks)
+        assert s.permits.take("a")
+        alone, first, _ = s.come("b"), s.come("c"), s.come("c")
+        await turns()
+        alone.cancel()
+        first.cancel()
+        s.permits.give_back("a")  # before the two know that they have left
+        await turns()
+        assert s.served == ["c"]
+        s.permits.give_back("c")
+        assert (s.permits.in_use, s.permits.waiting, s.permits.fewest_held()) == (0, 0, None)
+
+
 # ---- shares of the connections to a NameNode --------------------------------------------------------
 
 LONG = b"GET /webhdfs/v1/long?op=LISTSTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"

@@ -1,9 +1,14 @@
 """Two-step writes whose callers can be asked about (guarantees OwnWrites and HitsKept)."""
 
+import asyncio
+
 import pytest
 
-from hadoop.change import AccessChanged
+from hadoop.calls import read_call
+from hadoop.change import AccessChanged, Vanished
 from hadoop.rpc.user import RpcUser
+from proxy.identity import claimed_caller
+from proxy.messages import RequestHead
 from proxy.ports import Right
 from proxy.writes import Writes
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
@@ -53,6 +58,74 @@ async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
         s.cache.apply(AccessChanged("/w"), s.clock(), 62)
         await turns()
         assert in_window(s, "/w/f") is (right is Right.GRANTED)
+
+
+async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known() -> None:
+    """OwnWrites: who sets a permission, makes the second step and reads meets no reply kept before it."""
+    async with scene() as s:
+        s.fill("/w/f")
+        s.namenode.rights["/w"] = Right.DENIED
+        await s.write("PUT", CREATE, redirect())
+        asked, answer = asyncio.Event(), asyncio.Event()
+
+        async def may_write(_: str, __: object) -> Right:
+            asked.set()
+            await answer.wait()
+            return Right.GRANTED
+
+        s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that takes its time
+        done = ScriptedStreamer(script(settled(200, b"")))
+        giving = s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
+        await asked.wait()
+        await turns()
+        assert not giving.done()
+        answer.set()
+        await giving
+        assert in_window(s, "/w/f")
+
+
+async def test_a_right_that_comes_while_the_answer_waits_for_the_events_opens_the_window() -> None:
+    """OwnWrites: an APPEND without a right is remembered before its redirect is held back."""
+    async with scene() as s:
+        s.fill("/w/f")
+        s.namenode.rights["/w/f"] = Right.DENIED
+        s.clock.now += 0.1
+        writing = s.write("POST", "/w/f?op=APPEND&user.name=carol", redirect())
+        while not s.signal.waiting:
+            await turns()
+        s.namenode.rights["/w/f"] = Right.GRANTED
+        s.cache.apply(AccessChanged("/w/f"), s.clock(), 60)
+        await s.cover()
+        await writing
+        await turns()
+        assert in_window(s, "/w/f")
+
+
+async def test_a_directory_in_the_files_place_may_be_removed_before_the_second_step() -> None:
+    """OwnWrites: what removes it has the write asked about again."""
+    async with scene() as s:
+        s.namenode.directories.add("/w/f")
+        await s.write("PUT", CREATE, redirect())
+        assert not in_window(s, "/w/f")
+        s.namenode.directories.clear()
+        s.cache.apply(Vanished("/w/f"), s.clock(), 60)
+        await turns()
+        assert in_window(s, "/w/f")
+
+
+async def test_one_host_has_one_share_of_the_windows_and_no_name_is_kept_that_is_long() -> None:
+    """HitsKept: of IPv6 a host has as many addresses as it likes, and a name may have 60,000 letters."""
+    async with scene() as s:
+        kept = []
+        s.cache.open_window = lambda *call: kept.append(call[-1])  # type: ignore[method-assign]  # what it is told
+        for peer in ("2001:db8::1", "2001:db8::2"):
+            target = f"/webhdfs/v1/w/f?op=CREATE&user.name={'c' * 60_000}"
+            call = read_call("PUT", target)
+            head = RequestHead("PUT", target, (), peer, claimed_caller(call))
+            await s.passing(head, redirect())
+        one, other = (writer.owners for writer in kept)
+        assert one == other
+        assert sum(map(len, one)) < 200
 
 
 async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:

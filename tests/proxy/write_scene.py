@@ -60,7 +60,10 @@ class Scene:
 
     def writing(self, method: str, target: str, streamer: Streamer) -> Coroutine[Any, Any, object]:
         """Return what a client does that writes."""
-        target = f"/webhdfs/v1{target}"
+        return self.passing(RequestHead(method, f"/webhdfs/v1{target}", ()), streamer)
+
+    def passing(self, head: RequestHead, streamer: Streamer) -> Coroutine[Any, Any, object]:
+        """Return what is done with a request whose head this is."""
         self.writes = Writes(
             self.cache,
             streamer,
@@ -71,8 +74,8 @@ class Scene:
             query_timeout_s=self.query_timeout_s,
             two_step_timeout_s=self.query_timeout_s,
         )
-        head, request = RequestHead(method, target, ()), make_mocked_request(method, target)
-        return self.writes.pass_through(request, head, read_call(method, target), lambda _: (METHOD,))
+        request, call = make_mocked_request(head.method, head.target), read_call(head.method, head.target)
+        return self.writes.pass_through(request, head, call, lambda _: (METHOD,))
 
 
 @asynccontextmanager

@@ -32,6 +32,10 @@ two operations in one call         | PUT $/two?op=MKDIRS&op=RENAME&destination=$
 two destinations                   | PUT $/two?op=RENAME&destination=$/three&destination=$/p&user.name=carol
 a destination with a host          | PUT $/three?op=RENAME&destination=//h$/four&user.name=carol
 a rename into a directory          | PUT $/four?op=RENAME&destination=$/&user.name=carol
+a directory to be renamed          | PUT $/five/x?op=MKDIRS&user.name=carol
+an older rename into a directory   | PUT $/five/x?op=RENAME&destination=$&renameoptions=&user.name=carol
+several sources                    | POST $/t?op=CONCAT&sources=$/s&sources=$/p&user.name=carol
+several names of attributes        | PUT $/t?op=SETXATTR&xattr.name=user.a&xattr.name=system.b&flag=CREATE&user.name=carol
 a path below a file                | PUT $/p/d/0/x/y?op=MKDIRS&user.name=alice
 """
 
@@ -52,6 +56,8 @@ def test_what_changes_nothing_of_theirs_costs_others_nothing(world: World, hdfs_
     """One cheap call of anybody's, in whatever form, leaves alice's hits."""
     files = _kept(world, hdfs_directory)
     status = json.loads(world.truth(hdfs_directory, "alice").body)["FileStatus"]
+    for name in "st":
+        world.must(world.write(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol"))
     lost = []
     for row in CALLS.strip().splitlines():
         what, request = (part.strip() for part in row.split("|"))

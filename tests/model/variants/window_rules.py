@@ -95,7 +95,7 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.HITS_KEPT,
         rule="A window is opened only where the caller could write: the NameNode redirects anybody.",
         module="proxy/writes.py",
-        old="writer = replace(writer, has_right=ground.may_write, is_known=ground.is_known)",
+        old="writer = replace(writer, has_right=_can_be_made(ground), is_known=ground.is_known)",
         new="writer = replace(writer, has_right=True, is_known=ground.is_known)",
     ),
 )
