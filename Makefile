@@ -59,7 +59,7 @@ others: $(READY) ## Run the tests that `make core` does not run
 test-long: $(READY) ## Run the tests that `make test` leaves out, since each takes a minute or more
 	$(BIN)/python -m pytest -n 2 -m long
 
-pytest: $(READY) ## Run the tests alone, all of them (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
+pytest: $(READY) ## Run the tests alone, all but the long ones (PYTEST_ADDOPTS=... for a part, WORKERS=0 for one process)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 model: $(READY) ## Tell 100,000 random histories of the whole system to a judge of the guarantees, then catch all broken variants of the product

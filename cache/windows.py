@@ -64,8 +64,8 @@ class TwoStepWindows:
     A write that touches nothing that concerns the filters needs no window, and neither does one whose caller has no
     right to carry out its second step. But filters that come later may find the first kind still under way, and a
     change of what is at or above its path may give the second one its right. So both are set aside for as long as
-    their windows would last; of those only the latest are remembered, as many as there may be windows, and what was
-    not asked about its ancestors then is not known of it later.
+    their windows would last; of those only the latest are remembered, of all as many as there may be windows and of
+    each caller and address their share, and what was not asked about its ancestors then is not known of it later.
 
     Each caller and each address has a share of the windows. Where it is used up, the directory in which most of their
     writes are under way is covered in place of these: the greedy lose, and not everybody.

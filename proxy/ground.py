@@ -2,9 +2,9 @@
 
 MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
 A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode
-redirects a CREATE of it but never carries it out. So that such calls can neither empty the cache nor keep
-a whole subtree out of it, the NameNode is asked, before the call is sent, about what the cache cannot prove.
-Unless it is known to exist it is missing.
+redirects a CREATE of it but does not carry it out while the directory is there. So that such calls can neither empty
+the cache nor keep a whole subtree out of it, the NameNode is asked about what the cache cannot prove: before a call
+that is carried out at once is sent, and before the redirect of a write in two steps is passed on.
 """
 
 import asyncio
@@ -163,7 +163,8 @@ class Surveyor:
             if low < len(above):
                 topmost = above[low - 1]
                 right = await self._queries.may_write(above[low], user)
-        self._remembered[key] = right, topmost
+        if user is not None:
+            self._remembered[key] = right, topmost
         return right, topmost
 
     def _fail(self, what: str) -> None:
