@@ -95,7 +95,7 @@ class FilterFollower:
     async def _read(self) -> bool:
         """Read once what is due; whatever ends it too early leaves that touched."""
         began_at = self._clock()
-        names = self._pacer.take(began_at)
+        names = self._pacer.take(began_at, () if self.stored is None else self.stored.filters)
         is_read = False
         try:
             if names == (ALL,):
@@ -111,7 +111,7 @@ class FilterFollower:
             self._note_slowed(slowed)
         finally:
             if not is_read:
-                self._pacer.failed(names)
+                self._pacer.failed(names, began_at)
         return is_read
 
     def _succeeded(self, names: tuple[str, ...], read: StoredFilters) -> None:

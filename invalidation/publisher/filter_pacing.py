@@ -2,7 +2,9 @@
 
 Sans-I/O. The first change of a filter after a quiet time is read at once. A filter that keeps changing is read less
 and less often, and only that filter: its owner can make the publisher ask the NameNode, and write to ZooKeeper, no
-more often than that, and delays no change of another owner by more than a round.
+more often than that. What has been quiet comes before what keeps changing; of that, filters that are known come before
+names that are not, each in the order of their changes. So neither a filter that keeps changing nor new names, however
+many, delay the first change of a known filter by more than a round. A new name waits for the new names before it.
 """
 
 import math
@@ -76,6 +78,7 @@ class _Paced:
     def __init__(self) -> None:
         self.pause = Pause(most_s=MAX_PAUSE_S, calm_s=CALM_S)
         self.is_touched = False  # it may be other than last read
+        self.turn = 0  # counts up from name to name, as they were touched
         self.retry_s = 0.0  # until a broken one is read again untouched; 0 for one that is not broken
         self.retry_at = math.inf
 
@@ -83,6 +86,12 @@ class _Paced:
     def due_at(self) -> float:
         """The time of the next reading; never for one that is untouched and sound."""
         return min(self.pause.due_at if self.is_touched else math.inf, self.retry_at)
+
+    def rank(self, now: float, *, is_known: bool) -> tuple[int, float]:
+        """Return its place among those that are due; the lowest is read first."""
+        if self.is_touched and self.pause.is_calm(now):
+            return (0 if is_known else 1), self.turn
+        return 2, self.due_at
 
 
 class FilterPacer:
@@ -100,6 +109,7 @@ class FilterPacer:
         self._all = _Paced()
         self._paced: dict[str, _Paced] = {}  # by name: touched, broken, or read not long ago
         self._must_read_all = False
+        self._turns = 0  # given out
         self.forget()
 
     def touch(self, names: Iterable[str]) -> bool:
@@ -107,8 +117,9 @@ class FilterPacer:
         is_news = False
         for name in names:
             paced = self._of(name)
-            is_news = is_news or not paced.is_touched
-            paced.is_touched = True
+            if not paced.is_touched:
+                self._turns += 1
+                is_news, paced.is_touched, paced.turn = True, True, self._turns
         return is_news
 
     def forget(self) -> None:
@@ -122,10 +133,10 @@ class FilterPacer:
             due_at = min(due_at, min((paced.due_at for paced in self._paced.values()), default=math.inf))
         return max(due_at, self._round.due_at)
 
-    def take(self, now: float) -> tuple[str, ...]:
-        """Return the filters that are due, AT_ONCE at most, the calmest first, or ALL alone; they are untouched then.
+    def take(self, now: float, known: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the filters that are due, AT_ONCE at most, or ALL alone; they are untouched then.
 
-        The caller says `read` or `failed` of them.
+        `known` are the filters that were found before. The caller says `read` or `failed` of what is returned.
         """
         if self._all.due_at <= now:
             self._all.is_touched = False
@@ -135,7 +146,7 @@ class FilterPacer:
         if self._must_read_all:
             return ()
         due = [name for name, paced in self._paced.items() if paced.due_at <= now]
-        due.sort(key=lambda name: (not self._paced[name].pause.is_calm(now), self._paced[name].due_at))
+        due.sort(key=lambda name: self._paced[name].rank(now, is_known=name in known))
         for name in due[:AT_ONCE]:
             self._paced[name].is_touched = False
         return tuple(due[:AT_ONCE])
@@ -148,25 +159,29 @@ class FilterPacer:
             self._all.pause.read(began_at)
             self._all.retry_at = began_at + self._reread_s
             for name in self._paced.keys() | broken:
-                self._note(name, began_at, is_broken=name in broken)
+                paced = self._of(name)
+                if paced is not self._all:  # where no room is left, the next reading of all will do
+                    self._note(paced, began_at, is_broken=name in broken)
             slowed: tuple[str, ...] = ()
         else:
             were_longest = {name for name in names if self._of(name).pause.is_longest}
             for name in names:
                 self._of(name).pause.read(began_at)
-                self._note(name, began_at, is_broken=name in broken)
+                self._note(self._of(name), began_at, is_broken=name in broken)
             slowed = tuple(
                 name for name in names if name not in were_longest and self._of(name).pause.is_longest
             )
         self._paced = {name: each for name, each in self._paced.items() if _is_kept(each, began_at)}
         return slowed
 
-    def failed(self, names: tuple[str, ...]) -> None:
-        """Take note that these could not be read: they stay touched."""
+    def failed(self, names: tuple[str, ...], began_at: float) -> None:
+        """Take note that these could not be read: they stay touched, and give way to those that were not tried."""
         self.touch(names)
+        if names != (ALL,):
+            for name in names:
+                self._of(name).pause.read(began_at)
 
-    def _note(self, name: str, now: float, *, is_broken: bool) -> None:
-        paced = self._of(name)
+    def _note(self, paced: _Paced, now: float, *, is_broken: bool) -> None:
         paced.retry_s = min(self._reread_s, max(RETRY_S, 2 * paced.retry_s)) if is_broken else 0.0
         paced.retry_at = now + paced.retry_s if is_broken else math.inf
 

@@ -1,7 +1,7 @@
 """FilterPacer: a change after quiet is read at once, and no toggling makes anybody read more often than the bound."""
 
 import math
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from invalidation.publisher.filter_pacing import (
     CALM_S,
     MAX_PACED,
     MAX_PAUSE_S,
+    MAX_ROUND_S,
     MIN_PAUSE_S,
     RETRY_S,
     FilterPacer,
@@ -80,11 +81,22 @@ def test_what_could_not_be_read_stays_touched() -> None:
     """F2: one name, or all."""
     made = pacer()
     made.touch(["f"])
-    made.failed(made.take(0.0))
-    assert made.take(0.0) == ("f",)
+    made.failed(made.take(0.0), 0.0)
+    assert made.due_at() == MIN_PAUSE_S
+    assert made.take(MIN_PAUSE_S) == ("f",)
     made.forget()
-    made.failed(made.take(0.0))
+    made.failed(made.take(0.0), 0.0)
     assert made.take(0.0) == (ALL,)
+
+
+def test_what_could_not_be_read_gives_way() -> None:
+    """It may be why the others beside it could not be read."""
+    made = pacer()
+    names = [f"f{number}" for number in range(AT_ONCE)]
+    made.touch(names)
+    made.failed(made.take(0.0), 0.0)
+    made.touch(["g"])
+    assert made.take(CALM_S / 2)[0] == "g"
 
 
 def test_one_that_keeps_changing_is_read_less_and_less_often() -> None:
@@ -167,6 +179,60 @@ def test_a_calm_one_comes_before_all_that_keep_changing() -> None:
     assert made.take(now)[0] == "g"
 
 
+def delays(names_per_s: int, *, known: tuple[str, ...] = ()) -> list[float]:
+    """Return how long filter g waited, changed at some moments of a round, while new names come all the time.
+
+    Each of them is a story of its own.
+    """
+    found = []
+    for story in range(5):
+        made, touched_at, numbers = pacer(), 15 + 0.4 * story, count()
+        for tick in range(1_000):
+            now = tick / 10
+            made.touch(f"n{next(numbers)}" for _ in range(names_per_s // 10))
+            if tick == round(10 * touched_at):
+                made.touch(["g"])
+            if made.due_at() <= now:
+                taken = made.take(now, known)
+                made.read(taken, now, ())
+                if "g" in taken:
+                    found.append(now - touched_at)
+                    break
+    return found
+
+
+def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
+    """However many somebody makes: g, which was there before, is read with the next of them."""
+    for names_per_s in (20, 200):
+        found = delays(names_per_s, known=("g",))
+        assert len(found) == 5
+        assert max(found) <= MAX_ROUND_S + 0.1
+
+
+def test_a_new_name_waits_for_those_before_it() -> None:
+    """And for none that came later."""
+    made = pacer()
+    made.touch(f"before{number}" for number in range(AT_ONCE))
+    made.touch(["g"])
+    made.touch(f"after{number}" for number in range(AT_ONCE))
+    made.touch(["before0", "g"])
+    now, taken = 0.0, list[tuple[str, ...]]()
+    for _ in range(3):
+        now = max(now, made.due_at())
+        taken.append(made.take(now))
+        made.read(taken[-1], now, ())
+    assert [names[0] for names in taken] == ["before0", "g", f"after{AT_ONCE - 1}"]
+
+
+def test_what_was_broken_and_is_not_touched_comes_last() -> None:
+    """Nobody waits for it."""
+    made = pacer()
+    made.touch(["broken"])
+    made.read(made.take(0.0), 0.0, ("broken",))
+    made.touch(["g"])
+    assert made.take(2 * CALM_S) == ("g", "broken")
+
+
 def test_while_all_wait_to_be_read_no_single_one_is() -> None:
     """F3: what is known of the others would be lost."""
     made = pacer()
@@ -206,6 +272,27 @@ def test_one_that_all_readings_find_broken_is_read_again() -> None:
     assert made.due_at() == RETRY_S
     made.read(made.take(RETRY_S), RETRY_S, ())
     assert made.due_at() == REREAD_S
+
+
+def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
+    """All are read again after `reread_s`, not as soon and as often as one that is broken."""
+    made = pacer()
+    names = {f"f{number}" for number in range(MAX_PACED)}
+    made.touch([*names, "one more"])
+    now = 0.0
+    for _ in range(3):
+        assert made.take(now) == (ALL,)
+        made.read((ALL,), now, {*names, "one more"})
+        made.touch(names)
+        singles = made.take(now + RETRY_S)
+        assert len(singles) == AT_ONCE
+        made.failed(singles, now + RETRY_S)
+        made.touch([ALL])
+        now += MAX_PAUSE_S
+    made.take(now)
+    made.read((ALL,), now, {"one more"})
+    made.read(tuple(names), now, ())
+    assert made.due_at() == now + REREAD_S
 
 
 def test_too_many_to_remember_are_all() -> None:
