@@ -36,8 +36,8 @@ class RpcUnavailableError(RpcError):
         """Whether the call may have been carried out; if not, it is safe to repeat."""
 
 
-class WrongNamespaceError(RpcUnavailableError):
-    """The RPC address leads to another namespace than the HTTP address; nothing was asked there."""
+class WrongAddressError(RpcUnavailableError):
+    """The RPC address leads to another namespace than the HTTP address: one is wrong; nothing was asked there."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, is_sent=False)
@@ -77,7 +77,19 @@ class RemoteCallError(RpcError):
 
 
 class NoActiveNameNodeError(HadoopError):
-    """No configured NameNode is known to be the active one, or several say that they are."""
+    """No configured NameNode is known to be the active one, or several say that they are.
+
+    Its text is fit for clients; `reasons` are for logs and operators: they name users, statuses and settings.
+    """
+
+    def __init__(self, message: str, *, reasons: str = "") -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+    @property
+    def whole(self) -> str:
+        """The text with the reasons."""
+        return f"{self}: {self.reasons}" if self.reasons else str(self)
 
 
 class WebHdfsError(HadoopError):

@@ -5,7 +5,7 @@ Pure. Source: org.apache.hadoop.hdfs.server.protocol.NamespaceInfo of Hadoop 3.4
 
 from dataclasses import dataclass
 
-from hadoop.errors import RpcUnavailableError, WrongNamespaceError
+from hadoop.errors import RpcUnavailableError, WrongAddressError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,16 @@ class NamespaceCheck:
     Invariants:
         N1  `admit` returns only if the RPC connection said what the HTTP address said last.
         N2  `trouble` is not empty from a refused connection until one is admitted, or until the HTTP address says
-            the same as the refused one did.
+            something else than before: that is another process, and what RPC said is of no more use.
     """
 
     def __init__(self, http: str, rpc: str) -> None:
         self._http = http
         self._rpc = rpc
         self._over_http: Namespace | None = None  # as last said; None: the present process has not said
-        self._over_rpc: Namespace | None = None  # as last said, by any connection
+        self._over_rpc: Namespace | None = (
+            None  # as last said, by any connection, while HTTP says what it says
+        )
 
     @property
     def over_http(self) -> Namespace | None:
@@ -41,7 +43,7 @@ class NamespaceCheck:
 
     @property
     def over_rpc(self) -> Namespace | None:
-        """What the RPC address said last, on any connection; None before the first."""
+        """What the RPC address said last, on any connection; None before the first since HTTP says what it says."""
         return self._over_rpc
 
     @property
@@ -56,13 +58,15 @@ class NamespaceCheck:
 
     def said_over_http(self, namespace: Namespace | None) -> None:
         """Take what the HTTP address says; None: it does not say."""
+        if namespace != self._over_http:
+            self._over_rpc = None  # a process that was formatted has not said anything yet
         self._over_http = namespace
 
     def admit(self, said: Namespace) -> None:
         """Take what an RPC connection says.
 
         Raises:
-            WrongNamespaceError: The HTTP address serves another namespace.
+            WrongAddressError: The HTTP address serves another namespace.
             RpcUnavailableError: The HTTP address has not said which namespace it serves.
         """
         self._over_rpc = said
@@ -72,7 +76,7 @@ class NamespaceCheck:
                 is_sent=False,
             )
         if trouble := self.trouble:
-            raise WrongNamespaceError(trouble)
+            raise WrongAddressError(trouble)
 
     def is_same(self, said: Namespace) -> bool:
         """Whether a connection that said this may still be used."""

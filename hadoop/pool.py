@@ -121,7 +121,7 @@ class NameNodePool:
                     await self.wait_probed()
                 return active
         except TimeoutError as exc:
-            raise NoActiveNameNodeError(self._describe()) from exc
+            raise NoActiveNameNodeError("no active NameNode", reasons=self._describe()) from exc
 
     async def wait_probed(self) -> None:
         """Return when the next probe has ended, with or without an answer."""
@@ -267,4 +267,4 @@ class NameNodePool:
                 )
             else:
                 states.append(f"{namenode.http} is {state.name.lower()}")
-        return "no active NameNode: " + ", ".join(states)
+        return ", ".join(states)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hadoop.election_view import Active
-from hadoop.errors import WrongNamespaceError
 from hadoop.events import EditsPage
 from invalidation.errors import ChannelUnavailableError, MissingEventsError, UnconfirmedReplyError
 from invalidation.incarnation import Incarnation
 from invalidation.namenodes import NameNodes
+from invalidation.same_namespace import check_namespace
 
 CONFIRM_TIMEOUT_S = 5.0
 """How long a probe that confirms the active NameNode is waited for."""
@@ -58,7 +58,7 @@ class ConfirmedNameNode:
         Raises:
             ChannelUnavailableError: the probe's word did not come in time.
         """
-        await self._rpc.confirm_namespace()
+        await self._rpc.confirm_namespace()  # asks nothing over a connection that is there
         await self._rpc.get_current_edit_log_txid()  # refused by a standby, and to who may not read edits
         connection_id = self._rpc.connection_id
         since = self._clock()
@@ -89,7 +89,7 @@ class ConfirmedNameNode:
     async def poll(self, from_txid: int) -> TimedPage:
         """Return the page that begins with this transaction. From its arrival to the return there is no await."""
         self.check_term()
-        self._check_namespace()
+        check_namespace(self._namenodes, self._namenode)
         sent_on = self._rpc.connection_id
         sent_at = self._clock()
         page = await self._rpc.get_edits(from_txid)
@@ -125,13 +125,9 @@ class ConfirmedNameNode:
                 f"term {active.term} after {self.term}"
             )
 
-    def _check_namespace(self) -> None:
-        if trouble := self._namenodes.wrong_namespace(self._namenode):
-            raise WrongNamespaceError(trouble)
-
     def _is_confirmed_since(self, since: float) -> bool:
         self.check_term()
-        self._check_namespace()
+        check_namespace(self._namenodes, self._namenode)
         confirmed_as_of = self._namenodes.confirmed_as_of
         return self._namenodes.active is not None and confirmed_as_of is not None and confirmed_as_of >= since
 

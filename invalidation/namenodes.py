@@ -15,7 +15,7 @@ class EditsRpc(Protocol):
         """Counts up with every (re)connection; 0 before the first."""
 
     async def confirm_namespace(self) -> None:
-        """Ask again which namespace is there. Raises WrongNamespaceError if it is not that of the HTTP address."""
+        """See to it that there is a connection, to the namespace of the HTTP address. Else raises WrongAddressError."""
 
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page of edits that begins with this transaction."""

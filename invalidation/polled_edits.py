@@ -16,8 +16,8 @@ from hadoop.errors import (
     RemoteCallError,
     RpcAuthenticationError,
     RpcUnavailableError,
+    WrongAddressError,
 )
-from hadoop.errors import WrongNamespaceError as WrongAddressError
 from hadoop.remote_exception import Verdict
 from invalidation.backoff import Backoff
 from invalidation.confirmed_namenode import ConfirmedNameNode
@@ -27,13 +27,12 @@ from invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
     MissingEventsError,
-    NotPermittedError,
     UnconfirmedReplyError,
-    UnreadableEditsError,
     WrongNamespaceError,
 )
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import IDLE_COST_S, PROBE_SPACING_S, PollPacer, RollPolicy
+from invalidation.same_namespace import PASSING, unavailable
 from invalidation.settings import PollingSettings
 from invalidation.stats import ChannelStats, PollCounters
 
@@ -42,9 +41,6 @@ ACTIVE_TIMEOUT_S = 5.0
 
 UNREADABLE_S = 10.0
 """How long edits may stay unreadable at one position before it is given up: they may be lost for good."""
-
-_PASSING = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
-"""Verdicts that pass by themselves, or with the pool's finding another active NameNode."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +104,7 @@ class PolledEdits:
         try:
             active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
         except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(str(exc)) from exc
+            raise ChannelUnavailableError(exc.whole) from exc
         namenode = ConfirmedNameNode(self._namenodes, active, self._clock)
         try:
             await namenode.confirm()
@@ -123,7 +119,7 @@ class PolledEdits:
         except HadoopError as exc:
             self._counts.polls_failed += 1
             namenode.suspect(str(exc))
-            raise _unavailable(exc) from exc
+            raise unavailable(exc) from exc
         self._rolls.other_log()
         self._recovered()
         self._namenode = namenode
@@ -272,15 +268,17 @@ class PolledEdits:
         self._counts.polls_distrusted += isinstance(exc, UnconfirmedReplyError)
         namenode.suspect(str(exc))
         match exc:
+            case WrongNamespaceError():
+                raise exc
             case (
                 RemoteCallError(verdict=Verdict.ACCESS_CONTROL)
                 | RpcAuthenticationError()
                 | WrongAddressError()
             ):
-                raise _unavailable(exc) from exc
+                raise unavailable(exc) from exc
             case RpcUnavailableError() | ChannelUnavailableError():
                 namenode.lost()  # so that the new connection is confirmed before a poll is spent on it
-            case RemoteCallError(verdict=verdict) if verdict in _PASSING:
+            case RemoteCallError(verdict=verdict) if verdict in PASSING:
                 pass
             case _:
                 if self._unreadable_since is None:
@@ -301,17 +299,3 @@ class PolledEdits:
             _log.info("edits can be read again after %d failures", self._backoff.failures)
         self._backoff.succeeded()
         self._unreadable_since = None
-
-
-def _unavailable(exc: HadoopError) -> ChannelUnavailableError:
-    """Translate the border's error into this room's."""
-    match exc:
-        case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
-            return NotPermittedError(str(exc))
-        case WrongAddressError():
-            return WrongNamespaceError(str(exc))
-        case RpcUnavailableError():
-            return ChannelUnavailableError(str(exc))
-        case RemoteCallError(verdict=verdict) if verdict in _PASSING:
-            return ChannelUnavailableError(str(exc))
-    return UnreadableEditsError(str(exc))

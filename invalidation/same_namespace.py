@@ -1,11 +1,27 @@
 """See that the active NameNode's two addresses lead to one namespace. (invalidation/same_namespace.py)"""
 
-from hadoop.election_view import Active
-from hadoop.errors import HadoopError
-from hadoop.errors import WrongNamespaceError as WrongAddressError
+from typing import Final
+
+from hadoop.election_view import Active, NameNode
+from hadoop.errors import (
+    HadoopError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcUnavailableError,
+    WrongAddressError,
+)
 from hadoop.namespace import Namespace
-from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from hadoop.remote_exception import Verdict
+from invalidation.errors import (
+    ChannelUnavailableError,
+    NotPermittedError,
+    UnreadableEditsError,
+    WrongNamespaceError,
+)
 from invalidation.namenodes import NameNodes
+
+PASSING: Final = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
+"""Verdicts that pass by themselves, or with the pool's finding another active NameNode."""
 
 
 async def see_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
@@ -13,16 +29,34 @@ async def see_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
 
     Raises:
         WrongNamespaceError: It names another one over RPC, or other NameNodes do over HTTP.
+        NotPermittedError: It refuses the connection.
         ChannelUnavailableError: It cannot be asked, or does not say.
     """
     if active.namespace is None:
         raise ChannelUnavailableError(f"{active.namenode.http} does not say which namespace it serves")
     try:
         await namenodes.rpc(active.namenode).confirm_namespace()
-    except WrongAddressError as exc:
-        raise WrongNamespaceError(str(exc)) from exc
     except HadoopError as exc:
-        raise ChannelUnavailableError(str(exc)) from exc
-    if trouble := namenodes.wrong_namespace(active.namenode):
-        raise WrongNamespaceError(trouble)
+        raise unavailable(exc) from exc
+    check_namespace(namenodes, active.namenode)
     return active.namespace
+
+
+def check_namespace(namenodes: NameNodes, namenode: NameNode) -> None:
+    """Raise WrongNamespaceError if it is known that an address leads to another namespace."""
+    if trouble := namenodes.wrong_namespace(namenode):
+        raise WrongNamespaceError(trouble)
+
+
+def unavailable(exc: HadoopError) -> ChannelUnavailableError:
+    """Translate the border's error into this room's: who can help, and whether the edits are at fault."""
+    match exc:
+        case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
+            return NotPermittedError(str(exc))
+        case WrongAddressError():
+            return WrongNamespaceError(str(exc))
+        case RpcUnavailableError():
+            return ChannelUnavailableError(str(exc))
+        case RemoteCallError(verdict=verdict) if verdict in PASSING:
+            return ChannelUnavailableError(str(exc))
+    return UnreadableEditsError(str(exc))

@@ -90,7 +90,9 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
             await self._begin(zookeeper, active)
         except NotAllowedError as exc:
             raise NotPermittedError(str(exc)) from exc
-        except (NoActiveNameNodeError, CoordinationError, CorruptZnodeError) as exc:
+        except NoActiveNameNodeError as exc:
+            raise ChannelUnavailableError(exc.whole) from exc
+        except (CoordinationError, CorruptZnodeError) as exc:
             raise ChannelUnavailableError(str(exc)) from exc
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from hadoop.addresses import split_address
-from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongNamespaceError
+from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
 from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.remote_exception import RemoteException, Verdict
 from hadoop.rpc.framing import MAX_FRAME_BYTES
@@ -123,9 +123,7 @@ class RpcConnection:
                             raise
         except TimeoutError as exc:
             if wire is None:
-                raise RpcUnavailableError(
-                    f"{self.address}: no connection in {timeout_s:g} s", is_sent=False
-                ) from exc
+                raise self._no_connection(timeout_s) from exc
             if wire.heard_at < sent_at:
                 # Nothing at all arrived: the peer may be gone without a word, and TCP would try for many minutes.
                 wire.retire()
@@ -133,16 +131,22 @@ class RpcConnection:
             raise RpcUnavailableError(text, is_sent=True) from exc
 
     async def confirm_namespace(self, timeout_s: float) -> None:
-        """Ask again which namespace is at the other end; a wire to another one is used no more.
+        """See to it that there is a connection to the namespace that the HTTP address serves, and say so to the check.
+
+        One that is there was compared when it was made, and ends with the process at its other end: it is not asked
+        again (docs/decisions/0012).
 
         Raises:
-            WrongNamespaceError: It is not the one that the HTTP address serves.
+            WrongAddressError: The RPC address leads to another namespace.
+            RpcUnavailableError: There was no connection in that time, or it is not known where it leads.
         """
-        reply = await self.call(
-            VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse, timeout_s
-        )
-        if self._check is not None:
-            self._check.admit(_namespace(reply))
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._usable_wire()
+        except TimeoutError as exc:
+            raise self._no_connection(timeout_s) from exc
+        if self._check is not None and self._namespace is not None:
+            self._check.admit(self._namespace)
 
     async def close(self) -> None:
         """Close the connection and fail the calls that are under way; no call can follow."""
@@ -150,6 +154,9 @@ class RpcConnection:
         if self._wire is not None:
             self._wire.abort("by this client")
             await self._wire.wait_closed()
+
+    def _no_connection(self, timeout_s: float) -> RpcUnavailableError:
+        return RpcUnavailableError(f"{self.address}: no connection in {timeout_s:g} s", is_sent=False)
 
     async def _call_over(
         self, wire: Wire, method: Method, request: Message, result: type[MessageT]
@@ -179,7 +186,7 @@ class RpcConnection:
             if self._failed_attempt > attempts_before:
                 # Somebody began to connect after this call had come, and failed: no need to see that again.
                 if self._is_wrong_namespace:
-                    raise WrongNamespaceError(self._failure)
+                    raise WrongAddressError(self._failure)
                 raise RpcUnavailableError(self._failure, is_sent=False)
             self._wire = await self._open_wire()
             return self._wire
@@ -228,7 +235,7 @@ class RpcConnection:
             )
             namespace = _namespace(reply)
             check.admit(namespace)
-        except WrongNamespaceError as exc:
+        except WrongAddressError as exc:
             self._failed(exc)
             raise
         except (RpcUnavailableError, RemoteCallError) as exc:
@@ -240,7 +247,7 @@ class RpcConnection:
         """Keep how an attempt failed for those who wait for it."""
         self._failed_attempt = self._attempts
         self._failure = str(failure)
-        self._is_wrong_namespace = isinstance(failure, WrongNamespaceError)
+        self._is_wrong_namespace = isinstance(failure, WrongAddressError)
         return failure
 
     def _new_wire(self) -> Wire:

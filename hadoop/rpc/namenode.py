@@ -59,10 +59,10 @@ class NameNodeRpc:
         return self._connection.connection_id
 
     async def confirm_namespace(self) -> None:
-        """Ask again which namespace is at the other end of the connection, and compare it.
+        """See to it that there is a connection to the namespace that the HTTP address serves.
 
         Raises:
-            WrongNamespaceError: It is not the one that the HTTP address serves.
+            WrongAddressError: The RPC address leads to another one.
         """
         await self._connection.confirm_namespace(self._timeout_s)
 

@@ -9,10 +9,11 @@ from math import inf
 from typing import Final
 
 from hadoop.election_view import Active
-from invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
+from invalidation.errors import ChannelUnavailableError, MissingEventsError
 from invalidation.freshness import Freshness
 from invalidation.namenodes import NameNodes
 from invalidation.pacing import PROBE_SPACING_S
+from invalidation.same_namespace import check_namespace
 from invalidation.stream import Covered
 
 CONFIRM_TIMEOUT_S: Final = 5.0
@@ -77,8 +78,7 @@ class Probing:
             WrongNamespaceError: a new RPC connection leads to another namespace.
         """
         self.check_term()
-        if trouble := self._namenodes.wrong_namespace(self._active.namenode):
-            raise WrongNamespaceError(trouble)
+        check_namespace(self._namenodes, self._active.namenode)
         probe = self._namenodes.last_probe
         if probe is not None:
             discontinued = self._freshness.probed(probe)

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from typing import Final, NoReturn
 
 from coordination.errors import CoordinationError, NotAllowedError
-from hadoop.errors import HadoopError
+from hadoop.errors import HadoopError, NoActiveNameNodeError
 from invalidation.backoff import Backoff
 from invalidation.edits_source import EditsSource
 from invalidation.errors import (
+    ChannelUnavailableError,
     GapKind,
     InvalidationError,
     MissingEventsError,
@@ -147,7 +148,10 @@ class Publisher:
 
     async def _live(self) -> None:
         """Live one life; its end is an error."""
-        active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+        try:
+            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+        except NoActiveNameNodeError as exc:
+            raise ChannelUnavailableError(exc.whole) from exc
         namespace = await see_same_namespace(self._namenodes, active)
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hadoop.errors import RpcUnavailableError, WrongNamespaceError
+from hadoop.errors import RpcUnavailableError, WrongAddressError
 from hadoop.namespace import Namespace, NamespaceCheck
 
 OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
@@ -20,7 +20,7 @@ def test_nothing_is_admitted_before_http_has_said() -> None:
     subject = check(None)
     with pytest.raises(RpcUnavailableError, match="nn:9870 has not said which namespace it serves") as caught:
         subject.admit(OURS)
-    assert not isinstance(caught.value, WrongNamespaceError)
+    assert not isinstance(caught.value, WrongAddressError)
     assert not caught.value.is_sent
     assert not subject.is_same(OURS)
     assert (subject.over_http, subject.over_rpc, subject.trouble) == (None, OURS, "")
@@ -33,9 +33,22 @@ def test_the_same_namespace_is_admitted() -> None:
     subject.admit(OURS)
     assert subject.is_same(OURS)
     assert (subject.over_rpc, subject.trouble) == (OURS, "")
+    subject.said_over_http(OURS)
+    assert subject.over_rpc == OURS
+
+
+def test_what_rpc_said_before_a_format_is_no_mistake_in_the_settings() -> None:
+    """N1, N2: the connection is of no more use, and what the next one says counts."""
+    subject = check()
+    subject.admit(OURS)
     subject.said_over_http(THEIRS)
     assert not subject.is_same(OURS)
+    assert (subject.over_rpc, subject.trouble) == (None, "")
+    with pytest.raises(WrongAddressError, match="BP-1"):
+        subject.admit(OURS)
     assert "BP-1" in subject.trouble
+    subject.admit(THEIRS)
+    assert subject.trouble == ""
 
 
 @pytest.mark.parametrize("said", [THEIRS, Namespace("CID-1", "BP-2"), Namespace("CID-2", "BP-1")])
@@ -43,7 +56,7 @@ def test_another_namespace_is_refused_until_it_is_the_same(said: Namespace) -> N
     """N2: both are named, with what to do."""
     subject = check()
     with pytest.raises(
-        WrongNamespaceError, match=r"nn:8020 serves .*nn:9870 serves .*--namenode-rpc"
+        WrongAddressError, match=r"nn:8020 serves .*nn:9870 serves .*--namenode-rpc"
     ) as caught:
         subject.admit(said)
     assert str(said) in str(caught.value)

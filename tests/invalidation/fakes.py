@@ -60,6 +60,7 @@ class FakeNameNode:
         self.rpc_leads_to: FakeNameNode | None = None  # whose process new RPC connections reach instead
         self.applied: int | None = None  # up to where a standby has followed; None: as far as it can
         self.wire = 0  # counts up whenever all RPC connections are cut
+        self.connection_refusal: Exception | None = None  # what a new RPC connection meets
         self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
         self.roll_refusal: Exception | None = None
         self.takes_s = 0.0005  # time of a call
@@ -127,8 +128,10 @@ class FakeRpc:
         self.connection_id = 0
 
     async def confirm_namespace(self) -> None:
-        """Compare once more which namespace is there."""
-        await self._connected()
+        """Connect if there is no connection; one that is there is not asked."""
+        if self._wire != self._configured.wire:
+            self._connect()
+            await asyncio.sleep(self._configured.takes_s)
         self._check.admit(self._namenode.namespace)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
@@ -163,6 +166,17 @@ class FakeRpc:
         if (refused := refusal(namenode)) is not None:
             raise refused
 
+    def _connect(self) -> None:
+        configured = self._configured
+        if not configured.is_reachable:
+            raise RpcUnavailableError("cannot connect", is_sent=False)
+        if configured.connection_refusal is not None:
+            raise configured.connection_refusal
+        self._namenode = configured.rpc_leads_to or configured
+        self._check.admit(self._namenode.namespace)
+        self._wire = configured.wire
+        self.connection_id += 1
+
     async def _connected(self) -> None:
         """Send something and have its reply, over a new connection if there is none."""
         configured = self._configured
@@ -170,10 +184,7 @@ class FakeRpc:
             if not configured.is_reachable:
                 raise RpcUnavailableError("cannot connect", is_sent=False)
             if self._wire != configured.wire:
-                self._namenode = configured.rpc_leads_to or configured
-                self._check.admit(self._namenode.namespace)
-                self._wire = configured.wire
-                self.connection_id += 1
+                self._connect()
             await asyncio.sleep(configured.takes_s)
             during_call, configured.during_call = configured.during_call, None
             if during_call is not None:
@@ -251,7 +262,7 @@ class FakePool:
         self.probe()
         if self.active is None:
             await asyncio.sleep(timeout_s)
-            raise NoActiveNameNodeError("no active NameNode")
+            raise NoActiveNameNodeError("no active NameNode", reasons="nn:9870 is standby")
         return self.active
 
     def rpc(self, namenode: NameNode) -> FakeRpc:

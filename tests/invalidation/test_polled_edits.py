@@ -216,7 +216,7 @@ def test_a_start_without_an_active_namenode_fails() -> None:
 
     async def story(on: Stage) -> None:
         on.namenode.state = HaState.STANDBY
-        with pytest.raises(ChannelUnavailableError, match="no active"):
+        with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
             await on.source.start(None)
 
     play(story)

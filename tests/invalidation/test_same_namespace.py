@@ -2,11 +2,31 @@
 
 import pytest
 
+from hadoop.errors import (
+    HadoopError,
+    MalformedReplyError,
+    RpcAuthenticationError,
+    RpcUnavailableError,
+    WrongAddressError,
+)
 from hadoop.ha_state import HaState
 from hadoop.namespace import Namespace
-from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from invalidation.same_namespace import see_same_namespace
-from tests.invalidation.fakes import NAMESPACE, FakeNameNode, FakePool
+from invalidation.errors import (
+    ChannelUnavailableError,
+    NotPermittedError,
+    UnreadableEditsError,
+    WrongNamespaceError,
+)
+from invalidation.same_namespace import see_same_namespace, unavailable
+from tests.invalidation.fakes import (
+    ACCESS_CONTROL,
+    IO,
+    NAMESPACE,
+    STANDBY,
+    FakeNameNode,
+    FakePool,
+    remote_error,
+)
 from tests.invalidation.virtual_time import clock, run
 
 THEIRS = Namespace("CID-2", "BP-2")
@@ -34,6 +54,33 @@ def see(*namenodes: FakeNameNode) -> Namespace:
 def test_the_namespace_of_both_addresses() -> None:
     """It is what the publisher writes to ZooKeeper, and a proxy compares with that."""
     assert see(FakeNameNode()) == NAMESPACE
+
+
+def test_who_is_not_let_in_needs_an_administrator() -> None:
+    """Kerberos: asking again does not help, and the publisher says so and lets others try."""
+    namenode = FakeNameNode()
+    namenode.connection_refusal = RpcAuthenticationError("nn:8020", "KERBEROS")
+    with pytest.raises(NotPermittedError, match="nn:8020 refuses the connection: KERBEROS"):
+        see(namenode)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (remote_error(ACCESS_CONTROL), NotPermittedError),
+        (RpcAuthenticationError("nn:8020", "no"), NotPermittedError),
+        (WrongAddressError("two"), WrongNamespaceError),
+        (RpcUnavailableError("cut", is_sent=True), ChannelUnavailableError),
+        (remote_error(STANDBY), ChannelUnavailableError),
+        (remote_error(IO), UnreadableEditsError),
+        (MalformedReplyError("?"), UnreadableEditsError),
+    ],
+)
+def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavailableError]) -> None:
+    """And in which words."""
+    translated = unavailable(error)
+    assert type(translated) is kind
+    assert str(translated) == str(error)
 
 
 def test_another_one_over_rpc() -> None:

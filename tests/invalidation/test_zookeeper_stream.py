@@ -62,7 +62,7 @@ def test_what_is_away_is_named() -> None:
         stage.namenode.answers_jmx = False
         for _ in range(2):
             stage.pool.probe()
-        with pytest.raises(ChannelUnavailableError, match="no active NameNode"):
+        with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
             await stage.stream.open()
 
     play(story)

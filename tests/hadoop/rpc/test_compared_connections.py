@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hadoop.errors import RpcError, RpcUnavailableError, WrongNamespaceError
+from hadoop.errors import RpcError, RpcUnavailableError, WrongAddressError
 from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.rpc.connection import RpcConnection
 from tests.hadoop.rpc.fake_namenode import version
@@ -45,7 +45,7 @@ async def test_each_connection_is_compared_before_anything_is_asked_over_it() ->
         moving.namespace = THEIRS
         server.cut_all()
         for _ in range(2):
-            with pytest.raises(WrongNamespaceError, match="BP-2 of cluster CID-2"):
+            with pytest.raises(WrongAddressError, match="BP-2 of cluster CID-2"):
                 await ask(connection)
         await server.until(lambda: server.open == 0)
         moving.namespace = OURS
@@ -70,7 +70,7 @@ async def test_a_connection_is_given_up_when_http_names_another_namespace() -> N
         connection = RpcConnection(server.address, "alice", check=check)
         assert await ask(connection)
         check.said_over_http(THEIRS)
-        with pytest.raises(WrongNamespaceError):
+        with pytest.raises(WrongAddressError):
             await ask(connection)
         moving.namespace = THEIRS
         assert await ask(connection)
@@ -119,18 +119,54 @@ async def _failure(connection: RpcConnection) -> RpcUnavailableError:
     return caught.value
 
 
-async def test_the_namespace_can_be_confirmed_again() -> None:
-    """Over the same connection; without a check it is asked all the same."""
+async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
+    """It ends with the process at its other end; a new one is compared, by whatever needs it first."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
         connection = RpcConnection(server.address, "alice", check=check_of(server.address))
         for _ in range(2):
             await connection.confirm_namespace(5.0)
+        assert await ask(connection)
+        assert [call.method for call in server.calls] == ["versionRequest", "isFileClosed"]
         moving.namespace = THEIRS
-        with pytest.raises(WrongNamespaceError):
+        server.cut_all()
+        with pytest.raises(WrongAddressError):
+            await ask(connection)  # which finds the connection lost
+        with pytest.raises(WrongAddressError):
             await connection.confirm_namespace(5.0)
-        assert server.connections == 1
+        moving.namespace = OURS
+        await connection.confirm_namespace(5.0)
+        assert await ask(connection)
         await connection.close()
         unchecked = RpcConnection(server.address, "alice")
         await unchecked.confirm_namespace(5.0)
         await unchecked.close()
+
+
+async def test_what_another_connection_met_is_over_when_ours_is_confirmed() -> None:
+    """N2: as callers have connections of their own, and nobody need make a new one to find that all is well."""
+    moving = Moving()
+    async with fake_server(moving.answer) as server:
+        check = check_of(server.address)
+        ours, callers = (RpcConnection(server.address, user, check=check) for user in ("hdfs", "alice"))
+        await ours.confirm_namespace(5.0)
+        moving.namespace = THEIRS
+        with pytest.raises(WrongAddressError):
+            await callers.confirm_namespace(5.0)
+        assert "BP-2" in check.trouble
+        await ours.confirm_namespace(5.0)
+        assert check.trouble == ""
+        await ours.close()
+        await callers.close()
+
+
+async def test_a_connection_is_waited_for_no_longer_than_that() -> None:
+    """A server that accepts and says nothing."""
+    moving, never = Moving(), asyncio.Event()
+    async with fake_server(moving.answer) as server:
+        moving.refusal = Later(never, version(OURS))
+        connection = RpcConnection(server.address, "alice", check=check_of(server.address))
+        with pytest.raises(RpcUnavailableError, match=r"no connection in 0\.05 s") as caught:
+            await connection.confirm_namespace(0.05)
+        assert not caught.value.is_sent
+        await connection.close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hadoop.errors import MalformedReplyError, RemoteCallError, RpcUnavailableError, WrongNamespaceError
+from hadoop.errors import MalformedReplyError, RemoteCallError, RpcUnavailableError, WrongAddressError
 from hadoop.events import Unlink
 from hadoop.ha_state import HaState
 from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
@@ -99,7 +99,7 @@ async def test_any_user_is_told_which_namespace_it_serves(subject: Subject) -> N
         assert check.over_rpc == check.over_http
         check.said_over_http(Namespace("CID-other", "BP-other"))
         for ask in (rpc.exists("/"), rpc.confirm_namespace()):
-            with pytest.raises(WrongNamespaceError, match="BP-other of cluster CID-other"):
+            with pytest.raises(WrongAddressError, match="BP-other of cluster CID-other"):
                 await ask
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hadoop.errors import WrongNamespaceError as WrongAddressError
+from hadoop.errors import WrongAddressError
 from hadoop.namespace import Namespace
 from invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from tests.invalidation.channel.stage import Stage, play
