@@ -300,11 +300,8 @@ class MetadataCache:
         if not writer.is_known:
             self.windows.doubt(write)
 
-    def answer_doubt(
-        self, write: TwoStepWrite, now: float, topmost_missing: str | None, *, has_right: bool
-    ) -> None:
+    def answer_doubt(self, write: TwoStepWrite, known: TwoStepWrite, now: float) -> None:
         """Take note of what a NameNode says of a write of which it was asked again."""
-        known = write.known(topmost_missing, has_right=has_right)
         self._cover(self.windows.answer(write, known, now=now, filters=self._filters.globs), now)
 
     def _cover(self, covered: tuple[str, ...] | None, now: float) -> None:

@@ -238,7 +238,8 @@ class Writes:
         if not ground.is_known:
             self._cache.windows.doubt(write)
             return
-        self._cache.answer_doubt(write, self._clock(), ground.topmost_missing, has_right=_can_be_made(ground))
+        known = write.known(ground.topmost_missing, has_right=_can_be_made(ground))
+        self._cache.answer_doubt(write, known, self._clock())
 
 
 def _can_be_made(ground: Ground) -> bool:

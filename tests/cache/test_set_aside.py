@@ -84,6 +84,14 @@ def test_the_topmost_path_that_a_write_may_make_is_a_missing_ancestor_or_its_own
     assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", Writer()).topmost == "/a/b"
 
 
+def test_what_a_namenode_tells_of_a_write_stands_beside_what_was_known() -> None:
+    """Path, owners and end stay."""
+    doubtful = TwoStepWrite("/a/b/c", 5, 9.0, "/a", Writer(owners=("x",), is_known=False))
+    known = doubtful.known("/a/b", has_right=False)
+    assert (known.path, known.after_txid, known.ends_at, known.topmost) == ("/a/b/c", 5, 9.0, "/a/b")
+    assert known.writer == Writer(owners=("x",), has_right=False)
+
+
 def test_an_owners_newest_costs_their_own_oldest() -> None:
     """And nobody else's."""
     aside = SetAside(max_writes=9, share=2)

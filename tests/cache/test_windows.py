@@ -4,37 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache.set_aside import ANYBODY, TwoStepWrite, Writer
+from cache.set_aside import TwoStepWrite, Writer
 from cache.windows import TwoStepWindows
-from hadoop.globs import GlobSet
-
-ALL = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
-
-
-WINDOW_S = 600.0
-
-
-def globs(*which: str) -> GlobSet:
-    """Filters of these globs."""
-    return GlobSet({glob: glob for glob in which})
-
-
-def make(max_windows: int = 10) -> TwoStepWindows:
-    """Windows of ten minutes."""
-    return TwoStepWindows(window_s=WINDOW_S, max_windows=max_windows)
-
-
-def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
-    """Open a window after transaction 50 while every path matches, unless told otherwise."""
-    after_txid = more.get("after_txid", 50)
-    topmost = more.get("topmost_missing")
-    assert after_txid is None or isinstance(after_txid, int)
-    assert topmost is None or isinstance(topmost, str)
-    filters = globs(*ALL) if "glob" not in more else globs(str(more["glob"]))
-    writer = more.get("writer", ANYBODY)
-    assert isinstance(writer, Writer)
-    write = TwoStepWrite(path, after_txid, windows.ends_at(now), topmost, writer)
-    return windows.begin(write, now=now, filters=filters) is not None
+from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
 def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
@@ -80,24 +52,6 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     windows.check()
 
 
-def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
-    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
-    windows = make()
-    for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
-        begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
-    assert not any(windows.covers(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
-    windows.follow(globs("/w/*/_DONE"))
-    windows.check()
-    assert windows.open == 2
-    windows.appeared("/w/day", 51)
-    assert windows.open == 1
-    assert windows.covers("/w/day/_DONE", 600.9)
-    windows.opened("/w/day/_DONE", 51)
-    windows.closed("/w/day/_DONE")
-    assert not windows.covers("/w/day/_DONE", 2.0)
-    windows.check()
-
-
 def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_matters() -> None:
     """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
     windows = make()
@@ -115,34 +69,6 @@ def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_mat
     windows.opened("/w/day/tmp/part-2", 51)
     windows.closed("/w/day/tmp/part-2")
     assert windows.open == 0
-
-
-def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended() -> None:
-    """It takes no room then; and one that is followed late ends in its turn."""
-    windows = make(max_windows=2)
-    for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
-        begin(windows, path, now, glob="/x" if path == "/x" else "/other")
-    assert not windows.covers("/w/a", 600.0)
-    windows.follow(globs("/w/*", "/x"))
-    windows.check()
-    assert windows.covers("/w/b", 699.9)
-    assert not windows.covers("/w/b", 700.0)
-    assert windows.covers("/x", 700.0)
-    assert not windows.is_full(0.0)
-
-
-def test_the_latest_writes_are_set_aside_and_the_latest_of_them_find_room() -> None:
-    """W2: bounded in number; what finds no room covers every path for the rest of its time."""
-    windows = make(max_windows=3)
-    for number in range(5):
-        begin(windows, f"/w/{number}", float(number), glob="/other")
-    for number in range(2):
-        begin(windows, f"/x/{number}", 10.0, glob="/x/*")
-    windows.follow(globs("/w/*", "/x/*"))
-    windows.check()
-    assert [windows.covers(f"/w/{number}", 11.0) for number in range(5)] == [False] * 4 + [True]
-    assert windows.is_full(602.9)
-    assert not windows.is_full(603.0)
 
 
 def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared() -> None:
@@ -308,11 +234,6 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[str, str, int]]) -> None:
         windows.check()
 
 
-def of(*owners: str, has_right: bool = True) -> Writer:
-    """Somebody who writes."""
-    return Writer(owners=owners, has_right=has_right)
-
-
 def answer(
     windows: TwoStepWindows,
     write: TwoStepWrite,
@@ -416,58 +337,6 @@ def test_the_window_of_one_write_leaves_the_other_its_own() -> None:
     assert windows.covers("/a/b", 1.0)
     answer(windows, other, has_right=False)
     assert not windows.covers("/a/b", 1.0)
-
-
-def test_a_directory_in_place_of_windows_is_covered_as_long_as_the_last_of_them() -> None:
-    """W5: also where the last one to come, since a filter is new, is the one that ends first."""
-    windows = make(max_windows=32)  # a share of two
-    begin(windows, "/a/0", writer=of("c"))
-    begin(windows, "/a/1", now=100.0, writer=of("c"), glob="/none")
-    begin(windows, "/a/2", now=200.0, writer=of("c"), glob="/none")
-    windows.follow(globs(*ALL))
-    windows.check()
-    assert windows.covers("/a/any", 201.0)  # the directory
-    assert windows.covers("/a/2", WINDOW_S + 199.0)
-    assert not windows.covers("/a/2", WINDOW_S + 200.0)
-
-
-def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() -> None:
-    """The directory with most of their writes is covered in place of their windows there, by time only."""
-    windows = make(max_windows=48)  # a share of three
-    for number in range(3):
-        assert begin(windows, f"/a/b/{number}", writer=of("greedy"))
-    begin(windows, "/a/x", writer=of("modest"))
-    assert windows.open == 4
-    assert begin(windows, "/a/b/3", writer=of("greedy"))
-    assert windows.open == 2
-    assert windows.covers("/a/b/other", 1.0)
-    assert not windows.covers("/a/c", 1.0)
-    for number in range(200):
-        assert begin(windows, f"/a/b/d{number}/x", writer=of("greedy"))
-        windows.check()
-    assert not windows.is_full(1.0)
-    assert not windows.covers("/c", 1.0)
-
-
-def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
-    """Their own directories alone are covered."""
-    windows = make(max_windows=64)  # a share of four
-    for number in range(300):
-        assert begin(windows, f"/x/mine{number % 3}/{number}", writer=of("greedy"))
-        windows.check()
-    assert windows.open <= 4
-    assert all(windows.covers(f"/x/mine{number}/297", 1.0) for number in range(3))
-    assert not windows.covers("/x/hers", 1.0)
-
-
-def test_what_stands_for_several_writes_covers_the_ancestors_that_each_may_make() -> None:
-    """OwnWrites (W5): the second step makes these as well."""
-    windows = make(max_windows=32)  # a share of two
-    for number in range(3):
-        assert begin(windows, f"/a/new/b/{number}", topmost_missing="/a/new", writer=of("greedy"))
-    assert windows.open == 1
-    for path in ("/a/new", "/a/new/b", "/a/new/b/0", "/a/new/b/2", "/a"):
-        assert windows.covers(path, 599.0), path
 
 
 def test_an_address_has_a_share_whatever_names_come_from_it() -> None:

@@ -19,6 +19,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
 OF_MANY_MODULES: dict[str, str] = {
     "tests/bench/judge/test_agreement.py": "bench/judge",
     "tests/bench/judge/test_planted.py": "bench/judge",
+    "tests/cache/test_many_windows.py": "cache",
     "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",
     "tests/hadoop/test_any_election.py": "hadoop",
     "tests/hadoop/test_failover.py": "hadoop",

@@ -52,15 +52,10 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Pesterer:
-    """A call that must cost nobody anything.
+    """A call that must cost nobody anything."""
 
-    Attributes:
-        target: its path and query.
-        given_up: how many of the proxy's questions had been given up before it.
-    """
-
-    target: str
-    given_up: int
+    target: str  # path and query
+    given_up: int  # questions of the proxy, before it
 
 
 _pesterer: ContextVar[Pesterer | None] = ContextVar("pesterer", default=None)

@@ -35,7 +35,7 @@ a rename into a directory          | PUT $/four?op=RENAME&destination=$/&user.na
 a directory to be renamed          | PUT $/five/x?op=MKDIRS&user.name=carol
 an older rename into a directory   | PUT $/five/x?op=RENAME&destination=$&renameoptions=&user.name=carol
 several sources                    | POST $/t?op=CONCAT&sources=$/s&sources=$/p&user.name=carol
-several names of attributes        | PUT $/t?op=SETXATTR&xattr.name=user.a&xattr.name=system.b&flag=CREATE&user.name=carol
+several names of attributes        | PUT $/t?op=SETXATTR&xattr.name=user.a&xattr.name=raw.b&flag=CREATE&user.name=carol
 a path below a file                | PUT $/p/d/0/x/y?op=MKDIRS&user.name=alice
 """
 
