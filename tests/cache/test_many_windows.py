@@ -3,24 +3,6 @@
 from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
-def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
-    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
-    windows = make()
-    for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
-        begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
-    assert not any(windows.covers(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
-    windows.follow(globs("/w/*/_DONE"))
-    windows.check()
-    assert windows.open == 2
-    windows.appeared("/w/day", 51)
-    assert windows.open == 1
-    assert windows.covers("/w/day/_DONE", 600.9)
-    windows.opened("/w/day/_DONE", 51)
-    windows.closed("/w/day/_DONE")
-    assert not windows.covers("/w/day/_DONE", 2.0)
-    windows.check()
-
-
 def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended() -> None:
     """It takes no room then; and one that is followed late ends in its turn."""
     windows = make(max_windows=2)

@@ -52,6 +52,24 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     windows.check()
 
 
+def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
+    """W3, OwnWrites: its second step may be still to come; what it then makes has its CREATE and CLOSE told."""
+    windows = make()
+    for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
+        begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
+    assert not any(windows.covers(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
+    windows.follow(globs("/w/*/_DONE"))
+    windows.check()
+    assert windows.open == 2
+    windows.appeared("/w/day", 51)
+    assert windows.open == 1
+    assert windows.covers("/w/day/_DONE", 600.9)
+    windows.opened("/w/day/_DONE", 51)
+    windows.closed("/w/day/_DONE")
+    assert not windows.covers("/w/day/_DONE", 2.0)
+    windows.check()
+
+
 def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_matters() -> None:
     """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
     windows = make()
