@@ -206,6 +206,7 @@ class SlowToStop:
 
     def __init__(self) -> None:
         self.is_begun = False
+        self.spent_s = 0.0
         self.waits = asyncio.Event()
 
     async def read_part(self) -> bytes:

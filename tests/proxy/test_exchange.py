@@ -87,6 +87,8 @@ async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
 class FaultyBody:
     """A request's body with a bug of ours in it."""
 
+    spent_s = 0.0
+
     async def read_part(self) -> bytes:
         """Fail as nobody foresaw."""
         raise LookupError("a bug")
