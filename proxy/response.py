@@ -223,13 +223,13 @@ class RawResponse(web.StreamResponse):
             async with asyncio.timeout(None) as end:
                 timer = loop.call_later(patience.left_s, look)
                 await out.drain()
+            note()
         except TimeoutError:
             self.cut()
             raise ConnectionAbortedError("the client reads too slowly") from None
         finally:
             if timer is not None:
                 timer.cancel()
-            note()
 
     def cut(self) -> None:
         """End the connection so that the client can tell a broken body from a whole one: with a reset."""

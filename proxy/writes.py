@@ -218,10 +218,9 @@ class Writes:
         try:
             while writes := self._cache.windows.take_doubtful():
                 for write in writes:
-                    try:
-                        await self._ask_about(write)
-                    except Exception:  # noqa: BLE001 - FailToNameNode: it may have no window, and the right by now
-                        self._distrust_cache("could not ask about a two-step write again", is_under_way=True)
+                    await self._ask_about(write)
+        except Exception:  # noqa: BLE001 - FailToNameNode: all is forwarded for as long as any of these may last
+            self._distrust_cache("could not ask about two-step writes again", is_under_way=True)
         finally:
             self._asking = None
 

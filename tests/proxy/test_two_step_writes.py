@@ -101,6 +101,23 @@ async def test_a_right_that_comes_while_the_answer_waits_for_the_events_opens_th
         assert in_window(s, "/w/f")
 
 
+async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
+    """FailToNameNode: the write may be made by now; what the fault makes doubtful is not asked again at once."""
+    async with scene() as s:
+        s.namenode.rights["/w"] = Right.DENIED
+        await s.write("PUT", CREATE, redirect())
+
+        def fail(*_: object) -> None:
+            raise LookupError("a bug")
+
+        s.cache.answer_doubt = fail  # type: ignore[method-assign]  # a cache with a fault
+        s.cache.apply(AccessChanged("/w"), s.clock(), 60)
+        await turns()
+        assert s.writes is not None
+        assert s.writes.errors == 1
+        assert s.cache.windows.is_full(s.clock())
+
+
 async def test_a_directory_in_the_files_place_may_be_removed_before_the_second_step() -> None:
     """OwnWrites: what removes it has the write asked about again."""
     async with scene() as s:
