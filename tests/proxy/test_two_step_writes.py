@@ -110,7 +110,7 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
         def fail(*_: object) -> None:
             raise LookupError("a bug")
 
-        s.cache.answer_doubt = fail  # type: ignore[method-assign]  # a cache with a fault
+        s.cache.answer_doubt = fail  # type: ignore[assignment,method-assign]  # a cache with a fault
         s.cache.apply(AccessChanged("/w"), s.clock(), 60)
         await turns()
         assert s.writes is not None
