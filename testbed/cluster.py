@@ -10,8 +10,7 @@ from typing import Self
 from testbed import java, readiness
 from testbed.configuration import Addresses, NameNodeAddress, write_configuration
 from testbed.errors import StartError
-from testbed.jars import Progress, resolve, silent
-from testbed.jars import java as find_java
+from testbed.jars import Progress, silent
 from testbed.members import DataNode, JournalNode, NameNode
 from testbed.ports import PortLease
 from testbed.process import ServerProcess, await_all
@@ -35,7 +34,7 @@ class Cluster:
         self.hadoop_version = spec.hadoop_version
         self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
         self._progress = progress
-        runtime = java.JavaRuntime(java=find_java(), jars=resolve(spec.hadoop_version, progress=progress))
+        runtime = java.installed(spec.hadoop_version, progress=progress)
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)

@@ -1,8 +1,12 @@
 """Command lines that run Hadoop's and ZooKeeper's main classes."""
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from testbed.jars import Progress, cache_directory, resolve, silent
+from testbed.jars import java as find_java
 
 _HDFS = "org.apache.hadoop.hdfs"
 NAMENODE = f"{_HDFS}.server.namenode.NameNode"
@@ -17,20 +21,64 @@ ZOOKEEPER = "org.apache.hadoop.shaded.org.apache.zookeeper.server.ZooKeeperServe
 _OPENS = tuple(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "nio"))
 
 
+# The header is written last: a file without one is being written, or was given up (DynamicArchive of OpenJDK 17).
+_HEADER = 4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JavaRuntime:
-    """A Java and a Hadoop release."""
+    """A Java and a Hadoop release.
+
+    Attributes:
+        java: the program.
+        jars: of the release.
+        archives: where to keep what JVMs have loaded, so that the next ones start in two thirds of the time and CPU
+            (class data sharing, JEP 350); None: nowhere. Whatever does not fit a JVM there is passed over by it.
+    """
 
     java: str
     jars: tuple[Path, ...]
+    archives: Path | None = None
 
     def classpath(self, configuration: Path) -> str:
-        """Return the class path with the configuration's directory in front."""
-        return os.pathsep.join(str(part) for part in (configuration, *self.jars))
+        """Return the class path.
+
+        The configuration's directory comes last: a shared archive is for class paths that begin with the same jars.
+        """
+        return os.pathsep.join(str(part) for part in (*self.jars, configuration))
 
     def command(
         self, main: str, *arguments: str, configuration: Path, jvm: tuple[str, ...] = ()
     ) -> tuple[str, ...]:
         """Return the command line for a main class."""
-        options = (*_OPENS, "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", *jvm)
+        options = (*_OPENS, "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", *self._sharing(main), *jvm)
         return (self.java, *options, "-cp", self.classpath(configuration), main, *arguments)
+
+    def _sharing(self, main: str) -> tuple[str, ...]:
+        """Return the options that use the main class's archive, or write it when the JVM ends in good order."""
+        if self.archives is None:
+            return ()
+        java = Path(self.java).resolve()
+        what = f"{java} {java.stat().st_mtime_ns} {os.pathsep.join(map(str, self.jars))}"
+        digest = hashlib.sha256(what.encode()).hexdigest()[:12]
+        archive = self.archives / f"{main.rpartition('.')[2]}-{digest}.jsa"
+        use = "SharedArchiveFile" if _is_written(archive) else "ArchiveClassesAtExit"
+        return (f"-XX:{use}={archive}", "-Xlog:cds*=off", "-Xlog:class+load=off")
+
+
+def _is_written(archive: Path) -> bool:
+    try:
+        with archive.open("rb") as file:
+            return any(file.read(_HEADER))
+    except FileNotFoundError:
+        return False
+
+
+def installed(hadoop_version: str, *, progress: Progress = silent) -> JavaRuntime:
+    """Return this machine's Java with the jars of that release.
+
+    Raises:
+        TestbedError: Java, Maven or the jars are missing.
+    """
+    jars = resolve(hadoop_version, progress=progress)
+    return JavaRuntime(java=find_java(), jars=jars, archives=cache_directory())

@@ -9,8 +9,7 @@ from typing import Self
 
 from testbed import four_letters, java, readiness
 from testbed.configuration import write_zookeeper_configuration
-from testbed.jars import DEFAULT_HADOOP_VERSION, resolve
-from testbed.jars import java as find_java
+from testbed.jars import DEFAULT_HADOOP_VERSION
 from testbed.ports import PortLease
 from testbed.process import ServerProcess
 from testbed.spec import SMALL_JVM
@@ -106,7 +105,7 @@ class ZooKeeperServer(ZooKeeper):
         Raises:
             TestbedError: Java, Maven or the jars are missing, or no port is free.
         """
-        runtime = java.JavaRuntime(java=find_java(), jars=resolve(hadoop_version))
+        runtime = java.installed(hadoop_version)
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)

@@ -10,6 +10,14 @@ from pyspark.sql import SparkSession
 
 from bench.spark import session
 
+FOR_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings that change no result: compiling a query takes longer than running it over the rows of a test."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -18,8 +26,12 @@ def spark() -> Iterator[SparkSession]:
         for name in ("PYSPARK_PYTHON", "SPARK_LOCAL_IP"):
             environment.setenv(name, "")  # what `session` sets is undone, too
             environment.delenv(name)
+        environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         environment.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
         # Spark's own modules have things to say of newer pandas, and of sockets left open.
         warnings.simplefilter("ignore")
         with session("local[2]") as started:
+            environment.delenv("JDK_JAVA_OPTIONS")  # Spark's JVM runs; other JVMs are none of ours
+            for name, value in FOR_FEW_ROWS.items():
+                started.conf.set(name, value)
             yield started

@@ -84,7 +84,7 @@ def run(
     )
 
 
-_ALWAYS = {"design", "mostly_misses"}
+_ALWAYS = {"design"}
 """Workloads that each run of the tests tries."""
 
 
@@ -119,6 +119,7 @@ def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tm
     assert figures.upkeep["probe (JMX)"]
 
 
+@pytest.mark.long
 def test_asked_directly_the_namenode_is_called_for_each_poll(
     cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -91,7 +91,7 @@ class Operation:
     def begin(self, world: World) -> "Unfinished | RawReply":
         """Make the first step of a two-step write, and of HELD as much of the second as opens the file.
 
-        Returns the reply instead when it is a refusal, or when the DataNode would not open the file.
+        Returns the reply instead when it is a refusal, or when the DataNode gives one without waiting for content.
         """
         path, parameters = self.paths[0], dict(self.parameters)
         first = world.call(self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters)
@@ -103,7 +103,7 @@ class Operation:
         return self._open(world, address, "/" + target)
 
     def _open(self, world: World, address: str, target: str) -> "Unfinished | RawReply":
-        """Send the DataNode all but the last byte; it says 100 as soon as the file is open."""
+        """Send the DataNode all but the last byte; it says 100 before it opens the file."""
         host, _, port = address.rpartition(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
         began_at = time.monotonic()

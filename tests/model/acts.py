@@ -7,6 +7,7 @@ from typing import Final
 
 from invalidation.stats import StreamStats
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write
 from tests.model.namespace import SUPERUSER
@@ -83,7 +84,7 @@ class World:
             "PUT",
             path,
             "op=SETSTORAGEPOLICY&storagepolicy=HOT",
-            lambda now, txid: ns.set_storage_policy(now, SUPERUSER, path, txid),
+            lambda now, txid: operations.set_storage_policy(now, SUPERUSER, path, txid),
         )
         self._write(SUPERUSER, write)
 
@@ -101,8 +102,8 @@ class World:
         draw = Draw(number)
         path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
         op, method, opens = (
-            ("CREATE&overwrite=true", "PUT", ns.create),
-            ("APPEND", "POST", ns.append),
+            ("CREATE&overwrite=true", "PUT", operations.create),
+            ("APPEND", "POST", operations.append),
         )[draw.of(3) == 0]
         closes = partial(_closed, path)
 
@@ -128,14 +129,16 @@ class World:
         """Create a file, or append to it, behind the proxy's back, and leave it open."""
         draw = Draw(number)
         path = draw.file()
-        opens = (ns.create, ns.append)[draw.of(2)]
+        opens = (operations.create, operations.append)[draw.of(2)]
         if self.system.cluster.try_write(lambda now, txid: opens(now, SUPERUSER, path, txid)):
             self.features.add("open file")
 
     def flush(self, _: int) -> None:
         """Let all open files grow."""
         for path in self._open_files():
-            self.system.cluster.try_write(lambda now, txid, path=path: ns.flush(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
+            self.system.cluster.try_write(
+                lambda now, txid, path=path: operations.flush(now, SUPERUSER, path, txid)  # type: ignore[misc]  # mypy sees no default
+            )
 
     def close(self, number: int) -> None:
         """Complete a file."""
@@ -151,9 +154,11 @@ class World:
         """Let there be something to read again."""
         cluster = self.system.cluster
         for path in ("/a/b/d", "/c"):
-            cluster.try_write(lambda now, txid, path=path: ns.mkdirs(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
+            cluster.try_write(lambda now, txid, path=path: operations.mkdirs(now, SUPERUSER, path, txid))  # type: ignore[misc]  # mypy sees no default
         for path in DIRECTORIES:
-            cluster.try_write(lambda now, _, path=path: ns.set_permission(now, SUPERUSER, path, 0o755))  # type: ignore[misc]  # as above
+            cluster.try_write(
+                lambda now, _, path=path: operations.set_permission(now, SUPERUSER, path, 0o755)  # type: ignore[misc]  # as above
+            )
 
     # -- troubles
 
@@ -243,7 +248,7 @@ class World:
 
 
 def _closed(path: str, now: ns.Namespace, txid: int) -> list[ns.Step]:
-    return ns.close(now, SUPERUSER, path, txid)
+    return operations.close(now, SUPERUSER, path, txid)
 
 
 ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {

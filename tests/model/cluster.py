@@ -8,6 +8,7 @@ from hadoop.events import Rename, Unlink
 from hadoop.ha_state import HaState
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.namespace import EMPTY, Answer, Namespace, RefusedError, Step
 
 Operation = Callable[[Namespace, int], list[Step]]
@@ -55,12 +56,10 @@ class Writing:
 
     Attributes:
         made: the versions that they made.
-        answer: what whoever made them is told once they are durable.
     """
 
     made: tuple[Version, ...]
     replaced: tuple[Version, ...]
-    answer: Answer
     on_end: list[Callable[[], None]] = field(default_factory=list)
     is_done: bool = False
     is_lost: bool = False
@@ -116,12 +115,16 @@ class Cluster:
         self.active_since = clock()  # this life of it
         self.restarts = 0  # of whoever is active: others showed what may be lost
         for path, (is_directory, owner, mode) in layout.items():
-            make = ns.mkdirs if is_directory else ns.create
+            make = operations.mkdirs if is_directory else operations.create
             self.write(lambda now, number, make=make, path=path: make(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # mypy sees no default
             if not is_directory:
-                self.write(lambda now, number, path=path: ns.close(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # as above
-            self.write(lambda now, _, path=path, owner=owner: ns.set_owner(now, ns.SUPERUSER, path, owner))  # type: ignore[misc]  # as above
-            self.write(lambda now, _, path=path, mode=mode: ns.set_permission(now, ns.SUPERUSER, path, mode))  # type: ignore[misc]  # as above
+                self.write(lambda now, number, path=path: operations.close(now, ns.SUPERUSER, path, number))  # type: ignore[misc]  # as above
+            self.write(
+                lambda now, _, path=path, owner=owner: operations.set_owner(now, ns.SUPERUSER, path, owner)  # type: ignore[misc]  # as above
+            )
+            self.write(
+                lambda now, _, path=path, mode=mode: operations.set_permission(now, ns.SUPERUSER, path, mode)  # type: ignore[misc]  # as above
+            )
 
     @property
     def present(self) -> Version:
@@ -133,7 +136,7 @@ class Cluster:
         """The one that takes no writes."""
         return self.namenodes[self.active is self.namenodes[0]]
 
-    def write(self, operation: Operation, done: Answer | None = None) -> Writing:
+    def write(self, operation: Operation) -> Writing:
         """Carry an operation out; it is acknowledged once it is durable, mostly at once.
 
         Raises:
@@ -148,7 +151,7 @@ class Cluster:
             version = Version(step.namespace, txid, removed=_removed(step), is_told=bool(step.events))
             made.append(version)
             self.versions.append(version)
-        writing = Writing(tuple(made), tuple(replaced), done or Answer(200, b'{"boolean":true}'))
+        writing = Writing(tuple(made), tuple(replaced))
         if self.is_sync_held and made:
             self.active.unsynced += len(steps)
             self._writings.append(writing)

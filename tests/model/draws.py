@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.cluster import Operation
 from tests.model.namespace import SUPERUSER
 
@@ -79,34 +79,36 @@ class Draw:
         match kind:
             case 0 | 1:
                 return user, Write(
-                    "PUT", path, "op=MKDIRS", lambda now, txid: ns.mkdirs(now, user, path, txid)
+                    "PUT", path, "op=MKDIRS", lambda now, txid: operations.mkdirs(now, user, path, txid)
                 )
             case 2 | 3 | 4:
                 query = "op=DELETE&recursive=true"
-                return user, Write("DELETE", path, query, lambda now, txid: ns.delete(now, user, path, txid))
+                return user, Write(
+                    "DELETE", path, query, lambda now, txid: operations.delete(now, user, path, txid)
+                )
             case 5 | 6:
                 to = PATHS[number % len(PATHS)]
                 return user, Write(
                     "PUT",
                     path,
                     f"op=RENAME&destination={to}",
-                    lambda now, txid: ns.rename(now, user, path, to, txid),
+                    lambda now, txid: operations.rename(now, user, path, to, txid),
                 )
             case 7:
                 return user, Write(
-                    "PUT", path, "op=SETTIMES", lambda now, txid: ns.set_times(now, user, path, txid)
+                    "PUT", path, "op=SETTIMES", lambda now, txid: operations.set_times(now, user, path, txid)
                 )
             case 8:
                 query = "op=SETREPLICATION"
                 return user, Write(
-                    "PUT", path, query, lambda now, txid: ns.set_replication(now, user, path, txid)
+                    "PUT", path, query, lambda now, txid: operations.set_replication(now, user, path, txid)
                 )
             case 9:
                 return user, Write(
                     "POST",
                     path,
                     "op=TRUNCATE&newlength=0",
-                    lambda now, txid: ns.truncate(now, user, path, txid),
+                    lambda now, txid: operations.truncate(now, user, path, txid),
                 )
             case _:
                 return self.access()
@@ -120,12 +122,12 @@ class Draw:
                 "PUT",
                 path,
                 f"op=SETOWNER&owner={owner}",
-                lambda now, _: ns.set_owner(now, SUPERUSER, path, owner),
+                lambda now, _: operations.set_owner(now, SUPERUSER, path, owner),
             )
         mode = _MODES[self.of(len(_MODES))]
         return SUPERUSER, Write(
             "PUT",
             path,
             f"op=SETPERMISSION&permission={mode:o}",
-            lambda now, _: ns.set_permission(now, SUPERUSER, path, mode),
+            lambda now, _: operations.set_permission(now, SUPERUSER, path, mode),
         )

@@ -1,35 +1,37 @@
 """A namespace as a value: what each operation makes of it, which events tell of it, and what GETFILESTATUS says of it.
 
-Small and pure. Source: the measured tables of Hadoop 3.4.1 and 3.5.0 (operation -> transactions, events, statuses).
-Without ACLs, snapshots and symlinks. The superuser may do everything; other users are told apart by name alone.
+Small and pure. Source: the measured tables of Hadoop 3.4.1 and 3.5.0 (operation -> transactions, events, statuses);
+`tests/contracts/test_model_namespace.py` holds it against a real NameNode. Without ACLs, snapshots and symlinks.
+The superuser may do everything; other users are told apart by name alone.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from hadoop.events import (
-    Append,
-    Close,
-    Create,
     Event,
-    MetadataKind,
-    MetadataUpdate,
-    Rename,
-    Truncate,
-    Unlink,
 )
 from hadoop.filestatus import FileType, render_missing
-from hadoop.paths import ROOT, name, parent
+from hadoop.paths import ROOT, parent
 
 SUPERUSER: Final = "hdfs"
 _BLOCK: Final = 128
 
+ALL: Final = 0o7
+WRITE: Final = 0o2
+EXECUTE: Final = 0o1
+_ACCESS: Final = {ALL: "ALL", WRITE: "WRITE", EXECUTE: "EXECUTE"}
+"""Rights by their bits, and how FsAction calls them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inode:
-    """What is known of a path. A directory's `children` is their number; times are the number of a transaction."""
+    """What is known of a path. A directory's `children` is their number; times are the number of a transaction.
+
+    Its `policy` is 0 where it has that of the directory above it.
+    """
 
     kind: FileType
     owner: str
@@ -38,10 +40,16 @@ class Inode:
     mtime: int
     children: int = 0
     length: int = 0
-    replication: int = 1
+    replication: int = 0  # a directory's
     policy: int = 0
     is_open: bool = False
 
+
+POLICIES: Final = {"HOT": 7, "WARM": 5, "ONE_SSD": 10, "ALL_SSD": 12}
+"""Storage policies by name (HdfsConstants.StoragePolicy): the number that a status gives.
+
+Those with which a file can be written where there are disks only.
+"""
 
 Namespace = Mapping[str, Inode]
 """All that exists, by path; never changed in place."""
@@ -63,6 +71,10 @@ class Answer:
 
     status: int
     body: bytes
+
+
+TRUE: Final = Answer(200, b'{"boolean":true}')
+FALSE: Final = Answer(200, b'{"boolean":false}')
 
 
 class RefusedError(Exception):
@@ -88,31 +100,47 @@ def is_below(path: str, top: str) -> bool:
     return top in above(path)
 
 
+def allows(inode: Inode, user: str, access: int) -> bool:
+    """Whether owner or others have those rights; everybody's group is another one."""
+    rights = inode.mode >> 6 if inode.owner == user else inode.mode
+    return user == SUPERUSER or rights & access == access
+
+
 # -- what it says ------------------------------------------------------------------------------------------------------
 
 
 def status_of(namespace: Namespace, user: str, path: str) -> Answer:
     """Answer GETFILESTATUS: execute on every ancestor, nothing on the path itself (FSPermissionChecker)."""
+    refusal = stopped(namespace, user, path)
+    if refusal is not None:
+        return refusal
+    inode = namespace.get(path)
+    return missing(path) if inode is None else _status(inode, _policy(namespace, path))
+
+
+def stopped(namespace: Namespace, user: str, path: str) -> Answer | None:
+    """Return what a user is told who does not get as far as to that path; below a file is nothing."""
     for each in above(path):
         inode = namespace.get(each)
         if inode is None:
-            return missing(path)
-        if not may_traverse(inode, user):
-            return denied(user, each, inode)
-    inode = namespace.get(path)
-    return missing(path) if inode is None else _status(inode)
-
-
-def may_traverse(inode: Inode, user: str) -> bool:
-    """Whether the user may pass through; a file can be passed through by nobody but the superuser."""
-    if user == SUPERUSER:
-        return True
-    return inode.kind is FileType.DIRECTORY and allows(inode, user, 0o1)
+            return None
+        if inode.kind is FileType.FILE:
+            return missing(path) if user == SUPERUSER else no_directory(each, "AccessControlException")
+        if not allows(inode, user, EXECUTE):
+            return denied(user, EXECUTE, each, inode)
+    return None
 
 
 def may_reach(namespace: Namespace, user: str, directory: str) -> bool:
     """Whether the user is told the truth of what is in a directory, whether it exists or not."""
     return status_of(namespace, user, f"{directory.rstrip(ROOT)}/0").status != 403
+
+
+def _policy(namespace: Namespace, path: str) -> int:
+    """Return the storage policy of what is there, or of the nearest directory above it that has one."""
+    return namespace[path].policy or next(
+        (namespace[each].policy for each in reversed(above(path)) if namespace[each].policy), 0
+    )
 
 
 @lru_cache(4096)
@@ -122,12 +150,20 @@ def missing(path: str) -> Answer:
 
 
 @lru_cache(4096)
-def denied(user: str, path: str, inode: Inode) -> Answer:
+def denied(user: str, access: int, path: str, inode: Inode) -> Answer:
     """Refuse; the words quote owner and mode."""
     return remote_exception(
         "org.apache.hadoop.security.AccessControlException",
-        f"Permission denied: user={user}, access=EXECUTE, inode={path}:{inode.owner}:{inode.mode:o}",
+        f"Permission denied: user={user}, access={_ACCESS[access]}, "
+        f'inode=\\"{path}\\":{inode.owner}:{inode.mode:o}',
     )
+
+
+@lru_cache(4096)
+def no_directory(path: str, simple: str) -> Answer:
+    """Refuse what goes through a file."""
+    package = "org.apache.hadoop.security" if simple == "AccessControlException" else "org.apache.hadoop.fs"
+    return remote_exception(f"{package}.{simple}", f"{path} (is not a directory)")
 
 
 def remote_exception(java_class: str, message: str, status: int = 403) -> Answer:
@@ -138,225 +174,16 @@ def remote_exception(java_class: str, message: str, status: int = 403) -> Answer
 
 
 @lru_cache(4096)
-def _status(inode: Inode) -> Answer:
+def _status(inode: Inode, policy: int) -> Answer:
     body = (
         f'{{"FileStatus":{{"accessTime":0,"blockSize":{_BLOCK},"childrenNum":{inode.children},'
         f'"fileId":{inode.number},"group":"users","length":{inode.length},"modificationTime":{inode.mtime},'
         f'"owner":"{inode.owner}","pathSuffix":"","permission":"{inode.mode:o}",'
-        f'"replication":{inode.replication},"storagePolicy":{inode.policy},"type":"{inode.kind.value}"}}}}'
+        f'"replication":{inode.replication},"storagePolicy":{policy},"type":"{inode.kind.value}"}}}}'
     )
     return Answer(200, body.encode())
 
 
-# -- what is done to it ------------------------------------------------------------------------------------------------
-
-
-def mkdirs(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Make a directory and those above it that are missing: a transaction for each."""
-    _see(before, user, path)
-    steps: list[Step] = []
-    now = before
-    for each in (*above(path)[1:], path):
-        inode = now.get(each)
-        if inode is None:
-            _may_write(now, user, each)
-            made = Inode(FileType.DIRECTORY, user, 0o755, number + len(steps), number + len(steps))
-            now = _with(now, each, made, number + len(steps))
-            steps.append(Step(now, (Create(kind=FileType.DIRECTORY, path=each),)))
-        elif inode.kind is not FileType.DIRECTORY:
-            raise RefusedError(remote_exception("org.apache.hadoop.fs.ParentNotDirectoryException", each))
-    return steps
-
-
-def create(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Make a file, or replace one, and leave it open."""
-    _see(before, user, path)
-    steps = mkdirs(before, user, parent(path) or ROOT, number)
-    now = steps[-1].namespace if steps else before
-    _may_write(now, user, path)
-    old = now.get(path)
-    if old is not None and old.kind is FileType.DIRECTORY:
-        raise RefusedError(remote_exception("org.apache.hadoop.fs.FileAlreadyExistsException", path))
-    if old is not None and not allows(old, user, 0o2):
-        raise RefusedError(denied(user, path, old))
-    mine = number + len(steps)
-    made = Inode(FileType.FILE, user, 0o644, mine, mine, is_open=True)
-    return [
-        *steps,
-        Step(_with(now, path, made, mine), (Create(kind=FileType.FILE, path=path, overwrite=True),)),
-    ]
-
-
-def append(before: Namespace, user: str, path: str, _number: int) -> list[Step]:
-    """Open a file again; nothing shows in its status."""
-    _see(before, user, path)
-    inode = _file(before, path)
-    if not allows(inode, user, 0o2):
-        raise RefusedError(denied(user, path, inode))
-    if inode.is_open:
-        raise RefusedError(remote_exception("org.apache.hadoop.hdfs.protocol.RecoveryInProgress", path))
-    return [Step({**before, path: replace(inode, is_open=True)}, (Append(path),))]
-
-
-def flush(before: Namespace, _user: str, path: str, _number: int) -> list[Step]:
-    """Write to an open file: its length grows, and no event tells."""
-    inode = _file(before, path)
-    if not inode.is_open:
-        return []
-    return [Step({**before, path: replace(inode, length=inode.length + 1)}, ())]
-
-
-def close(before: Namespace, _user: str, path: str, number: int) -> list[Step]:
-    """Complete a file."""
-    inode = _file(before, path)
-    if not inode.is_open:
-        return []
-    closed = replace(inode, is_open=False, length=inode.length + 1, mtime=number)
-    return [Step({**before, path: closed}, (Close(path, closed.length),))]
-
-
-def truncate(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Cut a file to nothing, on a block's boundary."""
-    _see(before, user, path)
-    inode = _file(before, path)
-    if inode.is_open or inode.length == 0:
-        return []
-    return [Step({**before, path: replace(inode, length=0, mtime=number)}, (Truncate(path, 0),))]
-
-
-def delete(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Remove a path with all below it: one transaction."""
-    _see(before, user, path)
-    if path == ROOT or path not in before:
-        return []
-    _may_write(before, user, path)
-    return [Step(_without(before, path, number), (Unlink(path),))]
-
-
-def rename(before: Namespace, user: str, source: str, destination: str, number: int) -> list[Step]:
-    """Move a path with all below it; an existing directory takes it in under its own name (the old API)."""
-    _see(before, user, source)
-    _see(before, user, destination)
-    target = before.get(destination)
-    if target is not None and target.kind is FileType.DIRECTORY:
-        destination = f"{destination.rstrip(ROOT)}/{name(source)}"
-    if source not in before or source == ROOT or is_below(destination, source):
-        return []
-    if source == destination:
-        return [Step(before, (Rename(source, destination),))]
-    if destination in before or (parent(destination) or ROOT) not in before:
-        return []
-    _may_write(before, user, source)
-    _may_write(before, user, destination)
-    now = dict(_without(before, source, number))
-    now |= {
-        destination + path.removeprefix(source): inode
-        for path, inode in before.items()
-        if path == source or is_below(path, source)
-    }
-    return [Step(_touched(now, destination, number, more=1), (Rename(source, destination),))]
-
-
-def set_permission(before: Namespace, user: str, path: str, mode: int) -> list[Step]:
-    """Change a mode; the same again is nothing."""
-    inode = _owned(before, user, path)
-    if inode.mode == mode:
-        return []
-    return [Step({**before, path: replace(inode, mode=mode)}, (_metadata(path, MetadataKind.PERMS),))]
-
-
-def set_owner(before: Namespace, user: str, path: str, owner: str) -> list[Step]:
-    """Give a path to somebody; only the superuser may."""
-    inode = _owned(before, user, path)
-    if inode.owner == owner:
-        return []
-    if user != SUPERUSER:
-        raise RefusedError(denied(user, path, inode))
-    return [Step({**before, path: replace(inode, owner=owner)}, (_metadata(path, MetadataKind.OWNER),))]
-
-
-def set_times(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the time of modification."""
-    inode = _owned(before, user, path)
-    return [Step({**before, path: replace(inode, mtime=number)}, (_metadata(path, MetadataKind.TIMES),))]
-
-
-def set_replication(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the replication of a file."""
-    inode = _owned(before, user, path)
-    if inode.kind is FileType.DIRECTORY:
-        return []
-    changed = replace(inode, replication=1 + number % 9)
-    return [Step({**before, path: changed}, (_metadata(path, MetadataKind.REPLICATION),))]
-
-
-def set_storage_policy(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the storage policy of a path and of all below it; no event tells."""
-    _owned(before, user, path)
-    policy = 1 + number % 9
-    return [
-        Step(
-            {
-                each: replace(inode, policy=policy) if each == path or is_below(each, path) else inode
-                for each, inode in before.items()
-            },
-            (),
-        )
-    ]
-
-
-def _metadata(path: str, kind: MetadataKind) -> MetadataUpdate:
-    return MetadataUpdate(path=path, kind=kind)
-
-
-def allows(inode: Inode, user: str, bit: int) -> bool:
-    """Whether owner or others have that right; everybody's group is another one."""
-    return user == SUPERUSER or bool(inode.mode & (bit << 6 if inode.owner == user else bit))
-
-
-def _see(namespace: Namespace, user: str, path: str) -> None:
-    """See that the user may get there."""
-    answer = status_of(namespace, user, path)
-    if answer.status == 403:
-        raise RefusedError(answer)
-
-
-def _may_write(namespace: Namespace, user: str, path: str) -> None:
-    """See that the user may change what is in the path's directory."""
-    directory = parent(path) or ROOT
-    inode = namespace[directory]
-    if inode.kind is not FileType.DIRECTORY or not allows(inode, user, 0o2):
-        raise RefusedError(denied(user, directory, inode))
-
-
-def _owned(namespace: Namespace, user: str, path: str) -> Inode:
-    _see(namespace, user, path)
-    inode = namespace.get(path)
-    if inode is None:
-        raise RefusedError(missing(path))
-    if user not in (SUPERUSER, inode.owner):
-        raise RefusedError(denied(user, path, inode))
-    return inode
-
-
-def _file(namespace: Namespace, path: str) -> Inode:
-    inode = namespace.get(path)
-    if inode is None or inode.kind is not FileType.FILE:
-        raise RefusedError(missing(path))
-    return inode
-
-
-def _with(before: Namespace, path: str, inode: Inode, number: int) -> Namespace:
-    return {**_touched(before, path, number, more=path not in before), path: inode}
-
-
-def _without(before: Namespace, path: str, number: int) -> Namespace:
-    left = {each: inode for each, inode in before.items() if each != path and not is_below(each, path)}
-    return _touched(left, path, number, more=-1)
-
-
-def _touched(before: Namespace, path: str, number: int, *, more: int) -> Namespace:
-    """The directory of a path shows that something in it came, went or was replaced."""
-    directory = parent(path) or ROOT
-    inode = before[directory]
-    return {**before, directory: replace(inode, mtime=number, children=inode.children + more)}
+def is_open(namespace: Namespace, path: str) -> bool:
+    """Whether somebody writes that file."""
+    return path in namespace and namespace[path].is_open

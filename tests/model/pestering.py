@@ -8,22 +8,21 @@ from typing import Final
 
 from tests.model.acts import World
 from tests.model.draws import USERS, Draw
-from tests.model.namespace import Answer, remote_exception
+from tests.model.namespace import FALSE, Answer, remote_exception
 from tests.model.upstream import REDIRECT
 
 MALLORY: Final = "mallory"
 """They own nothing; where all may write, so may they, and what that costs is not judged."""
 
-_FALSE: Final = Answer(200, b'{"boolean":false}')
 _DENIED: Final = remote_exception("org.apache.hadoop.security.AccessControlException", "no")
 _UNKNOWN: Final = remote_exception("java.lang.IllegalArgumentException", "no such operation", 400)
 _NOT_ALLOWED: Final = remote_exception("javax.ws.rs.NotAllowedException", "405", 500)
 _HTML: Final = Answer(500, b"<html>")
 
 CALLS: Final = (
-    ("PUT", "{path}?op=RENAME&destination={other}", _FALSE),
+    ("PUT", "{path}?op=RENAME&destination={other}", FALSE),
     ("PUT", "{path}?op=RENAME&destination={other}", _DENIED),
-    ("DELETE", "{path}?op=DELETE&recursive=true", _FALSE),
+    ("DELETE", "{path}?op=DELETE&recursive=true", FALSE),
     ("DELETE", "{path}?op=DELETE&recursive=true", _DENIED),
     ("DELETE", "{path}?op=DELETE&recursive=true", _HTML),
     ("PUT", "{path}?op=MKDIRS", _DENIED),

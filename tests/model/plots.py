@@ -11,6 +11,7 @@ from hadoop.namespace import Namespace
 from hadoop.paths import ROOT, parent
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.acts import World
 from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
@@ -32,10 +33,10 @@ def _behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args:
 def _in_sight(system: System, directory: str, mode: int) -> tuple[str, str]:
     """Let one user own a directory and everybody come as far as that; return the owner and the other user."""
     for each in (*ns.above(directory)[1:], directory):
-        _behind(system, ns.mkdirs, each)
-        _behind(system, ns.set_permission, each, 0o755)
-    _behind(system, ns.set_owner, directory, USERS[0])
-    _behind(system, ns.set_permission, directory, mode)
+        _behind(system, operations.mkdirs, each)
+        _behind(system, operations.set_permission, each, 0o755)
+    _behind(system, operations.set_owner, directory, USERS[0])
+    _behind(system, operations.set_permission, directory, mode)
     return USERS[0], USERS[1]
 
 
@@ -52,9 +53,9 @@ def hide(world: World, number: int) -> None:
         if is_fresh:
             await system.read(path, other)
         await asyncio.sleep(gap_s)
-        _behind(system, ns.set_permission, directory, 0o700)
-        _behind(system, ns.create, path)
-        _behind(system, ns.close, path)
+        _behind(system, operations.set_permission, directory, 0o700)
+        _behind(system, operations.create, path)
+        _behind(system, operations.close, path)
         await system.read(path, owner, refresh=True)
         await system.read(path, other)
 
@@ -66,18 +67,18 @@ def reveal(world: World, number: int) -> None:
     """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
     draw, system = Draw(number), world.system
     path, gap_s, is_told = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
-    changes = (ns.set_times, ns.append)[draw.of(2)]
+    changes = (operations.set_times, operations.append)[draw.of(2)]
     directory = parent(path) or ROOT
 
     async def story() -> None:
         owner, other = _in_sight(system, directory, 0o700)
-        _behind(system, ns.create, path)
-        _behind(system, ns.close, path)
+        _behind(system, operations.create, path)
+        _behind(system, operations.close, path)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, owner)
         await asyncio.sleep(gap_s)
         _behind(system, changes, path)
-        _behind(system, ns.set_permission, directory, 0o755)
+        _behind(system, operations.set_permission, directory, 0o755)
         await system.read(path if is_told else f"{directory}/h", other)
         await system.read(path, other)
 
@@ -92,13 +93,13 @@ def answer_late(world: World, number: int) -> None:
 
     async def story() -> None:
         active, before_s = system.cluster.active, system.call_takes_s
-        _behind(system, ns.mkdirs, parent(path) or ROOT)
+        _behind(system, operations.mkdirs, parent(path) or ROOT)
         active.cut()
         active.is_reachable, system.call_takes_s = False, 8.0
         first = system.come(system.read(path, user))
         await asyncio.sleep(2.0)
         system.call_takes_s = before_s
-        for act in (ns.create, ns.close, ns.set_times):
+        for act in (operations.create, operations.close, operations.set_times):
             _behind(system, act, path)
         await asyncio.sleep(3.5)
         await system.read(path, user)
@@ -132,24 +133,24 @@ def overwrite(world: World, number: int) -> None:
 
     async def story() -> None:
         if kind == 0:
-            _behind(system, ns.delete, above)
+            _behind(system, operations.delete, above)
         elif kind == 1:
-            _behind(system, ns.create, path)
+            _behind(system, operations.create, path)
             await asyncio.sleep(SETTLED_S)
         await asyncio.sleep(gap_s)
         await read_all()
         if kind == 2:  # else it is to be made, or open already
-            _behind(system, ns.create, path)
+            _behind(system, operations.create, path)
         if kind in {1, 2}:
-            _behind(system, ns.close, path)
+            _behind(system, operations.close, path)
         reading = system.come(read_meanwhile())
         await system.write_in_two_steps(
             "PUT",
             path,
             "op=CREATE&overwrite=true",
             SUPERUSER,
-            opens=lambda now, txid: ns.create(now, SUPERUSER, path, txid),
-            closes=lambda now, txid: ns.close(now, SUPERUSER, path, txid),
+            opens=lambda now, txid: operations.create(now, SUPERUSER, path, txid),
+            closes=lambda now, txid: operations.close(now, SUPERUSER, path, txid),
             takes_s=takes_s,
         )
         await read_all()
@@ -195,14 +196,14 @@ def move_in(world: World, number: int) -> None:
     path, user = draw.file(), draw.user()
 
     async def story() -> None:
-        _behind(system, ns.mkdirs, "/x")
-        _behind(system, ns.create, "/x/f")
-        _behind(system, ns.close, "/x/f")
-        _behind(system, ns.mkdirs, parent(path) or ROOT)
-        _behind(system, ns.delete, path)
+        _behind(system, operations.mkdirs, "/x")
+        _behind(system, operations.create, "/x/f")
+        _behind(system, operations.close, "/x/f")
+        _behind(system, operations.mkdirs, parent(path) or ROOT)
+        _behind(system, operations.delete, path)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
-        _behind(system, ns.rename, "/x/f", path, system.cluster.active.log.end + 1)
+        _behind(system, operations.rename, "/x/f", path, system.cluster.active.log.end + 1)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
 
@@ -226,8 +227,8 @@ def change_filters(world: World, number: int) -> None:
         system.channel.befall(turn)
         await asyncio.sleep(0.4)
         for path in FILES:
-            _behind(system, ns.set_times, path)
-            _behind(system, ns.create, path)
+            _behind(system, operations.set_times, path)
+            _behind(system, operations.create, path)
         await asyncio.sleep(gap_s)
         await read_all()
         system.channel.befall(turn)
@@ -245,10 +246,10 @@ def miss_records(world: World, number: int) -> None:
     async def story() -> None:
         await system.read(path, user)
         system.channel.befall(3)
-        _behind(system, ns.delete, path)
+        _behind(system, operations.delete, path)
         for turn in range(12):
             await asyncio.sleep(0.2)
-            _behind(system, ns.create if turn % 2 else ns.delete, FILES[turn % 3])
+            _behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
         system.channel.befall(5)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
@@ -272,7 +273,7 @@ def shut_out(world: World, number: int) -> None:
             directory,
             "op=SETPERMISSION&permission=700",
             SUPERUSER,
-            lambda now, _: ns.set_permission(now, SUPERUSER, directory, 0o700),
+            lambda now, _: operations.set_permission(now, SUPERUSER, directory, 0o700),
         )
         await system.read(path, other)
 
@@ -288,15 +289,15 @@ def lose_what_was_seen(world: World, number: int) -> None:
 
     async def story() -> None:
         cluster.hold_sync()
-        _behind(system, ns.set_times, path)
-        _behind(system, ns.delete, path)
+        _behind(system, operations.set_times, path)
+        _behind(system, operations.delete, path)
         for user in USERS:
             await system.read(path, user, refresh=True)
         await asyncio.sleep(0.2)
         (cluster.restart if kind == 0 else cluster.fail_over)()
         if kind == 1:
             cluster.fail_over()  # back again, before anybody has looked
-        _behind(system, ns.create, path)
+        _behind(system, operations.create, path)
         for _ in range(12):
             await system.read(path, USERS[number % 2])
             await asyncio.sleep(0.4)
@@ -320,7 +321,7 @@ def lead_elsewhere(world: World, number: int) -> None:
         await asyncio.sleep(SETTLED_S)
         for _ in range(2):
             await system.read(path, user)
-        _behind(system, ns.delete, path)
+        _behind(system, operations.delete, path)
         for _ in range(12):
             await asyncio.sleep(0.4)
             await system.read(path, user)
@@ -367,7 +368,11 @@ def send_pages_late(world: World, number: int) -> None:
         for turn in range(6):
             await system.read(path, USERS[number % 2])
             await asyncio.sleep(0.17)
-            _behind(system, (ns.delete, ns.create, ns.set_times)[(number + turn) % 3], path)
+            _behind(
+                system,
+                (operations.delete, operations.create, operations.set_times)[(number + turn) % 3],
+                path,
+            )
         active.page_takes_s = 0.0
 
     system.come(story())

@@ -20,6 +20,7 @@ from proxy.ports import Right
 from proxy.response import RawResponse
 from proxy.upstream import Decorate, Settle
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
+from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
 from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
 
@@ -167,7 +168,8 @@ class ModelUpstream:
                 answer = refusal.answer
             else:
                 await ended(client.writing)
-                answer = client.writing.answer
+                op = client.raw_path.partition("op=")[2].partition("&")[0]
+                answer = operations.reply(op, client.writing.made)
         self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         await asyncio.sleep(self._takes_s())
         if namenode.wire != wire:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from hadoop.paths import parent
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.cluster import Operation
 from tests.model.draws import Write
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
@@ -44,11 +45,11 @@ class TwoSteps:
         return self.opens(now, self.user, path, number)
 
 
-CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", ns.create)
-CREATE_UNNAMED: Final = TwoSteps("PUT", "op=CREATE&overwrite=true&DOAS=hdfs", ns.create)
+CREATE: Final = TwoSteps("PUT", "op=CREATE&overwrite=true", operations.create)
+CREATE_UNNAMED: Final = TwoSteps("PUT", "op=CREATE&overwrite=true&DOAS=hdfs", operations.create)
 """One whose caller nobody can ask about: releases differ on whether that spelling counts."""
-APPEND: Final = TwoSteps("POST", "op=APPEND", ns.append)
-APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", ns.append, user="bob")
+APPEND: Final = TwoSteps("POST", "op=APPEND", operations.append)
+APPEND_REFUSED: Final = TwoSteps("POST", "op=APPEND", operations.append, user="bob")
 """One that is redirected, and whose second step its caller may not make."""
 
 
@@ -57,7 +58,7 @@ def _refuse(now: Namespace, number: int) -> list[Step]:
 
 
 def _close(path: str, now: Namespace, number: int) -> list[Step]:
-    return ns.close(now, SUPERUSER, path, number)
+    return operations.close(now, SUPERUSER, path, number)
 
 
 def _is_above(path: str) -> str:
@@ -71,54 +72,58 @@ def _is_above(path: str) -> str:
 
 def touch(path: str) -> Write:
     """Set the time of modification."""
-    return Write("PUT", path, "op=SETTIMES", lambda now, txid: ns.set_times(now, SUPERUSER, path, txid))
+    return Write(
+        "PUT", path, "op=SETTIMES", lambda now, txid: operations.set_times(now, SUPERUSER, path, txid)
+    )
 
 
 def delete(path: str) -> Write:
     """Remove it."""
     query = "op=DELETE&recursive=true"
-    return Write("DELETE", path, query, lambda now, txid: ns.delete(now, SUPERUSER, path, txid))
+    return Write("DELETE", path, query, lambda now, txid: operations.delete(now, SUPERUSER, path, txid))
 
 
 def mkdirs(path: str) -> Write:
     """Make a directory, and those above it."""
-    return Write("PUT", path, "op=MKDIRS", lambda now, txid: ns.mkdirs(now, SUPERUSER, path, txid))
+    return Write("PUT", path, "op=MKDIRS", lambda now, txid: operations.mkdirs(now, SUPERUSER, path, txid))
 
 
 def rename(path: str, to: str) -> Write:
     """Move it."""
     query = f"op=RENAME&destination={to}"
-    return Write("PUT", path, query, lambda now, txid: ns.rename(now, SUPERUSER, path, to, txid))
+    return Write("PUT", path, query, lambda now, txid: operations.rename(now, SUPERUSER, path, to, txid))
 
 
 def chmod(path: str, mode: int) -> Write:
     """Change a mode."""
     query = f"op=SETPERMISSION&permission={mode:o}"
-    return Write("PUT", path, query, lambda now, _: ns.set_permission(now, SUPERUSER, path, mode))
+    return Write("PUT", path, query, lambda now, _: operations.set_permission(now, SUPERUSER, path, mode))
 
 
 def chown(path: str, owner: str) -> Write:
     """Give it to somebody."""
     query = f"op=SETOWNER&owner={owner}"
-    return Write("PUT", path, query, lambda now, _: ns.set_owner(now, SUPERUSER, path, owner))
+    return Write("PUT", path, query, lambda now, _: operations.set_owner(now, SUPERUSER, path, owner))
 
 
 def replicate(path: str) -> Write:
     """Change the replication."""
     query = "op=SETREPLICATION"
-    return Write("PUT", path, query, lambda now, txid: ns.set_replication(now, SUPERUSER, path, txid))
+    return Write("PUT", path, query, lambda now, txid: operations.set_replication(now, SUPERUSER, path, txid))
 
 
 def truncate(path: str) -> Write:
     """Cut it to nothing."""
     query = "op=TRUNCATE&newlength=0"
-    return Write("POST", path, query, lambda now, txid: ns.truncate(now, SUPERUSER, path, txid))
+    return Write("POST", path, query, lambda now, txid: operations.truncate(now, SUPERUSER, path, txid))
 
 
 def police(path: str) -> Write:
     """Set a storage policy: no event tells."""
     query = "op=SETSTORAGEPOLICY&storagepolicy=HOT"
-    return Write("PUT", path, query, lambda now, txid: ns.set_storage_policy(now, SUPERUSER, path, txid))
+    return Write(
+        "PUT", path, query, lambda now, txid: operations.set_storage_policy(now, SUPERUSER, path, txid)
+    )
 
 
 def _past(path: str, step: Callable[[Namespace, str, str, int], list[Step]]) -> Write:
@@ -128,22 +133,22 @@ def _past(path: str, step: Callable[[Namespace, str, str, int], list[Step]]) -> 
 
 def create(path: str) -> Write:
     """Make a file, or replace it, and leave it open; only past the proxy."""
-    return _past(path, ns.create)
+    return _past(path, operations.create)
 
 
 def append(path: str) -> Write:
     """Open a file again; only past the proxy."""
-    return _past(path, ns.append)
+    return _past(path, operations.append)
 
 
 def flush(path: str) -> Write:
     """Let an open file grow; only past the proxy."""
-    return _past(path, ns.flush)
+    return _past(path, operations.flush)
 
 
 def close(path: str) -> Write:
     """Complete a file; only past the proxy."""
-    return _past(path, ns.close)
+    return _past(path, operations.close)
 
 
 CHANGES: Final[Mapping[str, Make]] = {

@@ -21,6 +21,7 @@ from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
 from tests.invalidation.virtual_time import VirtualLoop, clock
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Told
 from tests.model.namespace import SUPERUSER
@@ -278,8 +279,8 @@ class _Attack:
             path,
             "op=CREATE",
             ATTACKER,
-            opens=lambda now, txid: ns.create(now, ATTACKER, path, txid),
-            closes=lambda now, txid: ns.close(now, ATTACKER, path, txid),
+            opens=lambda now, txid: operations.create(now, ATTACKER, path, txid),
+            closes=lambda now, txid: operations.close(now, ATTACKER, path, txid),
             takes_s=0.2,
         )
 
@@ -289,7 +290,7 @@ class _Attack:
         self._sent.append(f"mkdirs of {path!r} over RPC")
         self.history.calls += 1
         self.history.kinds["odd name"] += 1
-        self._system.cluster.try_write(lambda now, txid: ns.mkdirs(now, ATTACKER, path, txid))
+        self._system.cluster.try_write(lambda now, txid: operations.mkdirs(now, ATTACKER, path, txid))
 
     # -- everybody else ------------------------------------------------------------------------------------------------
 
@@ -391,4 +392,6 @@ def _status(path: str) -> AttackCall:
 
 
 def _made(is_new: bool, now: ns.Namespace, txid: int) -> list[ns.Step]:
-    return ns.mkdirs(now, "alice", _NEW, txid) if is_new else ns.delete(now, "alice", _NEW, txid)
+    return (
+        operations.mkdirs(now, "alice", _NEW, txid) if is_new else operations.delete(now, "alice", _NEW, txid)
+    )

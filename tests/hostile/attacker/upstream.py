@@ -14,8 +14,9 @@ from proxy.upstream import Decorate, Settle
 from tests.hostile.attacker.calls import ATTACKER, AttackCall
 from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
-from tests.model.namespace import Answer, RefusedError, remote_exception
+from tests.model.namespace import TRUE, Answer, RefusedError, remote_exception
 from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpstream, ended
 
 SERVICE = "svc"
@@ -23,7 +24,6 @@ SERVICE = "svc"
 
 _DENIED = "org.apache.hadoop.security.AccessControlException"
 _REFUSED = remote_exception(_DENIED, "no")
-_FALSE = Answer(200, b'{"boolean":false}')
 _REDIRECT = Answer(307, b"")
 _BAD = remote_exception("java.lang.IllegalArgumentException", "no such thing", 400)
 _HTML = Answer(500, b"<html>")
@@ -81,7 +81,7 @@ class AttackUpstream(ModelUpstream):
             done = refusal.answer
         if not isinstance(done, Answer):
             await ended(done)
-            done = done.answer
+            done = TRUE
         client.said.append(done)
         return done
 
@@ -131,23 +131,21 @@ def carry_out(cluster: Cluster, call: AttackCall) -> Answer | Writing:
         return _REDIRECT if inode.mode & 0o4 or inode.owner == ATTACKER else _REFUSED
     if call.method == "GET":
         return seen
-    operations: dict[str, Operation] = {
-        "MKDIRS": lambda now, txid: ns.mkdirs(now, ATTACKER, path, txid),
-        "DELETE": lambda now, txid: ns.delete(now, ATTACKER, path, txid),
-        "RENAME": lambda now, txid: ns.rename(now, ATTACKER, path, call.other, txid),
-        "SETPERMISSION": lambda now, _: ns.set_permission(now, ATTACKER, path, 0o777),
-        "SETTIMES": lambda now, txid: ns.set_times(now, ATTACKER, path, txid),
-        "TRUNCATE": lambda now, txid: ns.truncate(now, ATTACKER, path, txid),
+    known: dict[str, Operation] = {
+        "MKDIRS": lambda now, txid: operations.mkdirs(now, ATTACKER, path, txid),
+        "DELETE": lambda now, txid: operations.delete(now, ATTACKER, path, txid),
+        "RENAME": lambda now, txid: operations.rename(now, ATTACKER, path, call.other, txid),
+        "SETPERMISSION": lambda now, _: operations.set_permission(now, ATTACKER, path, 0o777),
+        "SETTIMES": lambda now, txid: operations.set_times(now, ATTACKER, path, txid),
+        "TRUNCATE": lambda now, txid: operations.truncate(now, ATTACKER, path, txid),
     }
     if call.op == "APPEND":
         return seen if seen.status != HTTPStatus.OK else _answer_to_append(now[path])
-    operation = operations.get(call.op)
+    operation = known.get(call.op)
     if operation is None or (call.op == "TRUNCATE" and (path not in now or now[path].owner != ATTACKER)):
         return _REFUSED
     writing = cluster.write(operation)
-    if not writing.made and call.op in {"DELETE", "RENAME"}:
-        return _FALSE
-    return writing
+    return writing if writing.made else operations.reply(call.op, writing.made)
 
 
 def _answer_to_append(inode: ns.Inode) -> Answer:

@@ -1,0 +1,255 @@
+"""A directory of a real NameNode as the place of the model's namespace: what is done to it, said of it and told of it.
+
+Users, paths and units are the model's: its superuser stands for the cluster's, its root for the directory, and one of
+its units of length for `_UNIT` bytes.
+"""
+
+import asyncio
+import http.client
+import json
+import re
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+from hadoop.calls import PREFIX
+from hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate
+from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from hadoop.rpc.namenode import NameNodeRpc
+from testbed import Cluster
+from testbed.asker import Asker, RawReply
+from tests.model.namespace import SUPERUSER
+
+_TIMEOUT_S: Final = 30.0
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""A DataNode says so before it opens the file (WebHdfsHandler.onCreate of Hadoop 3.5.0)."""
+
+_UNIT: Final = 2
+_DENIED: Final = re.compile(r"user=(\S+), access=(\S+), inode=\"([^\"]*)\"")
+_BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply, as far as the model says anything of it.
+
+    Attributes:
+        exception: the RemoteException's name; empty for none.
+        denied: user, access and path that a refusal names, as far as it names any.
+        truth: the boolean of a reply that is one.
+        message: all that a RemoteException says.
+    """
+
+    status: int
+    exception: str = ""
+    denied: tuple[str, ...] = ()
+    truth: bool | None = None
+    message: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A path's status; `file_id` and `mtime` are to be compared with themselves only."""
+
+    kind: str
+    owner: str
+    mode: str
+    children: int
+    length: int
+    replication: int
+    policy: int
+    file_id: int
+    mtime: int
+
+    @classmethod
+    def of(cls, body: bytes, unit: int = 1, user: Callable[[str], str] = str) -> Self:
+        """Read a reply to GETFILESTATUS whose lengths are in that unit."""
+        found = json.loads(body)["FileStatus"]
+        return cls(
+            kind=found["type"],
+            owner=user(found["owner"]),
+            mode=found["permission"],
+            children=found["childrenNum"],
+            length=found["length"] // unit,
+            replication=found["replication"],
+            policy=found["storagePolicy"],
+            file_id=found["fileId"],
+            mtime=found["modificationTime"],
+        )
+
+
+@dataclass
+class RealNamespace:
+    """The directory, and the files that are open in it.
+
+    Use it as a context manager: on leaving it, the directory goes, and what is still open is given up.
+    """
+
+    cluster: Cluster
+    top: str
+    _asker: Asker = field(init=False)
+    _rpc: NameNodeRpc = field(init=False)
+    _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
+    _open: dict[int, http.client.HTTPConnection] = field(default_factory=dict)  # by the file's id
+
+    def __post_init__(self) -> None:
+        self._asker = Asker(self.cluster.namenodes[0].http)
+        self._rpc = NameNodeRpc(self.cluster.namenodes[0].rpc, self.cluster.superuser)
+
+    def __enter__(self) -> Self:
+        for op in ("MKDIRS", "SETPERMISSION"):
+            assert self.call("PUT", "/", f"op={op}&permission=755", SUPERUSER).status == http.client.OK
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.call("DELETE", "/", "op=DELETE&recursive=true", SUPERUSER)
+        for connection in self._open.values():
+            connection.close()
+        self._asker.close()
+        self._runner.run(self._rpc.close())
+        self._runner.close()
+
+    # -- what it says
+
+    def status(self, path: str, user: str) -> Shown | Said:
+        """Ask for a status; what is no status comes as what was said instead."""
+        reply = self._ask("GET", path, "op=GETFILESTATUS", user)
+        if reply.status != http.client.OK:
+            return self._said(reply)
+        return Shown.of(reply.body, _UNIT, self._model_user)
+
+    def last_txid(self) -> int:
+        """Return the last transaction that was written."""
+        return parse_last_txid(self._asker.ask("GET", JOURNAL_QUERY).body)
+
+    def events_since(self, txid: int) -> list[list[Event]]:
+        """Return what was told of each later transaction that anything was told of, as the model tells it."""
+        return self._runner.run(self._events_since(txid))
+
+    async def _events_since(self, txid: int) -> list[list[Event]]:
+        found: list[list[Event]] = []
+        last = await self._rpc.get_current_edit_log_txid()
+        async with asyncio.timeout(_TIMEOUT_S):
+            while txid < last:
+                page = await self._rpc.get_edits(txid + 1)
+                for batch in page.batches:
+                    mine = [each for event in batch.events if (each := self._model_event(event)) is not None]
+                    if mine:
+                        found.append(mine)
+                txid = max(txid, page.last_txid)
+        return found
+
+    def _model_event(self, event: Event) -> Event | None:
+        """Leave of an event what the model says; None if it is about another place."""
+        if not (event.source if isinstance(event, Rename) else event.path).startswith(self.top + "/"):
+            return None
+        match event:
+            case Create():
+                return Create(kind=event.kind, path=self._inside(event.path), overwrite=event.overwrite)
+            case Close():
+                return Close(self._inside(event.path), event.file_size // _UNIT)
+            case Rename():
+                return Rename(self._inside(event.source), self._inside(event.destination))
+            case MetadataUpdate():
+                return MetadataUpdate(path=self._inside(event.path), kind=event.kind)
+            case Truncate():
+                return Truncate(self._inside(event.path), event.file_size // _UNIT)
+            case _:
+                return type(event)(self._inside(event.path))
+
+    # -- what is done to it
+
+    def call(self, method: str, path: str, query: str, user: str) -> Said:
+        """Make a call of one step. The model's paths stand in its query with "destination=" before them."""
+        query = query.replace("destination=", f"destination={self.top}")
+        return self._said(self._ask(method, path, query, user))
+
+    def open(self, method: str, path: str, query: str, user: str) -> Said:
+        """Make both steps of a write, but leave the file open: half of a unit was written."""
+        before = self.last_txid()
+        first = self._ask(method, path, f"{query}&noredirect=true", user)
+        if first.status != http.client.OK:
+            return self._said(first)
+        address, _, target = json.loads(first.body)["Location"].removeprefix("http://").partition("/")
+        host, _, port = address.rpartition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+        connection.putrequest(method, "/" + target)
+        connection.putheader("Content-Length", str(_UNIT))
+        connection.endheaders()
+        if not self._await_open(connection, path, before):
+            return self._end(connection)
+        connection.send(b"x" * (_UNIT - 1))
+        shown = self.status(path, SUPERUSER)
+        assert isinstance(shown, Shown), shown
+        self._open[shown.file_id] = connection
+        return Said(http.client.OK)
+
+    def _await_open(self, connection: http.client.HTTPConnection, path: str, before: int) -> bool:
+        """Wait until the edits tell that the file is open; False if the DataNode replies instead."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while time.monotonic() < deadline:
+            said_so_far = connection.sock.recv(2 * len(_CONTINUE), socket.MSG_PEEK)
+            if len(said_so_far) > len(_CONTINUE) or not said_so_far.startswith(_CONTINUE[: len(said_so_far)]):
+                return False
+            for events in self.events_since(before):
+                if any(isinstance(each, Create | Append) and each.path == path for each in events):
+                    return True
+        raise TimeoutError(path)
+
+    def close(self, path: str) -> Said:
+        """Write the rest and complete the file; one that is closed, or never was opened here, is left alone."""
+        shown = self.status(path, SUPERUSER)
+        connection = self._open.pop(shown.file_id, None) if isinstance(shown, Shown) else None
+        if connection is None:
+            return Said(http.client.OK)
+        connection.send(b"x")
+        return self._end(connection)
+
+    # -- inner parts
+
+    def _ask(self, method: str, path: str, query: str, user: str) -> RawReply:
+        who = self.cluster.superuser if user == SUPERUSER else user
+        place = self.top if path == "/" else self.top + path
+        return self._asker.ask(method, f"{PREFIX}{place}?{query}&user.name={who}")
+
+    def _end(self, connection: http.client.HTTPConnection) -> Said:
+        try:
+            response = connection.getresponse()
+            return self._said(RawReply(response.status, (), response.read(), 0.0, 0.0))
+        finally:
+            connection.close()
+
+    def _said(self, reply: RawReply) -> Said:
+        return said(reply.status, reply.body, self._inside, self._model_user)
+
+    def _inside(self, path: str) -> str:
+        return path.removeprefix(self.top) or "/"
+
+    def _model_user(self, user: str) -> str:
+        return SUPERUSER if user == self.cluster.superuser else user
+
+
+def said(
+    status: int,
+    body: bytes,
+    inside: Callable[[str], str] = str,
+    model_user: Callable[[str], str] = str,
+) -> Said:
+    """Read a reply, the NameNode's or the model's; a 201 of a DataNode is a 200."""
+    if status in (http.client.OK, http.client.CREATED):
+        truth = json.loads(body).get("boolean") if body else None
+        return Said(http.client.OK, truth=truth)
+    remote = json.loads(body)["RemoteException"]
+    if match := _DENIED.search(remote["message"]):
+        user, access, path = match.groups()
+        denied: tuple[str, ...] = model_user(user), access, inside(path)
+    elif match := _BELOW_A_FILE.search(remote["message"]):
+        denied = (inside(match[1]),)
+    else:
+        denied = ()
+    return Said(status, remote["exception"], denied, message=remote["message"])
