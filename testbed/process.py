@@ -171,8 +171,11 @@ class ServerProcess:
         self.wait()
 
     def pause(self) -> None:
-        """Hold it still (SIGSTOP): its connections stay open and nobody answers."""
-        self.signal(signal.SIGSTOP)
+        """Hold it still (SIGSTOP): its connections stay open and nobody answers. Returns once all its threads stand."""
+        pid = self.pid
+        if pid is not None:
+            self.signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Let a paused one go on."""

@@ -129,7 +129,7 @@ def test_a_paused_one_stands_still_and_goes_on(make: Callable[..., ServerProcess
     server = make(SERVE)
     server.start()
     server.pause()
-    until(lambda: state_of(server.pid) == "T")
+    assert state_of(server.pid) == "T"
     server.resume()
     until(lambda: state_of(server.pid) == "S")
 
