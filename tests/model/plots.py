@@ -10,52 +10,32 @@ from typing import Final
 from hadoop.namespace import Namespace
 from hadoop.paths import ROOT, parent
 from tests.invalidation.fakes import FakeNameNode
-from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.acts import World
 from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.pestering import pester
-from tests.model.system import System
+from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
 from tests.model.upstream import ODD_ANSWERS
-
-SETTLED_S: Final = 1.3
-"""Events that nothing holds up have arrived, and are known to have."""
-
-_GAPS_S: Final = (0.0, 0.002, 0.03, SETTLED_S)
-
-
-def _behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args: object) -> None:
-    """Change something behind the proxy's back, as who may do everything."""
-    system.cluster.try_write(lambda now, txid: act(now, SUPERUSER, path, *(args or (txid,))))
-
-
-def _in_sight(system: System, directory: str, mode: int) -> tuple[str, str]:
-    """Let one user own a directory and everybody come as far as that; return the owner and the other user."""
-    for each in (*ns.above(directory)[1:], directory):
-        _behind(system, operations.mkdirs, each)
-        _behind(system, operations.set_permission, each, 0o755)
-    _behind(system, operations.set_owner, directory, USERS[0])
-    _behind(system, operations.set_permission, directory, mode)
-    return USERS[0], USERS[1]
+from tests.model.write_plots import WRITE_PLOTS
 
 
 def hide(world: World, number: int) -> None:
     """Shut a directory, then change what is in it: an old right must not show what is new."""
     draw, system = Draw(number), world.system
-    path, gap_s, is_fresh = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
+    path, gap_s, is_fresh = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     directory = parent(path) or ROOT
 
     async def story() -> None:
-        owner, other = _in_sight(system, directory, 0o755)
+        owner, other = in_sight(system, directory, 0o755)
         await asyncio.sleep(gap_s)
         await system.read(f"{directory}/g" if path.endswith("f") else f"{directory}/f", other)
         if is_fresh:
             await system.read(path, other)
         await asyncio.sleep(gap_s)
-        _behind(system, operations.set_permission, directory, 0o700)
-        _behind(system, operations.create, path)
-        _behind(system, operations.close, path)
+        behind(system, operations.set_permission, directory, 0o700)
+        behind(system, operations.create, path)
+        behind(system, operations.close, path)
         await system.read(path, owner, refresh=True)
         await system.read(path, other)
 
@@ -66,19 +46,19 @@ def hide(world: World, number: int) -> None:
 def reveal(world: World, number: int) -> None:
     """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
     draw, system = Draw(number), world.system
-    path, gap_s, is_told = draw.file(), _GAPS_S[draw.of(4)], draw.of(2)
+    path, gap_s, is_told = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     changes = (operations.set_times, operations.append)[draw.of(2)]
     directory = parent(path) or ROOT
 
     async def story() -> None:
-        owner, other = _in_sight(system, directory, 0o700)
-        _behind(system, operations.create, path)
-        _behind(system, operations.close, path)
+        owner, other = in_sight(system, directory, 0o700)
+        behind(system, operations.create, path)
+        behind(system, operations.close, path)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, owner)
         await asyncio.sleep(gap_s)
-        _behind(system, changes, path)
-        _behind(system, operations.set_permission, directory, 0o755)
+        behind(system, changes, path)
+        behind(system, operations.set_permission, directory, 0o755)
         await system.read(path if is_told else f"{directory}/h", other)
         await system.read(path, other)
 
@@ -93,14 +73,14 @@ def answer_late(world: World, number: int) -> None:
 
     async def story() -> None:
         active, before_s = system.cluster.active, system.call_takes_s
-        _behind(system, operations.mkdirs, parent(path) or ROOT)
+        behind(system, operations.mkdirs, parent(path) or ROOT)
         active.cut()
         active.is_reachable, system.call_takes_s = False, 8.0
         first = system.come(system.read(path, user))
         await asyncio.sleep(2.0)
         system.call_takes_s = before_s
         for act in (operations.create, operations.close, operations.set_times):
-            _behind(system, act, path)
+            behind(system, act, path)
         await asyncio.sleep(3.5)
         await system.read(path, user)
         await asyncio.wait((first,))
@@ -109,112 +89,11 @@ def answer_late(world: World, number: int) -> None:
     system.come(story())
 
 
-def overwrite(world: World, number: int) -> None:
-    """Write a file in two steps just after it was written behind the proxy's back, and read it meanwhile."""
-    draw, system = Draw(number), world.system
-    path, takes_s, gap_s, kind = (
-        draw.file(),
-        (0.05, 0.5, 4.0, 4.0)[draw.of(4)],
-        _GAPS_S[draw.of(4)],
-        draw.of(4),
-    )
-    above = parent(path) or ROOT
-
-    async def read_all() -> None:
-        for each in (path, above, parent(above) or ROOT):
-            for user in USERS:
-                if each != ROOT:
-                    await system.read(each, user)
-
-    async def read_meanwhile() -> None:
-        for _ in range(5):
-            await asyncio.sleep(takes_s / 6)
-            await read_all()
-
-    async def story() -> None:
-        if kind == 0:
-            _behind(system, operations.delete, above)
-        elif kind == 1:
-            _behind(system, operations.create, path)
-            await asyncio.sleep(SETTLED_S)
-        await asyncio.sleep(gap_s)
-        await read_all()
-        if kind == 2:  # else it is to be made, or open already
-            _behind(system, operations.create, path)
-        if kind in {1, 2}:
-            _behind(system, operations.close, path)
-        reading = system.come(read_meanwhile())
-        await system.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE&overwrite=true",
-            SUPERUSER,
-            opens=lambda now, txid: operations.create(now, SUPERUSER, path, txid),
-            closes=lambda now, txid: operations.close(now, SUPERUSER, path, txid),
-            takes_s=takes_s,
-        )
-        await read_all()
-        await asyncio.wait((reading,))
-
-    world.features.add("open file")
-    system.come(story())
-
-
-def write_side_by_side(world: World, number: int) -> None:
-    """Write two files in two steps at the same time."""
-    overwrite(world, number)
-    overwrite(world, number // 7)
-
-
-def cut_a_write(world: World, number: int) -> None:
-    """Cut the connection under a write: nobody knows what came of it."""
-    draw, system = Draw(number), world.system
-    _, write = draw.write()
-    user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
-
-    async def story() -> None:
-        for each in paths:
-            await system.read(each, user)
-        await asyncio.sleep(SETTLED_S)
-        for each in paths:
-            await system.read(each, user)
-        before_s, system.call_takes_s = system.call_takes_s, 0.1
-        writing = system.come(system.write(write.method, write.path, write.query, SUPERUSER, write.operation))
-        await asyncio.sleep(0.08)
-        system.call_takes_s = before_s
-        system.cluster.active.cut()
-        await asyncio.wait((writing,))
-        for each in paths:
-            await system.read(each, user)
-
-    system.come(story())
-
-
-def move_in(world: World, number: int) -> None:
-    """Rename a file from where nothing is kept to where it is known that there is none."""
-    draw, system = Draw(number), world.system
-    path, user = draw.file(), draw.user()
-
-    async def story() -> None:
-        _behind(system, operations.mkdirs, "/x")
-        _behind(system, operations.create, "/x/f")
-        _behind(system, operations.close, "/x/f")
-        _behind(system, operations.mkdirs, parent(path) or ROOT)
-        _behind(system, operations.delete, path)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, user)
-        _behind(system, operations.rename, "/x/f", path, system.cluster.active.log.end + 1)
-        await asyncio.sleep(SETTLED_S)
-        await system.read(path, user)
-
-    system.come(story())
-
-
 def change_filters(world: World, number: int) -> None:
     """Take a filter away while its paths are kept, change what it matched, and put it back."""
     draw, system = Draw(number), world.system
     turn = 12 * draw.of(60) + 9  # the channel's trouble of taking a filter away, or of adding it
-    is_watch_lost, gap_s = draw.of(2), _GAPS_S[draw.of(4)]
+    is_watch_lost, gap_s = draw.of(2), GAPS_S[draw.of(4)]
 
     async def read_all() -> None:
         for path in PATHS:
@@ -227,8 +106,8 @@ def change_filters(world: World, number: int) -> None:
         system.channel.befall(turn)
         await asyncio.sleep(0.4)
         for path in FILES:
-            _behind(system, operations.set_times, path)
-            _behind(system, operations.create, path)
+            behind(system, operations.set_times, path)
+            behind(system, operations.create, path)
         await asyncio.sleep(gap_s)
         await read_all()
         system.channel.befall(turn)
@@ -246,10 +125,10 @@ def miss_records(world: World, number: int) -> None:
     async def story() -> None:
         await system.read(path, user)
         system.channel.befall(3)
-        _behind(system, operations.delete, path)
+        behind(system, operations.delete, path)
         for turn in range(12):
             await asyncio.sleep(0.2)
-            _behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
+            behind(system, operations.create if turn % 2 else operations.delete, FILES[turn % 3])
         system.channel.befall(5)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, user)
@@ -260,11 +139,11 @@ def miss_records(world: World, number: int) -> None:
 def shut_out(world: World, number: int) -> None:
     """Shut a directory through the proxy: whoever asks then is refused."""
     draw, system = Draw(number), world.system
-    path, gap_s = draw.file(), _GAPS_S[draw.of(4)]
+    path, gap_s = draw.file(), GAPS_S[draw.of(4)]
     directory = parent(path) or ROOT
 
     async def story() -> None:
-        _, other = _in_sight(system, directory, 0o755)
+        _, other = in_sight(system, directory, 0o755)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, other)
         await asyncio.sleep(gap_s)
@@ -289,15 +168,15 @@ def lose_what_was_seen(world: World, number: int) -> None:
 
     async def story() -> None:
         cluster.hold_sync()
-        _behind(system, operations.set_times, path)
-        _behind(system, operations.delete, path)
+        behind(system, operations.set_times, path)
+        behind(system, operations.delete, path)
         for user in USERS:
             await system.read(path, user, refresh=True)
         await asyncio.sleep(0.2)
         (cluster.restart if kind == 0 else cluster.fail_over)()
         if kind == 1:
             cluster.fail_over()  # back again, before anybody has looked
-        _behind(system, operations.create, path)
+        behind(system, operations.create, path)
         for _ in range(12):
             await system.read(path, USERS[number % 2])
             await asyncio.sleep(0.4)
@@ -321,7 +200,7 @@ def lead_elsewhere(world: World, number: int) -> None:
         await asyncio.sleep(SETTLED_S)
         for _ in range(2):
             await system.read(path, user)
-        _behind(system, operations.delete, path)
+        behind(system, operations.delete, path)
         for _ in range(12):
             await asyncio.sleep(0.4)
             await system.read(path, user)
@@ -368,7 +247,7 @@ def send_pages_late(world: World, number: int) -> None:
         for turn in range(6):
             await system.read(path, USERS[number % 2])
             await asyncio.sleep(0.17)
-            _behind(
+            behind(
                 system,
                 (operations.delete, operations.create, operations.set_times)[(number + turn) % 3],
                 path,
@@ -379,13 +258,10 @@ def send_pages_late(world: World, number: int) -> None:
 
 
 PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
+    **WRITE_PLOTS,
     "hide": hide,
     "reveal": reveal,
     "answer late": answer_late,
-    "overwrite": overwrite,
-    "write side by side": write_side_by_side,
-    "cut a write": cut_a_write,
-    "move in": move_in,
     "change filters": change_filters,
     "miss records": miss_records,
     "shut out": shut_out,

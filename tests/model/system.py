@@ -6,10 +6,9 @@ ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is tol
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Final, Self
 
 from aiohttp import web
@@ -17,7 +16,6 @@ from aiohttp import web
 from cache import CacheSettings, Hit
 from hadoop.calls import PREFIX
 from hadoop.change import EverythingUnknown, Footprint
-from hadoop.filestatus import render_missing
 from hadoop.paths import ancestors
 from invalidation.consumer import Consumer
 from proxy.front_end import FrontEnd
@@ -32,7 +30,8 @@ from tests.model.cluster import Cluster, Operation, Version, Writing
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
-from tests.model.upstream import ODD_ANSWERS, ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.replies import made, parts, unquoted
+from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
 
 PROBE_S: Final = 1.0
@@ -196,7 +195,7 @@ class System:
                 path=path,
                 user=user,
                 started=started,
-                answer=_unquoted(Answer(hit.entry.reply.status, body), path, spelled),
+                answer=unquoted(Answer(hit.entry.reply.status, body), path, spelled),
                 fields=fields,
                 made=b"nncache; hit",
             )
@@ -206,9 +205,9 @@ class System:
         response = await self._call(ClientRequest("GET", target, wish), path)
         if response is None:
             return None
-        fields, answer = _parts(response)
-        answer = _unquoted(answer, path, spelled)
-        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=_made(fields))
+        fields, answer = parts(response)
+        answer = unquoted(answer, path, spelled)
+        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields))
         self.judge.read(told)
         if refresh and told.is_from_memory:
             self.judge.say(
@@ -279,8 +278,12 @@ class System:
         opens: Operation,
         closes: Operation,
         takes_s: float,
+        between: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Create or append through the proxy; the second step goes past it, and tells the client of its end."""
+        """Create or append through the proxy; the second step goes past it, and tells the client of its end.
+
+        It begins when half of `takes_s` is over and `between` was called.
+        """
         began, filters = self.cluster.present, self.channel.filters_changed
         known = self._last_known()
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
@@ -288,6 +291,8 @@ class System:
         if response is None or response.status != 200:
             return
         await asyncio.sleep(takes_s / 2)
+        if between is not None:
+            await between()
         opened = self.cluster.try_write(opens)
         if opened is None or not opened.made:
             return
@@ -319,10 +324,10 @@ class System:
             self.judge.failed(path, f"raised {error!r}")
             return None
         assert isinstance(response, RawResponse)
-        self.judge.made(path, response.status, _made(_parts(response)[0]))
+        self.judge.made(path, response.status, made(parts(response)[0]))
         if response.status >= 500:
             if failures == self.upstream.failures:
-                self.judge.failed(path, f"{response.status} {_parts(response)[1].body!r}")
+                self.judge.failed(path, f"{response.status} {parts(response)[1].body!r}")
             return None
         return response
 
@@ -376,24 +381,3 @@ class System:
     def _above(self, path: str) -> tuple[str, ...]:
         parts = path.split("/")
         return tuple("/".join(parts[:end]) for end in range(2, len(parts)))
-
-
-def _unquoted(answer: Answer, path: str, spelled: str) -> Answer:
-    """Return what a 404 says, which quotes the path as it was spelled, of the path as it is kept."""
-    if answer.status != HTTPStatus.NOT_FOUND or spelled == path or answer in ODD_ANSWERS:
-        return answer
-    is_own = answer.body == render_missing(spelled)
-    return Answer(answer.status, render_missing(path) if is_own else b"of another spelling: " + answer.body)
-
-
-def _made(fields: Headers) -> bytes:
-    """Return the value of the one `Cache-Status`."""
-    (made,) = (value for name, value in fields if name == b"Cache-Status")
-    return made
-
-
-def _parts(response: RawResponse) -> tuple[Headers, Answer]:
-    """Take apart what would go over the wire."""
-    fields, body = response._fields, response._whole  # noqa: SLF001 - there is no wire here
-    assert body is not None
-    return fields, Answer(response.status, body)

@@ -25,7 +25,8 @@ from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Told
 from tests.model.namespace import SUPERUSER
-from tests.model.system import System, _parts, _unquoted
+from tests.model.replies import parts, unquoted
+from tests.model.system import System
 
 ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
@@ -247,7 +248,7 @@ class _Attack:
             self._found(Broken.SAME_ANSWER, f"{call}: raised {error!r}")
             return
         assert isinstance(response, RawResponse)
-        fields, answer = _parts(response)
+        fields, answer = parts(response)
         (made,) = (value for name, value in fields if name == b"Cache-Status")
         if answer.status != 200 and call.path is not None and call.path.startswith(PRIVATE):
             self.shown.append(f"{call}: {answer.status} {made.decode()}")
@@ -259,7 +260,7 @@ class _Attack:
                 self._found(Broken.SAME_ANSWER, f"{call}: {answer}")
         elif call.path is not None:
             spelled = unquote(call.target.partition("?")[0].removeprefix(PREFIX))
-            answer = _unquoted(answer, call.path, spelled)
+            answer = unquoted(answer, call.path, spelled)
             system.judge.read(
                 Told(path=call.path, user=ATTACKER, started=started, answer=answer, fields=fields, made=made)
             )

@@ -98,4 +98,31 @@ WINDOW_RULES: Final = (
         old="writer = replace(writer, has_right=_can_be_made(ground), is_known=ground.is_known)",
         new="writer = replace(writer, has_right=True, is_known=ground.is_known)",
     ),
+    Variant(
+        name="later-right-not-noticed",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="Of a write without a right a NameNode is asked again when something at or above it may have given one.",
+        module=_WINDOWS,
+        old="        for write in self._aside.denied_at(path):\n            self.doubt(write)",
+        new="        for write in self._aside.denied_at(path):\n            self._aside.remove(write)",
+    ),
+    Variant(
+        name="later-right-not-waited-for",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A call that may give somebody the right to a second step is answered when that is known.",
+        module="proxy/writes.py",
+        old="if self._doubts != doubts and self._asking is not None:",
+        new="if self._doubts < 0 and self._asking is not None:",
+    ),
+    Variant(
+        name="asked-about-once",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A write that is asked about stays set aside: another change may give the right meanwhile.",
+        module=_WINDOWS,
+        old="        doubtful, self._doubtful = self._doubtful, {}\n",
+        new="        doubtful, self._doubtful = self._doubtful, {}\n"
+        "        for write in doubtful:\n"
+        "            if write in self._aside:\n"
+        "                self._aside.remove(write)\n",
+    ),
 )

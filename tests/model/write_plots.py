@@ -1,0 +1,176 @@
+"""Plots about writes through the proxy, above all those whose second step passes it by. (tests/model/write_plots.py)"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from hadoop.paths import ROOT, parent
+from tests.model import operations
+from tests.model.acts import World
+from tests.model.draws import PATHS, USERS, Draw
+from tests.model.namespace import SUPERUSER
+from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
+
+_PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
+"""Directories, and a file in each whose own directory may be missing."""
+
+
+def overwrite(world: World, number: int) -> None:
+    """Write a file in two steps just after it was written behind the proxy's back, and read it meanwhile."""
+    draw, system = Draw(number), world.system
+    path, takes_s, gap_s, kind = (
+        draw.file(),
+        (0.05, 0.5, 4.0, 4.0)[draw.of(4)],
+        GAPS_S[draw.of(4)],
+        draw.of(4),
+    )
+    above = parent(path) or ROOT
+
+    async def read_all() -> None:
+        for each in (path, above, parent(above) or ROOT):
+            for user in USERS:
+                if each != ROOT:
+                    await system.read(each, user)
+
+    async def read_meanwhile() -> None:
+        for _ in range(5):
+            await asyncio.sleep(takes_s / 6)
+            await read_all()
+
+    async def story() -> None:
+        if kind == 0:
+            behind(system, operations.delete, above)
+        elif kind == 1:
+            behind(system, operations.create, path)
+            await asyncio.sleep(SETTLED_S)
+        await asyncio.sleep(gap_s)
+        await read_all()
+        if kind == 2:  # else it is to be made, or open already
+            behind(system, operations.create, path)
+        if kind in {1, 2}:
+            behind(system, operations.close, path)
+        reading = system.come(read_meanwhile())
+        await system.write_in_two_steps(
+            "PUT",
+            path,
+            "op=CREATE&overwrite=true",
+            SUPERUSER,
+            opens=lambda now, txid: operations.create(now, SUPERUSER, path, txid),
+            closes=lambda now, txid: operations.close(now, SUPERUSER, path, txid),
+            takes_s=takes_s,
+        )
+        await read_all()
+        await asyncio.wait((reading,))
+
+    world.features.add("open file")
+    system.come(story())
+
+
+def write_side_by_side(world: World, number: int) -> None:
+    """Write two files in two steps at the same time."""
+    overwrite(world, number)
+    overwrite(world, number // 7)
+
+
+def cut_a_write(world: World, number: int) -> None:
+    """Cut the connection under a write: nobody knows what came of it."""
+    draw, system = Draw(number), world.system
+    _, write = draw.write()
+    user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
+
+    async def story() -> None:
+        for each in paths:
+            await system.read(each, user)
+        await asyncio.sleep(SETTLED_S)
+        for each in paths:
+            await system.read(each, user)
+        before_s, system.call_takes_s = system.call_takes_s, 0.1
+        writing = system.come(system.write(write.method, write.path, write.query, SUPERUSER, write.operation))
+        await asyncio.sleep(0.08)
+        system.call_takes_s = before_s
+        system.cluster.active.cut()
+        await asyncio.wait((writing,))
+        for each in paths:
+            await system.read(each, user)
+
+    system.come(story())
+
+
+def move_in(world: World, number: int) -> None:
+    """Rename a file from where nothing is kept to where it is known that there is none."""
+    draw, system = Draw(number), world.system
+    path, user = draw.file(), draw.user()
+
+    async def story() -> None:
+        behind(system, operations.mkdirs, "/x")
+        behind(system, operations.create, "/x/f")
+        behind(system, operations.close, "/x/f")
+        behind(system, operations.mkdirs, parent(path) or ROOT)
+        behind(system, operations.delete, path)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, user)
+        behind(system, operations.rename, "/x/f", path, system.cluster.active.log.end + 1)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, user)
+
+    system.come(story())
+
+
+def give_the_right(world: World, number: int) -> None:
+    """Begin a write without the right to it, and give the right between its two steps.
+
+    Through the proxy: who sees the answer to that may write, and the write must be seen. Before it comes a change that
+    gives nothing, at the same time or earlier.
+    """
+    draw, system = Draw(number), world.system
+    (directory, path), before, takes_s = _PLACES[draw.of(4)], draw.of(3), (0.0, 0.0, 0.02, 0.5)[draw.of(4)]
+    owner, other = USERS
+
+    async def permit(mode: int) -> None:
+        await system.write(
+            "PUT",
+            directory,
+            f"op=SETPERMISSION&permission={mode:o}",
+            owner,
+            lambda now, _: operations.set_permission(now, owner, directory, mode),
+        )
+
+    async def give() -> None:
+        earlier = system.come(permit(0o745)) if before else None
+        if earlier is not None and before == 2:
+            await asyncio.wait((earlier,))
+        await permit(0o777)
+        if earlier is not None:
+            await asyncio.wait((earlier,))
+        await system.read(path, owner)  # proves the right anew; what is kept may be old from here on
+
+    async def story() -> None:
+        in_sight(system, directory, 0o755)
+        behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
+        await asyncio.sleep(SETTLED_S)
+        await system.read(path, owner)
+        await system.write_in_two_steps(
+            "PUT",
+            path,
+            "op=CREATE&overwrite=true",
+            other,
+            opens=lambda now, txid: operations.create(now, other, path, txid),
+            closes=lambda now, txid: operations.close(now, other, path, txid),
+            takes_s=takes_s,
+            between=give,
+        )
+        for each in (path, parent(path) or ROOT):
+            await system.read(each, owner)
+
+    world.features.add("permission change")
+    system.come(story())
+
+
+WRITE_PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
+    "overwrite": overwrite,
+    "write side by side": write_side_by_side,
+    "cut a write": cut_a_write,
+    "move in": move_in,
+    "give the right": give_the_right,
+}
+"""By name."""
