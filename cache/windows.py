@@ -48,7 +48,7 @@ class _Window:
         self.ends_with = place if place != write.path else None  # see `TwoStepWindows`
         self.directory = directory  # all that can be made is in it
         self.is_armed = False  # its CREATE or APPEND was seen
-        self.roots = {write.path, write.topmost}
+        self.roots = tuple(dict.fromkeys((write.topmost, write.path)))  # all below the first goes at once
         self.names = {above for root in self.roots if (above := parent(root)) is not None}
 
 
@@ -200,7 +200,7 @@ class TwoStepWindows:
         for root in window.roots:
             self._roots.add(root)
         self._names.update(window.names)
-        return tuple(window.roots)
+        return window.roots
 
     @property
     def open(self) -> int:

@@ -2,7 +2,8 @@
 
 JSON, for applications in any language. `chain` stands for one continuous life of a stream and is replaced whenever
 continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is
-known exactly. What cannot be read whole is refused whole; keys that are not known here are ignored.
+known exactly. What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are
+ignored (docs/releasing.md).
 """
 
 from collections.abc import Callable, Iterable
@@ -29,6 +30,9 @@ from hadoop.globs import compile_glob
 from hadoop.paths import InvalidPathError, canonical, name
 from invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
 from invalidation.errors import CorruptZnodeError
+
+VERSION: Final = 1
+"""Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""
 
 MAX_RECORD_BYTES: Final = 512 * 1024
 """Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
@@ -123,7 +127,11 @@ class _Batch(msgspec.Struct, frozen=True):
     events: list[dict[str, object]]
 
 
-class _Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class _Versioned(msgspec.Struct, frozen=True, kw_only=True):
+    version: int
+
+
+class _Record(_Versioned, frozen=True, omit_defaults=True, kw_only=True):
     chain: _Id
     previous: _Number
     txid: _Number
@@ -139,7 +147,7 @@ class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
     changes: list[list[int | str]] | None = None
 
 
-class _Definition(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _Definition(_Versioned, frozen=True, rename="camel", kw_only=True):
     id: _Id
     path_glob: str
     since: _Number
@@ -147,6 +155,7 @@ class _Definition(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     allowed_subscribers: tuple[str, ...]
 
 
+_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 _FILTER_RECORD: Final = msgspec.json.Decoder(_FilterRecord)
 _CACHE_RECORD: Final = msgspec.json.Decoder(_CacheRecord)
 _DEFINITION: Final = msgspec.json.Decoder(_Definition)
@@ -186,7 +195,12 @@ def encode_filter_record(record: FilterRecord) -> bytes:
             assert_never(content)
     return _ENCODER.encode(
         _FilterRecord(
-            chain=link.chain, previous=link.previous, txid=link.txid, batches=batches, dropped=dropped
+            version=VERSION,
+            chain=link.chain,
+            previous=link.previous,
+            txid=link.txid,
+            batches=batches,
+            dropped=dropped,
         )
     )
 
@@ -230,6 +244,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
             assert_never(content)
     return _ENCODER.encode(
         _CacheRecord(
+            version=VERSION,
             chain=link.chain,
             previous=link.previous,
             txid=link.txid,
@@ -295,6 +310,7 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
     """Give what the znode of a filter's definition holds; the name is the znode's own."""
     return _ENCODER.encode(
         _Definition(
+            version=VERSION,
             id=published.id,
             path_glob=published.path_glob,
             since=published.since_txid,
@@ -339,6 +355,7 @@ def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _P
     if not fits(data):
         raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
     try:
+        _see_version(_VERSIONED.decode(data).version)
         return parse(path, data)
     except (
         ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
@@ -346,6 +363,11 @@ def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _P
         RecursionError,  # of msgspec, for what is nested a thousand deep
     ) as exc:
         raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
+
+
+def _see_version(version: int) -> None:
+    if version != VERSION:
+        raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")
 
 
 def _link(path: str, record: _Record) -> Link:

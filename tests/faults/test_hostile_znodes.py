@@ -41,7 +41,7 @@ def kinds(definition: bytes) -> dict[str, bytes]:
         "random": bytes(range(256)),
         "truncated": definition[:-7],
         "empty": b"",
-        "other-version": json.dumps({"version": 2, "filter": whole}).encode(),
+        "other-version": json.dumps(whole | {"id": "x0", "version": 2}).encode(),
         "wrong-types": json.dumps(whole | {"since": "yesterday"}).encode(),
         "nested": b"[" * 100_000,
         "long-glob": json.dumps(whole | {"id": "x1", "pathGlob": "/" + "*a" * 200_000}).encode(),

@@ -77,7 +77,7 @@ def check_txid(data: bytes) -> None:
         hold(0 <= number <= MAX_TXID and str(number).encode() == data, "a number in another spelling")
 
 
-_LINK: Final = b'"chain":"c1","previous":10,"txid":12'
+_LINK: Final = b'"version":1,"chain":"c1","previous":10,"txid":12'
 
 CHANNEL: Final = (
     Target(
@@ -116,8 +116,8 @@ CHANNEL: Final = (
         invariant="a filter or CorruptZnodeError that names the znode; what is read comes back",
         check=check_published_filter,
         seeds=(
-            b'{"id":"i1","pathGlob":"/a/*","since":5,"owner":"alice","allowedSubscribers":["bob"]}',
-            b'{"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',
+            b'{"version":1,"id":"i1","pathGlob":"/a/*","since":5,"owner":"alice","allowedSubscribers":["bob"]}',
+            b'{"version":1,"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',
             b'{"x":' + b"[" * 1400,
         ),
         modules=("invalidation.channel.records", "hadoop.glob_syntax"),

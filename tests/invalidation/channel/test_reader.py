@@ -81,7 +81,9 @@ def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
     play(story)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b'{"chain":"cache-1","previous":3,"txid":11}', b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b'{"version":1,"chain":"cache-1","previous":3,"txid":11}', b"\xff"]
+)
 def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
     """GapFlush: nobody knows what it said; the stream goes on behind it."""
 

@@ -48,7 +48,7 @@ FILTER_RECORD = FilterRecord(
     LINK, Events((EventBatch(12, (Close("/a", 7, 8),)), EventBatch(20, (Unlink("/a"), Unlink("/b")))))
 )
 FILTER_JSON = (
-    b'{"chain":"c0ffee","previous":10,"txid":20,"batches":['
+    b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,"batches":['
     b'{"txid":12,"events":[{"type":"CLOSE","path":"/a","fileSize":7,"timestamp":8}]},'
     b'{"txid":20,"events":[{"type":"UNLINK","path":"/a"},{"type":"UNLINK","path":"/b"}]}]}'
 )
@@ -70,7 +70,7 @@ CACHE_RECORD = CacheRecord(
     ),
 )
 CACHE_JSON = (
-    b'{"chain":"c0ffee","previous":10,"txid":20,"generation":3,"changes":['
+    b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,"generation":3,"changes":['
     b'[11,"appeared","/a"],[11,"opened","/a"],[12,"closed","/a"],[13,"touched","/a"],[14,"access","/b"],'
     b'[15,"subtree","/"],[16,"vanished","/b"],[17,"moved","/c","/\xc3\xa9"],[20,"everything","why"]]}'
 )
@@ -85,7 +85,7 @@ PUBLISHED = PublishedFilter(
     allowed_subscribers=("ann", "bob"),
 )
 PUBLISHED_JSON = (
-    b'{"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
+    b'{"version":1,"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
     b'"allowedSubscribers":["ann","bob"]}'
 )
 
@@ -105,10 +105,12 @@ def test_a_record_for_caches_is_plain_json() -> None:
 def test_a_record_can_say_that_something_was_dropped() -> None:
     """GapFlush: what will never be published is said, never skipped."""
     data = encode_filter_record(FilterRecord(LINK, DROPPED))
-    assert data == b'{"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b"}"
+    assert data == b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b"}"
     assert parse_filter_record("/r/ns1/joe/20", data) == FilterRecord(LINK, DROPPED)
     data = encode_cache_record(CacheRecord(LINK, 3, DROPPED))
-    assert data == b'{"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b',"generation":3}'
+    assert (
+        data == b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b',"generation":3}'
+    )
     assert parse_cache_record("/r/ns1/.cache/20", data) == CacheRecord(LINK, 3, DROPPED)
 
 
@@ -157,6 +159,8 @@ IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
     ({"previous": 21}, "follows that of 21"),
     ({"previous": -1}, ">= 0"),
     ({"previous": ...}, "missing required field `previous`"),
+    ({"version": 2}, "version 2: this release reads version 1"),
+    ({"version": ...}, "missing required field `version`"),
     ({"chain": ""}, "matching regex"),
     ({"chain": "a\n"}, "matching regex"),
     ({"chain": None}, "Expected `str`"),
@@ -228,6 +232,7 @@ def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], 
         ("/r/.filters/zookeeper", {}, "no filter may be called so"),
         ("/r/.filters/joe", {"pathGlob": "user/*"}, "a glob begins with a /"),
         ("/r/.filters/joe", {"pathGlob": "/{"}, "no } closes"),
+        ("/r/.filters/joe", {"version": 0}, "version 0: this release reads version 1"),
         ("/r/.filters/joe", {"id": "a b"}, "matching regex"),
         ("/r/.filters/joe", {"since": -1}, ">= 0"),
         ("/r/.filters/joe", {"owner": ...}, "missing required field `owner`"),

@@ -38,8 +38,8 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="A window covers the ancestors that may have to be made.",
         module=_WINDOWS,
-        old="self.roots = {write.path, write.topmost}",
-        new="self.roots = {write.path}",
+        old="dict.fromkeys((write.topmost, write.path))",
+        new="dict.fromkeys((write.path,))",
     ),
     Variant(
         name="window-table-overflows-unnoticed",
