@@ -33,14 +33,14 @@ class CacheSettings:
     max_entry_age_s: float = field(
         default=3600.0,
         metadata={
-            "help": "Seconds after which an entry is asked for again even if no event named it; "
+            "help": "Seconds after which a cached entry is fetched again even if no event named it; "
             "bounds what HDFS announces by no event (storage policy, erasure coding of sub-directories)."
         },
     )
     grant_ttl_s: float = field(
         default=300.0,
         metadata={
-            "help": "Seconds for which a proven right to traverse a directory is believed; the NameNode "
+            "help": "Seconds for which the proof that a caller may traverse a directory is valid; the NameNode "
             "itself caches group membership as long (hadoop.security.groups.cache.secs = 300)."
         },
     )
@@ -55,8 +55,8 @@ class CacheSettings:
     max_cache_bytes: int = field(
         default=1024 * 1024 * 1024,
         metadata={
-            "help": "Bytes that the cache may take: entries, grants, directories, answers to repeated requests and "
-            "questions under way. About 1,100 bytes hold one status with its answer (docs/sizing.md)."
+            "help": "Bytes that the cache may use: entries, grants, directories, prepared answers and "
+            "requests in flight. About 1,100 bytes hold one status with its answer (docs/sizing.md)."
         },
     )
     max_cache_entries: int = field(
@@ -75,7 +75,9 @@ class CacheSettings:
     )
     max_two_step_windows: int = field(
         default=10_000,
-        metadata={"help": "Number of two-step writes followed at once; when full, all calls are forwarded."},
+        metadata={
+            "help": "Two-step writes (CREATE, APPEND) tracked at once; when full, all calls are forwarded."
+        },
     )
 
     def __post_init__(self) -> None:

@@ -103,7 +103,7 @@ class Connection:
                 for client in leaving:
                     await client.wait_closed()
         except TimeoutError:
-            _log.warning("%sNo farewell to %s: it took too long", self._label, self.name)
+            _log.warning("%scould not close the session with %s in time", self._label, self.name)
 
     def client(self) -> Client:
         """Return the client, which is connected.
@@ -133,7 +133,7 @@ class Connection:
             case Connected(client_id):
                 self._take(client_id, now)
             case Suspended():
-                _log.warning("%sThe connection to %s is lost", self._label, self.name)
+                _log.warning("%slost the connection to %s", self._label, self.name)
                 self._lose(now, "the connection was lost")
             case Expired():
                 _log.warning("%s%s has ended session %s", self._label, self.name, self._shown_session())
@@ -147,7 +147,7 @@ class Connection:
                 self._failure = failure
             case Ended():
                 if self.is_connected:
-                    _log.warning("%sThe connection to %s is lost: %s", self._label, self.name, self._failure)
+                    _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
                 self._lose(now, self._failure)
                 self._anew_at = now + _RESTART_S
             case Closed():
@@ -172,7 +172,7 @@ class Connection:
         self.sessions += is_new
         self.session_id, self._client_id = client_id[0], client_id
         _log.info(
-            "%sConnected to %s after %.1f s, with %s session %s",
+            "%sconnected to %s after %.1f s, with %s session %s",
             self._label,
             self.name,
             now - self._lost_at,
@@ -209,7 +209,7 @@ class Connection:
             self._begin_anew(now)
         elif not self._is_told and now - self._lost_at > self.timeout_s:
             self._is_told = True
-            _log.warning("%sStill %s", self._label, self.complaint)
+            _log.warning("%sstill %s", self._label, self.complaint)
 
     def _begin_anew(self, now: float) -> None:
         """Put another client in the place of this one, and ask for a new session."""
@@ -218,7 +218,7 @@ class Connection:
             self._is_told = True
             self.sessions_given_up += 1
             _log.warning(
-                "%sSession %s is given up after %.1f s: %s",
+                "%sabandoning session %s after %.1f s: %s",
                 self._label,
                 self._shown_session(),
                 now - self._lost_at,

@@ -208,7 +208,7 @@ class Client:
             self._kazoo.stop()
             self._kazoo.close()
         except Exception:  # noqa: BLE001 - the border: a thread has nobody else to tell
-            _log.exception("A client of ZooKeeper could not be closed")
+            _log.exception("could not close a ZooKeeper client")
         finally:
             self._handler.post(self._stopped, threading.current_thread())
 

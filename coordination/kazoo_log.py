@@ -27,4 +27,4 @@ class KazooLog(logging.Logger):
         text = record.getMessage()
         if record.msg == _UNRESOLVED:
             self._on_unresolved(text)
-        _log.debug("kazoo says: %s", text, exc_info=record.exc_info)
+        _log.debug("kazoo: %s", text, exc_info=record.exc_info)

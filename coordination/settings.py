@@ -28,7 +28,7 @@ class ZooKeeperSettings:
     zookeeper_session_timeout_s: float = field(
         default=6.0,
         metadata={
-            "help": "Seconds of silence after which ZooKeeper ends our session; it may grant another time "
+            "help": "ZooKeeper session timeout in seconds; the server may grant another "
             "(at least two of its ticks)."
         },
     )

@@ -85,7 +85,7 @@ class JmxClient:
                 namespace = answer.namespace or await self._ask_namespace(namenode)
                 started_again_ms = await self._ask_started(namenode)
         except (TimeoutError, HadoopError) as error:
-            _log.debug("%s does not say how far its log has come: %s", namenode.http, error)
+            _log.debug("cannot read the last transaction id of %s: %s", namenode.http, error)
             return answer
         if started_again_ms != started_ms:
             raise MalformedReplyError(f"{namenode.http} was restarted between two questions")
@@ -107,7 +107,7 @@ class JmxClient:
         try:
             return Journal(last_txid=parse_last_txid(body), asked_at=asked_at)
         except MalformedReplyError as error:  # of another release, perhaps
-            _log.debug("%s does not say how far its log has come: %s", namenode.http, error)
+            _log.debug("cannot read the last transaction id of %s: %s", namenode.http, error)
             return None
 
     async def _ask_namespace(self, namenode: NameNode) -> Namespace | None:
@@ -115,7 +115,7 @@ class JmxClient:
             cluster_id = parse_cluster_id(await self._get(namenode, CLUSTER_QUERY))
             return Namespace(cluster_id, parse_block_pool(await self._get(namenode, BLOCK_POOL_QUERY)))
         except MalformedReplyError as error:
-            _log.debug("%s does not say which namespace it serves: %s", namenode.http, error)
+            _log.debug("cannot read the namespace of %s: %s", namenode.http, error)
             return None
 
     async def _get(self, namenode: NameNode, query: str) -> bytes:

@@ -37,20 +37,22 @@ class NameNodeSettings:
     user: str = field(
         default_factory=_operating_system_user,
         metadata={
-            "help": "HDFS user that the service itself acts as; reading the edits needs a superuser of HDFS.",
+            "help": "HDFS user of the service itself; reading the edits needs an HDFS superuser.",
             "default": _OPERATING_SYSTEM_USER,
         },
     )
     namenode_probe_interval_s: float = field(
         default=1.0,
-        metadata={"help": "Seconds between two questions to each NameNode whether it is the active one."},
+        metadata={"help": "Seconds between two probes of each NameNode's HA state."},
     )
     namenode_probe_timeout_s: float = field(
         default=1.0,
-        metadata={"help": "Seconds after which a NameNode that does not answer this counts as unreachable."},
+        metadata={
+            "help": "Seconds after which a NameNode that does not answer a probe counts as unreachable."
+        },
     )
     rpc_timeout_s: float = field(
-        default=5.0, metadata={"help": "Seconds that a call over Hadoop RPC may take, with connecting."}
+        default=5.0, metadata={"help": "Timeout in seconds of a Hadoop RPC call, connecting included."}
     )
 
     def __post_init__(self) -> None:

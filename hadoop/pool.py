@@ -239,7 +239,7 @@ class NameNodePool:
         try:
             answer = await jmx.ask(namenode)
         except HadoopError as error:
-            _log.debug("%s cannot be asked what it is: %s", namenode.http, error)
+            _log.debug("cannot probe %s: %s", namenode.http, error)
             self._failed_probes += 1
             self._silences[namenode] = str(error)
             self._view.failed(namenode)

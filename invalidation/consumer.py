@@ -177,7 +177,7 @@ class Consumer:
         try:
             self._cache.close_stream(reason)
         except Exception:  # noqa: BLE001 - a fault of the cache must not end the loop that would flush it again
-            _log.exception("the cache could not be flushed")
+            _log.exception("could not empty the cache")
         self._wake_waiters()
 
     def _wake_waiters(self) -> None:
@@ -203,12 +203,10 @@ class Consumer:
     def _complain(self, exc: Exception) -> None:
         match exc:
             case MissingEventsError():
-                _log.warning("forgetting everything: %s", exc)
+                _log.warning("emptying the cache: %s", exc)
             case NotPermittedError():
-                _log.error(
-                    "nothing is cached, all calls are forwarded, until an administrator helps: %s", exc
-                )
+                _log.error("nothing is cached, needs an administrator; all calls are forwarded: %s", exc)
             case InvalidationError():
-                _log.warning("no edits, calls are forwarded meanwhile: %s", exc)
+                _log.warning("cannot read the edits, calls are forwarded meanwhile: %s", exc)
             case _:
-                _log.error("forgetting everything after a fault of ours", exc_info=exc)
+                _log.error("internal error; emptying the cache", exc_info=exc)

@@ -255,7 +255,7 @@ class PolledEdits:
                     exc,
                 )
             else:
-                _log.warning("rollEdits failed, next try in %g s: %s", self._roll_interval_s, exc)
+                _log.warning("rollEdits failed, retrying in %g s: %s", self._roll_interval_s, exc)
             return
         self._counts.rolls += 1
         self._pacer.charge(self._clock() - sent_at, self._clock())
@@ -290,12 +290,12 @@ class PolledEdits:
                     ) from exc
         delay_s = self._backoff.failed(self._chance())
         if self._backoff.failures == 2:  # noqa: PLR2004 - one lost connection is no news
-            _log.warning("edits can't be read, trying again: %s", exc)
+            _log.warning("cannot read the edits, retrying: %s", exc)
         await asyncio.sleep(delay_s)
         namenode.check_term()
 
     def _recovered(self) -> None:
         if self._backoff.failures > 1:
-            _log.info("edits can be read again after %d failures", self._backoff.failures)
+            _log.info("reading the edits again after %d failures", self._backoff.failures)
         self._backoff.succeeded()
         self._unreadable_since = None

@@ -22,7 +22,7 @@ class ChannelSettings:
     channel: str = field(
         default="",
         metadata={
-            "help": "How changes are learnt: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
+            "help": "Where changes come from: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
             "edits itself), or package.module:Class, an InotifyEventInputStream.",
             "default": f"{ZOOKEEPER} if `zookeeper` is given, else {DIRECT}",
         },

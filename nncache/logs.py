@@ -13,9 +13,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 class LogSettings:
     """What an operator may choose about the log."""
 
-    log_level: LogLevel = field(
-        default="info", metadata={"help": "The least weight of a line that is written."}
-    )
+    log_level: LogLevel = field(default="info", metadata={"help": "Minimum severity of log messages."})
 
 
 _ESCAPES: Final = {

@@ -129,7 +129,7 @@ class ProxySystem:
                     await self._work_until(stop)
                 end.reschedule(asyncio.get_running_loop().time() + QUESTIONS_END_S)
         except TimeoutError:
-            _log.warning("questions to the NameNode were given up after %g s", QUESTIONS_END_S)
+            _log.warning("abandoned calls to the NameNode after %g s", QUESTIONS_END_S)
         finally:
             await self._stream.shut_down()
             await self._pool.close()
@@ -196,7 +196,7 @@ class ProxySystem:
                 ", ".join(settings.zookeeper.zookeeper),
             )
         elif not settings.cache.glob:
-            _log.warning("no --glob is given: nothing will be answered from memory")
+            _log.warning("no --glob is given: nothing is answered from memory")
 
     def figures(self) -> Mapping[str, object]:
         """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""

@@ -27,9 +27,9 @@ async def keep_running(
         try:
             await work()
         except Exception:  # noqa: BLE001 - supervised: see the docstring
-            _log.exception("%s failed; it starts again in %g s", what, pause_s)
+            _log.exception("%s failed, restarting in %g s", what, pause_s)
         else:
-            _log.error("%s ended by itself; it starts again in %g s", what, pause_s)
+            _log.error("%s ended by itself, restarting in %g s", what, pause_s)
         await asyncio.sleep(pause_s)
 
 

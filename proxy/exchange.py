@@ -125,7 +125,7 @@ class Exchange:
         except (OSError, aiohttp.ClientError):
             pass  # it takes no more: its reply, if there is one, can still be read
         except Exception:  # noqa: BLE001 - a fault of ours must not take the other calls along (one task group)
-            _log.exception("a request's body could not be sent")
+            _log.exception("could not send a request's body")
             self._connection.abort()
 
     async def _next_part(self, body: ClientBody) -> bytes:

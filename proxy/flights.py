@@ -138,7 +138,7 @@ class Flights:
             return await self._judge(flight, reply, plain)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
             self.errors += 1
-            _log.exception("a read of %s went wrong here", plain.path)
+            _log.exception("internal error while reading %s", plain.path)
             if not flight.answered.done():
                 failure = ProxyError("internal error")
                 failure.__cause__ = error

@@ -181,7 +181,7 @@ class FrontEnd:
             return await self._reads.answer(read)
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             self._counts["errors"] += 1
-            _log.exception("a read of %s went wrong here; it is forwarded", read.plain.path)
+            _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
             return PassOn(Bypass.CACHE_ERROR)
 
     def _from_memory(self, request: web.BaseRequest, plain: PlainRead, hit: Hit) -> web.StreamResponse:

@@ -77,7 +77,7 @@ class LimitSettings:
     max_calls: int = field(
         default=8_192,
         metadata={
-            "help": "Calls that may be on their way to the NameNodes at once, waiting ones included; beyond it 503. "
+            "help": "Calls to the NameNodes in flight at once, waiting ones included; beyond it 503. "
             "One client address, and one caller, gets seven eighths of them at most, several get equal shares."
         },
     )
@@ -94,7 +94,7 @@ class LimitSettings:
     )
     call_burst_s: float = field(
         default=10.0,
-        metadata={"help": "Seconds' worth of these calls that may come at once after a quiet time."},
+        metadata={"help": "Burst after a quiet time, in seconds' worth of these limits."},
     )
     upstream_connect_timeout_s: float = field(
         default=3.0,
@@ -103,14 +103,14 @@ class LimitSettings:
     upstream_timeout_s: float = field(
         default=60.0,
         metadata={
-            "help": "Seconds for which a NameNode may be silent about a call that it was sent; then 504. "
+            "help": "Seconds to wait for a NameNode's reply; then 504. "
             "A call waits as long for one of upstream_connections to be free; then 503."
         },
     )
     upstream_idle_s: float = field(
         default=30.0,
         metadata={
-            "help": "Seconds for which an unused connection to a NameNode is kept; the NameNode itself "
+            "help": "Seconds for which an idle connection to a NameNode is kept; the NameNode itself "
             "closes after 60."
         },
     )
@@ -120,7 +120,7 @@ class LimitSettings:
     )
     drain_timeout_s: float = field(
         default=30.0,
-        metadata={"help": "Seconds that requests in progress get to finish when the proxy is stopped."},
+        metadata={"help": "Seconds for which a stopping proxy waits for requests in progress."},
     )
 
     def __post_init__(self) -> None:

@@ -24,13 +24,15 @@ class ProxySettings:
     )
     join_wait_s: float = field(
         default=0.1,
-        metadata={"help": "Seconds for which a read may wait for another's answer before it asks by itself."},
+        metadata={
+            "help": "Seconds for which a read may wait for the reply to another caller's request."
+        },
     )
     namenode_query_timeout_s: float = field(
         default=1.0,
         metadata={
-            "help": "Seconds for a question of the proxy's own beside a call (isFileClosed, the last "
-            "transaction id); without an answer the reply is not kept."
+            "help": "Timeout in seconds of the proxy's own calls to the NameNode (isFileClosed, the last "
+            "transaction id); without an answer the reply is not cached."
         },
     )
     two_step_query_timeout_s: float = field(

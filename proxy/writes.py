@@ -161,13 +161,13 @@ class Writes:
         While a write is under way that the cache does not know of, nothing may be kept either.
         """
         self.errors += 1
-        _log.exception("the cache %s; it starts from nothing", what)
+        _log.exception("the cache %s; it was emptied", what)
         try:
             if is_under_way:
                 self._cache.forward_all(self._clock())
             self._cache.apply(EverythingUnknown(f"the cache {what}"), self._clock())
         except Exception:  # noqa: BLE001 - FailToNameNode
-            _log.exception("the cache cannot forget; nothing is kept from here on")
+            _log.exception("the cache cannot be emptied; nothing is cached from here on")
             with contextlib.suppress(Exception):  # the gate closes by time all the same
                 self._cache.close_stream(f"the cache {what}")
 

@@ -29,12 +29,12 @@ class Oddities:
     def corrupt(self, path: str, why: str) -> None:
         """Take note of a znode that cannot be read."""
         if _is_new(path, self._corrupt):
-            _log.warning("a znode that cannot be read: %s", why)
+            _log.warning("corrupt znode, ignored: %s", why)
 
     def foreign(self, path: str) -> None:
         """Take note of a znode that does not belong here."""
         if _is_new(path, self._foreign):
-            _log.warning("%s: a znode that does not belong here is ignored", path)
+            _log.warning("foreign znode, ignored: %s", path)
 
 
 def _is_new(path: str, known: set[str]) -> bool:

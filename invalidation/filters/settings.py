@@ -19,7 +19,7 @@ class FilterSettings:
 
     filters_path: str = field(
         default=DEFAULT_PATH,
-        metadata={"help": "Directory of HDFS in which the filters are kept; `nncache filters add` makes it."},
+        metadata={"help": "HDFS directory of the filters; `nncache filters add` creates it."},
     )
 
     def __post_init__(self) -> None:

@@ -71,7 +71,7 @@ class Beginning:
                     case GapKind.OTHER:
                         raise
                     case GapKind.WENT_BACK:
-                        _log.warning("all streams begin anew, nobody knows what happened since: %s", exc)
+                        _log.warning("restarting all streams, changes in between are unknown: %s", exc)
                         return await self._begin_anew(state)
                     case GapKind.PURGED:
                         await self._drop(assembly, _last_of(exc), str(exc))
@@ -97,7 +97,7 @@ class Beginning:
         await self._output.begin(txid)
         self._unreadable_since = None
         self._counts.new_chains += 1
-        _log.info("publishing begins after transaction %d", txid)
+        _log.info("publishing starts after transaction %d", txid)
         published = {name: position.filter for name, position in state.filters.items()}
         self._last = self._assemble(txid, {})  # nothing is in force
         assembly = await self._repair(txid, {}, {**state.damaged, **published})
@@ -120,7 +120,7 @@ class Beginning:
             await self._output.change_filters(change)
             change = change.without(self._output.blocked)
         if damaged:
-            _log.warning("filters begin anew: %s", ", ".join(damaged))
+            _log.warning("restarting the streams of filters: %s", ", ".join(damaged))
         self._last = self._assemble(txid, changed_positions(filters, change))
         return self._last
 
@@ -137,7 +137,7 @@ class Beginning:
         await self._drop(assembly, await self._start_at_end(), str(exc))
 
     async def _drop(self, assembly: Assembly, last_txid: int, reason: str) -> None:
-        _log.error("transactions %d to %d are missed: %s", assembly.txid + 1, last_txid, reason)
+        _log.error("transactions %d to %d were missed: %s", assembly.txid + 1, last_txid, reason)
         await self._output.publish(assembly.drop(last_txid, reason))
         self._counts.drops += 1
         self._counts.published_txid = last_txid

@@ -119,7 +119,7 @@ class FilterFollower:
         self.reads += 1
         self.filters_read += len(read.filters) + len(read.broken)
         if self._complaint:
-            _log.info("the filters in %s can be read again", self.path)
+            _log.info("reading the filters in %s again", self.path)
             self._complaint = ""
         broken = frozenset(self.stored.broken.items())
         for name, reason in sorted(broken - self._broken):

@@ -131,7 +131,7 @@ class Presence:
                 if by != self.waiting_for:
                     self.waiting_for = by
                     self._counts.presence_waits += 1
-                    _log.info("another publisher is at work, waiting for it to end: %s", by)
+                    _log.info("another publisher is running, waiting for it to stop: %s", by)
                 await self._watch.changed(LOOK_S)
             case _:
                 assert_never(found)

@@ -137,7 +137,7 @@ class Publisher:
         """Say why nothing is being published; "" while all is well."""
         if self._life is None:
             if self._output.waiting_for:
-                return f"another publisher is at work: {self._output.waiting_for}"
+                return f"another publisher is running: {self._output.waiting_for}"
             return self._complaint or "publishing has not begun yet"
         now = self._clock()
         if (silent_s := now - self._counts.read_at) > SILENT_S:
@@ -218,11 +218,11 @@ class Publisher:
 
 def _complain(exc: Exception, *, needs_help: bool, is_ours: bool) -> None:
     if needs_help:
-        _log.error("nothing is published until an administrator helps: %s", exc)
+        _log.error("publishing stopped, needs an administrator: %s", exc)
     elif is_ours:
-        _log.error("publishing goes on from what is published after a fault of ours", exc_info=exc)
+        _log.error("internal error; restarting from the last published record", exc_info=exc)
     else:
-        _log.warning("publishing goes on from what is published: %s", exc)
+        _log.warning("restarting from the last published record: %s", exc)
 
 
 def _new_id() -> str:

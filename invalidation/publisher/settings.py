@@ -39,13 +39,13 @@ class PublisherSettings:
         default=0.5,
         metadata={
             "help": "Seconds between two records that only say how far the edits have been read, while "
-            "nothing that happens concerns any filter."
+            "no change concerns a filter."
         },
     )
     max_records_per_filter: int = field(
         default=256,
         metadata={
-            "help": "Records kept for each filter, and for the caches; who falls further behind has missed events."
+            "help": "Records kept for each filter, and for the caches; readers further behind miss events."
         },
     )
     max_changes_per_record: int = field(

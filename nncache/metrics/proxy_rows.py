@@ -5,66 +5,84 @@ from nncache.metrics.metric import Metric, counter, gauge
 PROXY_ROWS: tuple[Metric, ...] = (
     # ---- cache: what is held, and what was decided
     gauge(
-        "cache.entries", "cache_entries", "entries", "Replies held, those waiting to be taken apart included."
+        "cache.entries", "cache_entries", "entries", "Cached replies, including those about to be reclaimed."
     ),
-    gauge("cache.grants", "cache_grants", "grants", "Proven rights to traverse a directory held."),
-    gauge("cache.directories", "cache_directories", "directories", "Directories held."),
+    gauge("cache.grants", "cache_grants", "grants", "Cached proofs that a caller may traverse a directory."),
+    gauge("cache.directories", "cache_directories", "directories", "Directories in the cache."),
     gauge(
         "cache.bytes",
         "cache_bytes",
         "bytes",
-        "What entries, grants, directories, answers to repeated requests and questions under way take.",
+        "Memory counted against max_cache_bytes: entries, grants, directories, prepared answers, requests in flight.",
     ),
-    gauge("cache.tickets", "cache_tickets", "questions", "Questions on their way to the NameNode."),
-    gauge("cache.windows", "cache_two_step_windows", "paths", "Two-step writes under way."),
-    gauge("cache.is_open", "cache_gate_open", "0 or 1", "Whether the freshness gate lets entries be served."),
+    gauge(
+        "cache.tickets",
+        "cache_tickets",
+        "questions",
+        "Requests in flight to the NameNode whose reply may be cached.",
+    ),
+    gauge(
+        "cache.windows", "cache_two_step_windows", "paths", "Two-step writes (CREATE, APPEND) in progress."
+    ),
+    gauge(
+        "cache.is_open",
+        "cache_gate_open",
+        "0 or 1",
+        "Whether the freshness gate is open, so that cached entries may be served.",
+    ),
     gauge(
         "cache.gate_age_s",
         "cache_gate_age_seconds",
         "seconds",
-        "Since all changes were last known to be applied.",
+        "Time since all changes were last known to be applied.",
     ),
     gauge(
         "cache.covered_txid", "cache_covered_txid", "transaction id", "Last transaction known to be applied."
     ),
+    counter("cache.serves", "cache_serves", "lookups", "Lookups answered from memory, fast path excluded."),
     counter(
-        "cache.serves", "cache_serves", "lookups", "Lookups answered from memory, but for the fast path's."
+        "cache.joins",
+        "cache_joins",
+        "lookups",
+        "Lookups that waited for an identical request of the same caller.",
     ),
-    counter("cache.joins", "cache_joins", "lookups", "Lookups that waited for the same caller's question."),
     counter(
-        "cache.waits", "cache_waits", "lookups", "Lookups that waited for another's question or for the gate."
+        "cache.waits",
+        "cache_waits",
+        "lookups",
+        "Lookups that waited for another caller's request or for the gate.",
     ),
     counter("cache.decisions", "cache_asked", "lookups", "Lookups that went to the NameNode.", "reason"),
     counter(
         "cache.conclusions",
         "cache_conclusions",
         "replies",
-        "Replies fetched, by what became of them.",
+        "Replies fetched, by result.",
         "outcome",
     ),
     counter("cache.changes", "cache_changes", "changes", "Changes applied, from the stream and from writes."),
-    counter("cache.forgotten", "cache_forgotten", "places", "Places at which a change made something stale."),
-    counter("cache.flushes", "cache_flushes", "flushes", "Times that everything was forgotten."),
+    counter(
+        "cache.forgotten", "cache_forgotten", "places", "Paths at which a change made cached data stale."
+    ),
+    counter("cache.flushes", "cache_flushes", "flushes", "Times the whole cache was dropped."),
     counter(
         "cache.evictions",
         "cache_evictions",
         "entries",
-        "Entries, grants and answers to repeated requests given up for want of room.",
+        "Entries, grants and prepared answers evicted for lack of memory.",
     ),
     # ---- proxy: clients' connections, and the requests answered before they are taken apart
-    gauge("server.connections_open", "connections_open", "connections", "Connections of clients now."),
+    gauge("server.connections_open", "connections_open", "connections", "Open client connections."),
     counter(
-        "server.connections_accepted", "connections_accepted", "connections", "Connections of clients served."
+        "server.connections_accepted", "connections_accepted", "connections", "Client connections accepted."
     ),
     counter(
         "server.connections_refused",
         "connections_refused",
         "connections",
-        "Connections beyond max_connections.",
+        "Client connections refused because of max_connections.",
     ),
-    counter(
-        "server.requests", "server_requests", "requests", "Requests taken apart: all but the fast path's."
-    ),
+    counter("server.requests", "server_requests", "requests", "Requests parsed, fast path excluded."),
     gauge(
         "server.requests_in_progress",
         "server_requests_in_progress",
@@ -75,82 +93,105 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "server.requests_refused",
         "server_requests_refused",
         "requests",
-        "Not HTTP as it should be, or too slow.",
+        "Requests refused because they were malformed or too slow.",
     ),
-    counter("server.bugs", "server_bugs", "requests", "Requests that met a fault of ours, each logged."),
+    counter("server.bugs", "server_bugs", "requests", "Requests that met an internal error; each is logged."),
     counter(
-        "fast_path.hits", "fast_path_hits", "requests", "Repeated requests answered from memory at once."
+        "fast_path.hits",
+        "fast_path_hits",
+        "requests",
+        "Requests answered by the fast path: the same bytes as an earlier request.",
     ),
-    counter("fast_path.bytes_sent", "fast_path_sent_bytes", "bytes", "What these answers had."),
-    gauge("fast_path.heads", "fast_path_heads", "requests", "Requests that can be answered at once."),
-    gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "What they take of max_cache_bytes."),
-    counter("fast_path.evicted", "fast_path_evicted", "requests", "Requests given up for want of room."),
+    counter("fast_path.bytes_sent", "fast_path_sent_bytes", "bytes", "Bytes of these answers."),
+    gauge("fast_path.heads", "fast_path_heads", "requests", "Requests that the fast path can answer."),
+    gauge("fast_path.bytes_held", "fast_path_held_bytes", "bytes", "Memory they take of max_cache_bytes."),
+    counter(
+        "fast_path.evicted",
+        "fast_path_evicted",
+        "requests",
+        "Requests evicted from the fast path for lack of memory.",
+    ),
     # ---- proxy: requests, but for those that the fast path answered
-    counter("front_end.requests", "requests", "requests", "Requests, but for those of the fast path."),
+    counter("front_end.requests", "requests", "requests", "Requests, fast path excluded."),
     counter("front_end.hits", "hits", "requests", "Of these, answered from memory."),
     counter(
         "front_end.collapsed",
         "collapsed",
         "requests",
-        "Answered with the reply to the same caller's question.",
+        "Requests answered with the reply to an identical request of the same caller.",
     ),
-    counter("front_end.stored", "stored", "requests", "Answered by the NameNode, and the reply is kept."),
+    counter(
+        "front_end.stored", "stored", "requests", "Requests answered by the NameNode whose reply was cached."
+    ),
     counter(
         "front_end.forwarded",
         "forwarded",
         "requests",
-        "Requests that the NameNode was asked about.",
+        "Requests forwarded to the NameNode.",
         "reason",
     ),
-    counter("front_end.refused", "refused", "requests", "Targets that are not WebHDFS."),
-    counter("front_end.failed", "failed", "requests", "Answered with an error of the proxy's own."),
-    gauge("front_end.flights", "flights", "questions", "Reads on their way to the NameNode."),
     counter(
-        "front_end.fetches", "fetches", "questions", "Reads sent to the NameNode that may be kept or shared."
+        "front_end.refused", "refused", "requests", "Requests refused because their target is not WebHDFS."
     ),
-    counter("front_end.closed_queries", "closed_queries", "questions", "Questions whether a file is closed."),
+    counter(
+        "front_end.failed", "failed", "requests", "Requests that the proxy itself answered with an error."
+    ),
+    gauge("front_end.flights", "flights", "questions", "Reads in flight to the NameNode."),
+    counter(
+        "front_end.fetches",
+        "fetches",
+        "questions",
+        "Reads sent to the NameNode whose reply may be cached or shared.",
+    ),
+    counter("front_end.closed_queries", "closed_queries", "questions", "isFileClosed calls to the NameNode."),
     counter(
         "front_end.settled",
         "writes_settled",
         "calls",
-        "Calls whose changes were applied before their answer.",
+        "Calls whose changes were applied before they were answered.",
     ),
     counter(
         "front_end.unknown_outcomes",
         "writes_unknown",
         "calls",
-        "Calls sent to the NameNode that got no reply that tells their outcome.",
+        "Calls sent to the NameNode whose outcome is unknown.",
     ),
     counter(
         "front_end.left_to_events",
         "writes_left_to_events",
         "calls",
-        "Calls whose answer waited until the NameNode's events had told what they changed.",
+        "Calls answered only after the NameNode's events had shown what they changed.",
     ),
     counter(
-        "front_end.windows_opened", "two_step_writes", "writes", "Redirects of CREATE and APPEND passed on."
+        "front_end.windows_opened",
+        "two_step_writes",
+        "writes",
+        "Redirects of CREATE and APPEND passed through.",
     ),
     counter(
         "front_end.windows_without_txid",
         "two_step_writes_timed",
         "writes",
-        "Of these, such as only time ends.",
+        "Of these, those that only two_step_window_s can end.",
     ),
     counter(
-        "front_end.query_failures", "query_failures", "questions", "The proxy's own questions left open."
+        "front_end.query_failures",
+        "query_failures",
+        "questions",
+        "Calls of the proxy itself to the NameNode that failed.",
     ),
     counter(
         "front_end.cache_errors",
         "cache_errors",
         "errors",
-        "Faults of ours; the call was forwarded all the same.",
+        "Internal errors of the cache; the call was forwarded.",
     ),
     gauge("front_end.calls_under_way", "calls_under_way", "calls", "Calls that count against max_calls."),
     counter(
         "front_end.calls_refused",
         "calls_refused",
         "calls",
-        "Calls answered 503 or 429 since a limit was reached.",
+        "Calls answered 503 or 429 because a limit was reached.",
         "limit",
     ),
     # ---- proxy: calls to the NameNodes
@@ -159,12 +200,23 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter(
         "forward.not_sent", "upstream_not_sent", "attempts", "Attempts for which no connection could be made."
     ),
-    counter("forward.refused", "upstream_refused", "attempts", "Attempts answered by standby or not yet."),
     counter(
-        "forward.cut", "upstream_cut", "attempts", "Attempts whose connection ended before the reply did."
+        "forward.refused",
+        "upstream_refused",
+        "attempts",
+        "Attempts answered with StandbyException or RetriableException.",
     ),
     counter(
-        "forward.timed_out", "upstream_timed_out", "attempts", "Attempts that a NameNode was silent about."
+        "forward.cut",
+        "upstream_cut",
+        "attempts",
+        "Attempts whose connection closed before the reply was complete.",
+    ),
+    counter(
+        "forward.timed_out",
+        "upstream_timed_out",
+        "attempts",
+        "Attempts that timed out waiting for a NameNode.",
     ),
     counter(
         "forward.outcome_unknown",
@@ -172,13 +224,24 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "calls",
         "Calls that were sent and got no reply.",
     ),
-    counter(
-        "forward.broken_replies", "upstream_broken_replies", "calls", "Replies that broke off on their way."
+    counter("forward.broken_replies", "upstream_broken_replies", "calls", "Replies that broke off midway."),
+    gauge(
+        "forward.connections_in_use",
+        "upstream_connections_in_use",
+        "connections",
+        "Connections to NameNodes in use.",
     ),
-    gauge("forward.connections_in_use", "upstream_connections_in_use", "connections", "Lent to a call now."),
-    gauge("forward.connections_idle", "upstream_connections_idle", "connections", "Kept for the next call."),
+    gauge(
+        "forward.connections_idle",
+        "upstream_connections_idle",
+        "connections",
+        "Idle connections to NameNodes.",
+    ),
     counter(
-        "forward.connections_opened", "upstream_connections_opened", "connections", "Opened to NameNodes."
+        "forward.connections_opened",
+        "upstream_connections_opened",
+        "connections",
+        "Connections opened to NameNodes.",
     ),
     gauge(
         "forward.waiting_for_connection",
@@ -190,7 +253,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "forward.clients_cut",
         "upstream_clients_cut",
         "clients",
-        "Clients cut off: they read or sent too slowly while calls waited for their connection.",
+        "Clients disconnected because they read or sent too slowly while calls waited for a connection.",
     ),
     # ---- invalidation: the stream of changes
     gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
@@ -208,8 +271,8 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "stream.transactions", "stream_transactions", "transactions", "Transactions with events applied."
     ),
     counter("stream.events", "stream_events", "events", "Events applied."),
-    counter("stream.changes", "stream_changes", "changes", "Changes that the events meant."),
-    counter("stream.covers", "stream_covers", "proofs", "Times that all changes were shown to be applied."),
+    counter("stream.changes", "stream_changes", "changes", "Changes that the events stood for."),
+    counter("stream.covers", "stream_covers", "proofs", "Times all changes were shown to be applied."),
     gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
     gauge(
         "stream.covered_as_of",
@@ -229,7 +292,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "records.resumes",
         "channel_resumes",
         "times",
-        "Times that reading went on over another connection to ZooKeeper without losing a change.",
+        "Times reading resumed over another connection to ZooKeeper without losing a change.",
     ),
     counter(
         "records.corrupt_znodes",

@@ -194,9 +194,9 @@ async def test_the_log_says_each_thing_once(stage: Stage, caplog: pytest.LogCapt
         await stage.connect()
     where = f"ZooKeeper at {stage.server.address}"
     assert [record.getMessage() for record in caplog.records if record.name != "asyncio"] == [
-        f"test: The connection to {where} is lost",
-        f"test: Session 0xa1 is given up after 31.0 s: no connection to {where}: it is there, and grants no session",
-        f"test: Connected to {where} after 61.0 s, with a new session 0xa2",
+        f"test: lost the connection to {where}",
+        f"test: abandoning session 0xa1 after 31.0 s: no connection to {where}: it is there, and grants no session",
+        f"test: connected to {where} after 61.0 s, with a new session 0xa2",
     ]
 
 
@@ -233,7 +233,7 @@ async def test_nobody_there_is_said_once(caplog: pytest.LogCaptureFixture) -> No
     await until(lambda: bool(caplog.messages))
     now += TIMEOUT_S + 1
     await asyncio.sleep(0.3)
-    assert caplog.messages == [f"Still no connection to ZooKeeper at {address}: Connection refused"]
+    assert caplog.messages == [f"still no connection to ZooKeeper at {address}: Connection refused"]
     await connection.close()
     assert connection.complaint.endswith(": closed")
 

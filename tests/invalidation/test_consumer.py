@@ -240,7 +240,7 @@ def test_who_may_not_read_edits_is_told_once(caplog: pytest.LogCaptureFixture) -
     assert times[1] - times[0] == NOT_PERMITTED_RETRY_S
     said = [record.message for record in caplog.records if record.levelno == logging.ERROR]
     assert len(said) == 2
-    assert "until an administrator helps: Superuser privilege" in said[0]
+    assert "needs an administrator; all calls are forwarded: Superuser privilege" in said[0]
 
 
 def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -248,7 +248,7 @@ def test_the_same_trouble_is_said_once(caplog: pytest.LogCaptureFixture) -> None
     with caplog.at_level(logging.WARNING):
         play(lambda _: asyncio.sleep(60), *down(30))
     assert [record.message for record in caplog.records] == [
-        "no edits, calls are forwarded meanwhile: down",
+        "cannot read the edits, calls are forwarded meanwhile: down",
     ]
 
 

@@ -183,7 +183,7 @@ def test_another_publisher_takes_over_before_the_session_of_the_last_has_ended(
         stops, stays, address = (first, second, other) if readiness(one)["ready"] else (second, first, one)
         until(
             lambda: readiness(address)["state"].startswith(
-                f"another publisher is at work: process {stops.pid} "
+                f"another publisher is running: process {stops.pid} "
             )
         )
         stops.send_signal(signal.SIGTERM)

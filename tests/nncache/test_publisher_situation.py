@@ -24,8 +24,8 @@ PUBLISHING = PublisherSituation(active=ACTIVE, is_zookeeper_connected=True, trou
         ({"active": None, "trouble": "x"}, "no active NameNode is known (x)"),
         ({"active": None}, "no active NameNode is known"),
         (
-            {"trouble": "another publisher is at work: process 7 on b"},
-            "another publisher is at work: process 7 on b",
+            {"trouble": "another publisher is running: process 7 on b"},
+            "another publisher is running: process 7 on b",
         ),
         ({"is_zookeeper_connected": None, "trouble": "x"}, "x"),
     ],

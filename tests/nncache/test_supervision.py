@@ -32,7 +32,7 @@ async def test_work_that_ends_is_begun_again(
         await enough.wait()
         task.cancel()
     assert [record.getMessage() for record in caplog.records][:2] == [
-        f"the watch {told}; it starts again in 0 s"
+        f"the watch {told}, restarting in 0 s"
     ] * 2
 
 

@@ -16,8 +16,8 @@ def test_each_is_told_and_counted_once(caplog: pytest.LogCaptureFixture) -> None
             oddities.foreign("/b")
     assert (oddities.corrupt_znodes, oddities.foreign_znodes) == (1, 1)
     assert caplog.messages == [
-        "a znode that cannot be read: /a: no number",
-        "/b: a znode that does not belong here is ignored",
+        "corrupt znode, ignored: /a: no number",
+        "foreign znode, ignored: /b",
     ]
 
 

@@ -136,7 +136,7 @@ def test_a_second_publisher_takes_over() -> None:
             await on.with_filter()
             await asyncio.sleep(10)
             running, waiting = (first, second) if not first.publisher.situation() else (second, first)
-            assert waiting.publisher.situation().startswith("another publisher is at work: process 1 on ")
+            assert waiting.publisher.situation().startswith("another publisher is running: process 1 on ")
             assert waiting.publisher.stats().output.presence_waits == 1
             assert not waiting.publisher.stats().is_publishing
             on.zookeeper.disconnect(running.session)
@@ -314,7 +314,7 @@ def test_who_may_not_read_the_edits_says_so_and_lets_others_try(caplog: pytest.L
     with caplog.at_level(logging.ERROR):
         play(story)
     assert len(caplog.records) == 1
-    assert "until an administrator helps" in caplog.text
+    assert "needs an administrator" in caplog.text
 
 
 def test_who_cannot_publish_lets_others_try() -> None:

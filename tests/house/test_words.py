@@ -1,0 +1,74 @@
+"""What operators and users read is plain technical English: the words that were worst do not come back."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+UNWANTED = {
+    "whoever": "name the process or the user",
+    "anew": "again; or: restart, renew",
+    "reckoned": "estimated, counted",
+    "farewell": "close",
+    "among friends": "restricted",
+    "nobody": "no client, no caller",
+    "somebody": "another client, another process",
+    "a fault of ours": "an internal error",
+}
+"""By word: what to say instead."""
+
+READ_BY_USERS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/settings.md",
+    "docs/metrics.md",
+    "docs/debugging.md",
+    "docs/releasing.md",
+    "docs/threat-model.md",
+)
+ROOMS = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
+LOGGED = {"debug", "info", "warning", "error", "exception", "critical", "warn"}
+
+
+def unwanted_in(text: str) -> list[str]:
+    """Return the unwanted words of a text, with what to say instead."""
+    return [
+        f"{word}: {better}"
+        for word, better in UNWANTED.items()
+        if re.search(rf"\b{word}\b", text, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("page", READ_BY_USERS)
+def test_pages_are_plain(page: str) -> None:
+    """Names of metrics aside: an underscore joins what is one name."""
+    assert unwanted_in((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+def log_lines() -> Iterator[tuple[Path, int, str]]:
+    """Yield the first argument of each call that logs."""
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                    first = node.args[0]
+                    if node.func.attr in LOGGED and isinstance(first, ast.Constant | ast.JoinedStr):
+                        yield path.relative_to(ROOT), node.lineno, ast.unparse(first)
+
+
+def test_log_lines_are_plain() -> None:
+    """They say what happened and name the object; they begin in lower case, unless with a name."""
+    lines = list(log_lines())
+    assert len(lines) > 30
+    assert [(path, number, found) for path, number, text in lines if (found := unwanted_in(text))] == []
+    begun = [
+        (path, number, text)
+        for path, number, text in lines
+        if re.match(r"f?['\"](%s)?[A-Z][a-z]", text) and "ZooKeeper" not in text[:14]
+    ]
+    assert begun == []
