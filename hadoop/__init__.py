@@ -1,1 +1,1 @@
-"""How Hadoop talks: paths, globs, statuses, events, calls, RPC, and the pool of NameNodes. The ground of all rooms."""
+"""How Hadoop talks: paths, globs, statuses, events, calls, RPC, and the pool of NameNodes. All rooms build on it."""

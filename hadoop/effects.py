@@ -41,7 +41,7 @@ _HARMLESS_XATTR_PREFIXES: Final = frozenset({"user", "trusted", "security"})
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ExistingPath:
     """What was there before a call that makes or moves something.
 
     Attributes:
@@ -59,7 +59,7 @@ class Ground:
     is_known: bool = True
 
 
-UNTOUCHED: Final = Ground()
+UNTOUCHED: Final = ExistingPath()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def written_path(call: Call) -> str | None:
     return None if call.path is None else _real(call.path)
 
 
-def effects_of_call(call: Call, outcome: CallOutcome, ground: Ground = UNTOUCHED) -> Effects:
-    """Say what a forwarded call has made stale; `ground` is what was known to be there before it was sent.
+def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
+    """Say what a forwarded call has made stale; `existing` is what was known to be there before it was sent.
 
     What a caller has changed is said at once. What they only may have changed is left to the events: a refused or odd
     call, which anybody can send, must cost others nothing. docs/decisions/0013 says why that is enough.
@@ -121,12 +121,12 @@ def effects_of_call(call: Call, outcome: CallOutcome, ground: Ground = UNTOUCHED
         case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:
             return LEFT_TO_EVENTS
         case CallOutcome.DONE:
-            return _effects_of_write(call, ground)
+            return _effects_of_write(call, existing)
         case _:
             assert_never(outcome)
 
 
-def _effects_of_write(call: Call, ground: Ground) -> Effects:
+def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
     path = written_path(call)
     if path is None or not call.is_certain:
         return LEFT_TO_EVENTS
@@ -134,20 +134,20 @@ def _effects_of_write(call: Call, ground: Ground) -> Effects:
         return _effects_of_unknown_write(call, path)
     match call.op.effect:
         case Effect.MOVES:
-            return _effects_of_rename(call, path, ground)
+            return _effects_of_rename(call, path, existing)
         case Effect.CONCATENATES:
             return _effects_of_concat(call, path)
         case Effect.APPEARS if call.op.two_step or exceeds_limits(path):
             return NO_EFFECT  # a redirect has changed nothing; nothing is made beyond the limits of HDFS
-        case Effect.APPEARS if ground.is_directory or not ground.is_known:
+        case Effect.APPEARS if existing.is_directory or not existing.is_known:
             return LEFT_TO_EVENTS  # nothing is made in a directory's place, unless it was removed since
-        case Effect.APPEARS if ground.topmost_missing is not None:
-            return Effects(tuple(dict.fromkeys((Appeared(ground.topmost_missing), Appeared(path)))))
+        case Effect.APPEARS if existing.topmost_missing is not None:
+            return Effects(tuple(dict.fromkeys((Appeared(existing.topmost_missing), Appeared(path)))))
         case Effect.SETS_XATTR if len(call.arguments.get("xattr.name", ())) > 1:
             return LEFT_TO_EVENTS  # one of them counts
-        case Effect.TOUCHES if call.op.two_step and ground.is_directory:
+        case Effect.TOUCHES if call.op.two_step and existing.is_directory:
             return NO_EFFECT  # a directory has no access time that the first step could set
-        case Effect.TOUCHES if call.op.two_step and not ground.may_write:
+        case Effect.TOUCHES if call.op.two_step and not existing.may_write:
             return LEFT_TO_EVENTS  # redirected for whoever may read the file, or sees an empty one
         case effect:
             return Effects(_changes_at(path, effect, call))
@@ -170,9 +170,9 @@ def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
             return (SubtreeUnknown(path),)
 
 
-def _effects_of_rename(call: Call, source: str, ground: Ground) -> Effects:
+def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effects:
     destination = destination_of(call)
-    if destination is None or not ground.is_known:
+    if destination is None or not existing.is_known:
         return LEFT_TO_EVENTS
     inside = f"{destination.rstrip(ROOT)}/{name(source)}"
     options = call.arguments.get("renameoptions", ())
@@ -182,7 +182,7 @@ def _effects_of_rename(call: Call, source: str, ground: Ground) -> Effects:
         return Effects(moved(source, destination)) if all(options) else LEFT_TO_EVENTS
     if destination == ROOT:
         return Effects(moved(source, inside))
-    if ground.takes_in:  # unless it was removed since: the event will tell
+    if existing.takes_in:  # unless it was removed since: the event will tell
         return Effects(moved(source, inside), is_complete=False)
     return Effects((*moved(source, destination), Appeared(inside)))
 

@@ -31,7 +31,7 @@ Answer: TypeAlias = UpstreamReply | ProxyError
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class FlightResult:
     """How a flight ended.
 
     Attributes:
@@ -48,27 +48,27 @@ class Flight:
 
     Attributes:
         answered: done when the NameNode has replied or failed; what the client who asked gets.
-        landed: done when the cache has taken the outcome; what those who joined wait for.
-        is_joined: somebody else is to have the reply, if he may.
+        done: done when the cache has taken the outcome; what those who joined wait for.
+        is_joined: another caller is to have the reply, if they may.
     """
 
-    __slots__ = ("answered", "is_joined", "landed", "ticket")
+    __slots__ = ("answered", "done", "is_joined", "ticket")
 
     def __init__(self, ticket: Ticket) -> None:
         loop = asyncio.get_running_loop()
         self.ticket = ticket
         self.is_joined = False
         self.answered: asyncio.Future[Answer] = loop.create_future()
-        self.landed: asyncio.Future[Landing] = loop.create_future()
+        self.done: asyncio.Future[FlightResult] = loop.create_future()
 
     async def answer(self) -> Answer:
-        """Wait for the NameNode's reply; whoever is cancelled here takes nobody else along."""
+        """Wait for the NameNode's reply; a caller that is cancelled here cancels no other."""
         return await asyncio.shield(self.answered)
 
-    async def landing(self, timeout_s: float | None = None) -> Landing | None:
+    async def result(self, timeout_s: float | None = None) -> FlightResult | None:
         """Wait for the end of the flight; None if it has not come in time."""
-        await asyncio.wait((self.landed,), timeout=timeout_s)
-        return self.landed.result() if self.landed.done() else None
+        await asyncio.wait((self.done,), timeout=timeout_s)
+        return self.done.result() if self.done.done() else None
 
 
 class Flights:
@@ -114,19 +114,19 @@ class Flights:
         flight = Flight(ticket)
         self._under_way[ticket] = flight
         self.fetches += 1
-        journey = self._fly(flight, plain, head)
+        running = self._run(flight, plain, head)
         try:
-            task = self._tasks.create_task(journey)
+            task = self._tasks.create_task(running)
         except RuntimeError:  # the group is being shut down
-            journey.close()
-            self._land(flight, Failed())
+            running.close()
+            self._finish(flight, Failed())
             return flight
         task.add_done_callback(
-            lambda task: self._land(flight, Failed() if task.cancelled() else task.result())
+            lambda task: self._finish(flight, Failed() if task.cancelled() else task.result())
         )
         return flight
 
-    async def _fly(self, flight: Flight, plain: PlainRead, head: RequestHead) -> Outcome:
+    async def _run(self, flight: Flight, plain: PlainRead, head: RequestHead) -> Outcome:
         """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
         try:
             try:
@@ -182,7 +182,7 @@ class Flights:
             _log.debug("isFileClosed of %s: %s", plain.path, error)
             return False
 
-    def _land(self, flight: Flight, outcome: Outcome) -> None:
+    def _finish(self, flight: Flight, outcome: Outcome) -> None:
         """End the flight: the cache takes the outcome, then everybody who waits is told."""
         conclusion = Conclusion.NOT_KEPT
         try:
@@ -194,7 +194,7 @@ class Flights:
         if not flight.answered.done():
             flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
         shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
-        flight.landed.set_result(Landing(conclusion, shared))
+        flight.done.set_result(FlightResult(conclusion, shared))
 
 
 def _known(reply: UpstreamReply, kind: Kind) -> Known:

@@ -17,11 +17,12 @@ from cache.entries import Hit
 from cache.metadata_cache import MetadataCache
 from hadoop.calls import Call, PlainRead, read_call, read_plain
 from hadoop.paths import is_cacheable
+from proxy.cache_directives import CacheDirective, cache_directive_of
+from proxy.cache_status import COLLAPSED, NOT_WEBHDFS, Bypass, ForwardReason, forwarded, shows_path
 from proxy.cached_reply import body_of, cached_reply
 from proxy.call_limits import CallLimits, LimitedFetcher
 from proxy.errors import ProxyError, UnknownAddressError
 from proxy.flights import Flights
-from proxy.handling import COLLAPSED, NOT_WEBHDFS, Bypass, Why, forwarded, shows_path
 from proxy.headers import HIT, request_headers
 from proxy.hit_text import DateText
 from proxy.identity import caller_of, claimed_caller
@@ -32,7 +33,6 @@ from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, Read, ReadA
 from proxy.replies import error_reply, whole_reply
 from proxy.settings import ProxySettings
 from proxy.targets import is_webhdfs
-from proxy.wishes import Wish, wish_of
 from proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class FrontEndStats:
     hits: int
     collapsed: int
     stored: int
-    forwarded: dict[Why, int]
+    forwarded: dict[ForwardReason, int]
     refused: int
     failed: int
     flights: int
@@ -129,7 +129,7 @@ class FrontEnd:
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
         self._counts: Counter[str] = Counter()
-        self._forwarded: Counter[Why] = Counter()
+        self._forwarded: Counter[ForwardReason] = Counter()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -150,13 +150,13 @@ class FrontEnd:
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
         head = RequestHead(request.method, target, request_headers(request.raw_headers, peer), peer)
         plain = read_plain(head.target) if head.method == "GET" else None
-        wish = wish_of(request.raw_headers) if plain is not None else Wish.NO_TRACE
-        if plain is None or wish is Wish.NO_TRACE:
+        directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
+        if plain is None or directive is CacheDirective.NO_TRACE:
             call = read_call(head.method, head.target)
             return await self._pass_on(request, head, call, _why_not_asked(call))
         caller = caller_of(plain, peer)
         head = replace(head, caller=claimed_caller(plain))
-        read = Read(plain=plain, caller=caller, head=head, refresh=wish is Wish.REFRESH)
+        read = Read(plain=plain, caller=caller, head=head, refresh=directive is CacheDirective.REFRESH)
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
@@ -206,7 +206,7 @@ class FrontEnd:
         )
 
     async def _pass_on(
-        self, request: web.BaseRequest, head: RequestHead, call: Call, why: Why
+        self, request: web.BaseRequest, head: RequestHead, call: Call, why: ForwardReason
     ) -> web.StreamResponse:
         self._forwarded[why] += 1
 
@@ -220,7 +220,7 @@ class FrontEnd:
         except ProxyError as error:
             return self._failed(error, why)
 
-    def _failed(self, error: ProxyError, why: Why) -> web.StreamResponse:
+    def _failed(self, error: ProxyError, why: ForwardReason) -> web.StreamResponse:
         self._counts["failed"] += 1
         return error_reply(error, (forwarded(why, is_shown=False),))
 
@@ -250,7 +250,7 @@ class FrontEnd:
         )
 
 
-def _why_not_asked(call: Call) -> Why:
+def _why_not_asked(call: Call) -> ForwardReason:
     """Say why the cache was not asked about a call at all."""
     if call.method != "GET":
         return Bypass.METHOD

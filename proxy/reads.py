@@ -11,9 +11,9 @@ from cache.entries import Hit, Ticket
 from cache.metadata_cache import MetadataCache
 from cache.ring import Caller
 from hadoop.calls import PlainRead
+from proxy.cache_status import ForwardReason
 from proxy.errors import ProxyError
 from proxy.flights import Flight, Flights
-from proxy.handling import Why
 from proxy.messages import RequestHead, UpstreamReply
 from proxy.ports import Clock, CoverageSignal
 
@@ -41,7 +41,7 @@ class FromNameNode:
     """
 
     reply: UpstreamReply
-    why: Why
+    why: ForwardReason
     is_stored: bool
 
 
@@ -50,14 +50,14 @@ class Unanswered:
     """The NameNode was asked and gave no reply."""
 
     error: ProxyError
-    why: Why
+    why: ForwardReason
 
 
 @dataclass(frozen=True, slots=True)
 class PassOn:
     """Nothing was asked yet: pass the call through, without a trace."""
 
-    why: Why
+    why: ForwardReason
 
 
 ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn
@@ -124,7 +124,7 @@ class Reads:
                 case _:
                     assert_never(decision)
 
-    async def _fetched(self, flight: Flight, why: Why) -> FromNameNode | Unanswered:
+    async def _fetched(self, flight: Flight, why: ForwardReason) -> FromNameNode | Unanswered:
         """Return the reply once the cache has taken it, or soon after it came.
 
         Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
@@ -133,8 +133,8 @@ class Reads:
         answer = await flight.answer()
         if isinstance(answer, ProxyError):
             return Unanswered(answer, why)
-        landing = await flight.landing(self._join_wait_s)
-        is_stored = landing is not None and landing.conclusion.is_shareable
+        result = await flight.result(self._join_wait_s)
+        is_stored = result is not None and result.conclusion.is_shareable
         return FromNameNode(answer, why, is_stored=is_stored)
 
     async def _joined(self, ticket: Ticket) -> Known | None:
@@ -143,8 +143,8 @@ class Reads:
             return None
         flight.is_joined = True
         await flight.answer()  # as long as asking by ourselves would take, at most
-        landing = await flight.landing(self._join_wait_s)
-        return None if landing is None else landing.shared
+        result = await flight.result(self._join_wait_s)
+        return None if result is None else result.shared
 
     async def _wait(self, ticket: Ticket | None, timeout_s: float) -> bool:
         """Wait for a question to be concluded or, without one, for proof that all changes were applied.
@@ -157,4 +157,4 @@ class Reads:
             self._signal.request_probe()
             return await self._signal.wait_covered(timeout_s)
         flight = self._flights.find(ticket)
-        return flight is not None and await flight.landing(timeout_s) is not None
+        return flight is not None and await flight.result(timeout_s) is not None

@@ -24,9 +24,7 @@ class ProxySettings:
     )
     join_wait_s: float = field(
         default=0.1,
-        metadata={
-            "help": "Seconds for which a read may wait for the reply to another caller's request."
-        },
+        metadata={"help": "Seconds for which a read may wait for the reply to another caller's request."},
     )
     namenode_query_timeout_s: float = field(
         default=1.0,

@@ -1,6 +1,6 @@
 """The way to the NameNodes: a call goes in, the active one's reply comes out. (proxy/upstream.py)
 
-`proxy/asking.py` finds the NameNode, `proxy/exchange.py` speaks to it, `proxy/connections.py` holds the
+`proxy/failover.py` finds the NameNode, `proxy/exchange.py` speaks to it, `proxy/connections.py` holds the
 connections and says why this is not aiohttp's ClientSession.
 """
 
@@ -13,11 +13,11 @@ from typing import Final, Self, TypeAlias
 
 from aiohttp import HttpVersion11, web
 
-from proxy.asking import Answer, Asking, Call, NameNodes
 from proxy.client_body import ClientBody
 from proxy.connections import Connections
 from proxy.errors import ProxyError, ReplyTooLargeError
 from proxy.exchange import Exchange
+from proxy.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
 from proxy.headers import reply_headers
 from proxy.limits import LimitSettings
 from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
@@ -63,7 +63,7 @@ class Upstream:
         self._clock = clock
         self._connections = Connections(limits, clock)
         self._tasks = asyncio.TaskGroup()  # bodies on their way; settlings that outlive their request
-        self._asking = Asking(pool, limits, clock, self._connections, self._tasks)
+        self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks)
         self._outcome_unknown = 0
         self._broken_replies = 0
 
@@ -103,7 +103,7 @@ class Upstream:
             UpstreamError: no NameNode gave a reply, or it was larger.
             OverloadedError: no connection became free in time.
         """
-        answer = await self._asking.ask(Call(head, wanted_bytes=MAX_FETCHED_BYTES))
+        answer = await self._asking.ask(UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES))
         try:
             exchange = answer.exchange
             if not exchange.is_complete:
@@ -136,7 +136,7 @@ class Upstream:
             OverloadedError: no connection became free in time.
             ClientError: the client's body broke off.
         """
-        call = Call(
+        call = UpstreamCall(
             head,
             wanted_bytes=MAX_SETTLED_BYTES,
             body=ClientBody(request, self._limits) if request.body_exists else None,
@@ -161,7 +161,7 @@ class Upstream:
         finally:
             await answer.close()
 
-    def _settled(self, answer: Answer) -> SettledReply:
+    def _settled(self, answer: UpstreamResponse) -> SettledReply:
         exchange = answer.exchange
         return SettledReply(
             status=exchange.status,
@@ -187,7 +187,9 @@ class Upstream:
             limits=self._limits,
         )
 
-    async def _pass_on(self, request: web.BaseRequest, answer: Answer, response: RawResponse) -> None:
+    async def _pass_on(
+        self, request: web.BaseRequest, answer: UpstreamResponse, response: RawResponse
+    ) -> None:
         """Send the reply as it comes. What has begun can't be replaced: on a failure it is cut off."""
         exchange = answer.exchange
         await response.prepare(request)
@@ -207,7 +209,7 @@ class Upstream:
             self._broken_replies += 1
             response.cut()
 
-    async def _write(self, answer: Answer, response: RawResponse, part: bytes) -> None:
+    async def _write(self, answer: UpstreamResponse, response: RawResponse, part: bytes) -> None:
         with answer.waiting_for_client(response.cut, response.spent_s):
             await response.write(part)
 

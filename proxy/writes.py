@@ -3,7 +3,7 @@
 The guarantee OwnWrites, step by step:
 
 1. What is there already, and which missing ancestors the call may make, is asked before it is sent
-   (`proxy/ground.py`).
+   (`proxy/existing_path.py`).
 2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
    the client's leaving, before the first byte goes to the client.
 3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
@@ -27,16 +27,16 @@ from cache.metadata_cache import MetadataCache
 from cache.set_aside import TwoStepWrite, Writer
 from hadoop.calls import Call
 from hadoop.change import EverythingUnknown, Footprint
-from hadoop.effects import UNTOUCHED, Ground, effects_of_call, opens_window, written_path
+from hadoop.effects import UNTOUCHED, ExistingPath, effects_of_call, opens_window, written_path
 from hadoop.election_view import NameNode
 from hadoop.operations import Effect
 from hadoop.outcomes import CallOutcome, outcome_of
 from hadoop.paths import ROOT
 from hadoop.rpc.user import RpcUser
-from proxy.complaints import Complaints
 from proxy.errors import OverloadedError, UpstreamError
-from proxy.ground import Surveyor
+from proxy.existing_path import PathProbe
 from proxy.identity import rpc_user_of_target
+from proxy.log_throttle import ThrottledLog
 from proxy.messages import RequestHead, SettledReply
 from proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
 from proxy.shares import holder_of
@@ -76,10 +76,10 @@ class Writes:
         self.left_to_events = 0  # calls whose answer waited for the events to tell what they have changed
         self.windows_opened = 0  # two-step writes whose redirect was passed on
         self.windows_without_txid = 0  # ... of these, ended by time only
-        self._surveyor = Surveyor(
+        self._path_probe = PathProbe(
             cache, queries, clock, query_timeout_s=query_timeout_s, two_step_timeout_s=two_step_timeout_s
         )
-        self._complaints = Complaints(_log, clock)  # about these
+        self._throttled = ThrottledLog(_log, clock)  # about these
         self._txid_failures = 0  # questions for the last transaction id without an answer
         self._tasks = tasks
         self._asking: asyncio.Task[None] | None = None  # what asks again
@@ -92,7 +92,7 @@ class Writes:
     @property
     def query_failures(self) -> int:
         """Questions to the NameNode without an answer."""
-        return self._txid_failures + self._surveyor.query_failures
+        return self._txid_failures + self._path_probe.query_failures
 
     async def pass_through(
         self, request: web.BaseRequest, head: RequestHead, call: Call, decorate: Decorate
@@ -103,7 +103,7 @@ class Writes:
             ProxyError: there is no reply to pass on.
         """
         user = rpc_user_of_target(head.target)
-        effect = _Effect(self, call, await self.survey(call, user), _writer_of(head, call, user))
+        effect = _Effect(self, call, await self.probe(call, user), _writer_of(head, call, user))
         try:
             return await self._streamer.stream(request, head, effect.settle, decorate)
         except UpstreamError as error:
@@ -114,22 +114,22 @@ class Writes:
             raise
         finally:
             if not effect.is_settled:
-                await self.take(call, CallOutcome.UNKNOWN, effect.ground)
+                await self.take(call, CallOutcome.UNKNOWN, effect.existing)
 
-    async def survey(self, call: Call, user: RpcUser | None) -> Ground:
+    async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Find out what is there already where the call is about to write."""
         try:
-            return await self._surveyor.survey(call, user)
+            return await self._path_probe.probe(call, user)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not say what it needs proof of")
             return UNTOUCHED
 
-    async def take(self, call: Call, outcome: CallOutcome, ground: Ground) -> None:
+    async def take(self, call: Call, outcome: CallOutcome, existing: ExistingPath) -> None:
         """Take what the call makes stale: forget it, and wait for the events that tell the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
         try:
-            effects, doubts = effects_of_call(call, outcome, ground), self._doubts
+            effects, doubts = effects_of_call(call, outcome, existing), self._doubts
             self._apply(effects.changes)
             if not effects.is_complete:
                 await self._await_events()
@@ -171,32 +171,34 @@ class Writes:
             with contextlib.suppress(Exception):  # the gate closes by time all the same
                 self._cache.close_stream(f"the cache {what}")
 
-    async def survey_write(self, path: str, writer: Writer) -> Ground | None:
+    async def probe_write(self, path: str, writer: Writer) -> ExistingPath | None:
         """Find out what the second step of a write can make; None after a fault of ours, when all is forwarded."""
         try:
-            return await self._surveyor.survey_write(path, writer)
+            return await self._path_probe.probe_write(path, writer)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not say what a two-step write needs", is_under_way=True)
             return None
 
-    async def open_window(self, path: str, namenode: NameNode, ground: Ground, writer: Writer) -> None:
+    async def open_window(
+        self, path: str, namenode: NameNode, existing: ExistingPath, writer: Writer
+    ) -> None:
         """Take the path out of the cache until the second step of a write has been seen to end, if it can be made."""
         if path == ROOT:
             return
-        writer = replace(writer, has_right=_can_be_made(ground), is_known=ground.is_known)
+        writer = replace(writer, has_right=_can_be_made(existing), is_known=existing.is_known)
         txid: int | None = None
         try:
             if writer.has_right:
-                async with asyncio.timeout(self._surveyor.redirect_wait_s):
+                async with asyncio.timeout(self._path_probe.redirect_wait_s):
                     txid = await self._queries.last_txid(namenode)
         except Exception as error:  # noqa: BLE001 - FailToNameNode
             self._txid_failures += 1
-            self._complaints.warn(f"the window of a write to {path} ends by time only: {error}")
+            self._throttled.warn(f"the window of a write to {path} ends by time only: {error}")
         finally:  # also when it is cancelled here
             self.windows_opened += writer.has_right
             self.windows_without_txid += writer.has_right and txid is None
             try:
-                self._cache.open_window(path, txid, self._clock(), ground.topmost_missing, writer)
+                self._cache.open_window(path, txid, self._clock(), existing.topmost_missing, writer)
             except Exception:  # noqa: BLE001 - FailToNameNode
                 self._distrust_cache("could not open the window of a two-step write", is_under_way=True)
 
@@ -229,21 +231,21 @@ class Writes:
 
         Nothing was kept under a window, so what is kept once it is narrower was asked for later than the answer.
         """
-        if self._surveyor.is_silent:
+        if self._path_probe.is_silent:
             await asyncio.sleep(ASK_AGAIN_S)
         if not self._cache.windows.is_pending(write, self._clock()):
             return
-        ground = await self._surveyor.survey_write(write.path, write.writer, is_held=False)
-        if not ground.is_known:
+        existing = await self._path_probe.probe_write(write.path, write.writer, is_held=False)
+        if not existing.is_known:
             self._cache.windows.doubt(write)
             return
-        known = write.known(ground.topmost_missing, has_right=_can_be_made(ground))
+        known = write.known(existing.topmost_missing, has_right=_can_be_made(existing))
         self._cache.answer_doubt(write, known, self._clock())
 
 
-def _can_be_made(ground: Ground) -> bool:
+def _can_be_made(existing: ExistingPath) -> bool:
     """Whether the second step can be carried out, for as long as nothing at or above its path changes."""
-    return ground.may_write and not ground.is_directory
+    return existing.may_write and not existing.is_directory
 
 
 def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:
@@ -256,17 +258,17 @@ class _Effect:
     """What one call in progress does to the cache.
 
     Attributes:
-        ground: what was there before it was sent.
+        existing: what was there before it was sent.
         is_settled: whether there is nothing more to take.
     """
 
-    __slots__ = ("_call", "_writer", "_writes", "ground", "is_settled")
+    __slots__ = ("_call", "_writer", "_writes", "existing", "is_settled")
 
-    def __init__(self, writes: Writes, call: Call, ground: Ground, writer: Writer) -> None:
+    def __init__(self, writes: Writes, call: Call, existing: ExistingPath, writer: Writer) -> None:
         self._writes = writes
         self._call = call
         self._writer = writer
-        self.ground = ground
+        self.existing = existing
         self.is_settled = False
 
     async def settle(self, reply: SettledReply | None) -> None:
@@ -275,14 +277,14 @@ class _Effect:
         outcome = outcome_of(self._call, status, body)
         path = written_path(self._call)
         if reply is None or path is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
-            await self._take(outcome, self.ground)
+            await self._take(outcome, self.existing)
             return
-        ground = await self._writes.survey_write(path, self._writer)
-        if ground is not None:
+        existing = await self._writes.probe_write(path, self._writer)
+        if existing is not None:
             # First, so that a change that gives the right while `_take` waits is not missed.
-            await self._writes.open_window(path, reply.namenode, ground, self._writer)
-        await self._take(outcome, ground or self.ground)
+            await self._writes.open_window(path, reply.namenode, existing, self._writer)
+        await self._take(outcome, existing or self.existing)
 
-    async def _take(self, outcome: CallOutcome, ground: Ground) -> None:
-        await self._writes.take(self._call, outcome, ground)
+    async def _take(self, outcome: CallOutcome, existing: ExistingPath) -> None:
+        await self._writes.take(self._call, outcome, existing)
         self.is_settled = True

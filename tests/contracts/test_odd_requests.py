@@ -10,7 +10,7 @@ import pytest
 
 from hadoop.calls import PREFIX, read_call
 from hadoop.changes import changes_of_event
-from hadoop.effects import Ground, effects_of_call
+from hadoop.effects import ExistingPath, effects_of_call
 from hadoop.events import Event
 from hadoop.filestatus import render_missing
 from hadoop.outcomes import outcome_of
@@ -149,7 +149,7 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
     """OwnWrites, against the events of the real thing; a call that is read wrongly would show here."""
     directory = f"/t{uuid.uuid4().hex[:12]}"
     asker = Asker(cluster)
-    ground = Ground(topmost_missing=directory + "/d/q1")
+    existing = ExistingPath(topmost_missing=directory + "/d/q1")
     seen = 0
     try:
         await asyncio.to_thread(make_directory, cluster, directory)
@@ -158,7 +158,7 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
             spelled = asker.target(target.replace("@", PREFIX).replace("$", directory))
             status, body, events = await asker.events_of(method, spelled)
             call = read_call(method, spelled)
-            effects = effects_of_call(call, outcome_of(call, status, body), ground)
+            effects = effects_of_call(call, outcome_of(call, status, body), existing)
             forgotten = stale(effects.changes)
             for event in events:
                 made = stale(changes_of_event(event))

@@ -11,7 +11,7 @@ from hadoop.effects import (
     LEFT_TO_EVENTS,
     NO_EFFECT,
     Effects,
-    Ground,
+    ExistingPath,
     effects_of_call,
     opens_window,
     written_path,
@@ -233,46 +233,48 @@ def test_missing_ancestors_appear_as_well(op: str) -> None:
     """From the topmost one that is missing."""
     call = read_call("PUT", f"{V1}/a/b/c/d?op={op}")
 
-    def done(ground: Ground) -> str:
-        return said(effects_of_call(call, CallOutcome.DONE, ground))
+    def done(existing: ExistingPath) -> str:
+        return said(effects_of_call(call, CallOutcome.DONE, existing))
 
-    assert done(Ground(topmost_missing="/a")) == "appeared /a, appeared /a/b/c/d"
-    assert done(Ground(topmost_missing="/a/b/c/d")) == "appeared /a/b/c/d"
-    assert done(Ground()) == "appeared /a/b/c/d"
-    assert done(Ground(is_known=False)) == "..."
-    assert done(Ground(is_directory=True)) == "..."
+    assert done(ExistingPath(topmost_missing="/a")) == "appeared /a, appeared /a/b/c/d"
+    assert done(ExistingPath(topmost_missing="/a/b/c/d")) == "appeared /a/b/c/d"
+    assert done(ExistingPath()) == "appeared /a/b/c/d"
+    assert done(ExistingPath(is_known=False)) == "..."
+    assert done(ExistingPath(is_directory=True)) == "..."
 
 
 def test_a_redirect_has_changed_nothing() -> None:
     """What its second step may change is the window's business."""
-    for ground in (Ground(topmost_missing="/a"), Ground(is_known=False), Ground(is_directory=True)):
+    odd = ExistingPath(topmost_missing="/a"), ExistingPath(is_known=False), ExistingPath(is_directory=True)
+    for existing in odd:
         call = read_call("PUT", f"{V1}/a/b?op=CREATE")
-        assert effects_of_call(call, CallOutcome.DONE, ground) == NO_EFFECT
+        assert effects_of_call(call, CallOutcome.DONE, existing) == NO_EFFECT
 
 
 def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
     """It is redirected for whoever sees a directory or an empty file; the events tell of an access time."""
     call = read_call("POST", f"{V1}/a/b?op=APPEND")
-    assert effects_of_call(call, CallOutcome.DONE, Ground(is_directory=True)) == NO_EFFECT
-    assert said(effects_of_call(call, CallOutcome.DONE, Ground(may_write=False))) == "..."
-    assert said(effects_of_call(call, CallOutcome.DONE, Ground(is_known=False))) == "touched /a/b"
+    assert effects_of_call(call, CallOutcome.DONE, ExistingPath(is_directory=True)) == NO_EFFECT
+    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(may_write=False))) == "..."
+    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "touched /a/b"
     truncate = read_call("POST", f"{V1}/a/b?op=TRUNCATE&newlength=0")
-    assert said(effects_of_call(truncate, CallOutcome.DONE, Ground(is_directory=True))) == "touched /a/b"
+    effects = effects_of_call(truncate, CallOutcome.DONE, ExistingPath(is_directory=True))
+    assert said(effects) == "touched /a/b"
 
 
 def test_other_writes_make_no_ancestors() -> None:
     """They do not look at what may be missing."""
     call = read_call("PUT", f"{V1}/a/b?op=SETTIMES")
-    assert said(effects_of_call(call, CallOutcome.DONE, Ground(topmost_missing="/a"))) == "touched /a/b"
+    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing="/a"))) == "touched /a/b"
 
 
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
     """Who may write a directory that all may write must not empty it for the others."""
     call = read_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
-    assert said(effects_of_call(call, CallOutcome.DONE, Ground(takes_in=True))) == "moved /d/p /e/p ..."
-    assert said(effects_of_call(call, CallOutcome.DONE, Ground(is_known=False))) == "..."
+    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
+    assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
     newer = read_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
-    assert said(effects_of_call(newer, CallOutcome.DONE, Ground(takes_in=True))) == "moved /d/p /e"
+    assert said(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
 
 
 WINDOWS = """
@@ -369,7 +371,7 @@ def test_only_what_is_done_costs_anything(
     call: Call, outcome: CallOutcome, topmost_missing: str | None
 ) -> None:
     """A refused call, or one without an answer, can be sent by anybody; and no call at all costs everything."""
-    effects = effects_of_call(call, outcome, Ground(topmost_missing=topmost_missing))
+    effects = effects_of_call(call, outcome, ExistingPath(topmost_missing=topmost_missing))
     assert outcome is CallOutcome.DONE or not effects.changes
     assert not stale(effects.changes).everything
 
@@ -377,7 +379,7 @@ def test_only_what_is_done_costs_anything(
 @given(calls(), st.sampled_from([None, "/", "/a", "/a/b"]))
 def test_changes_are_canonical_and_said_once(call: Call, topmost_missing: str | None) -> None:
     """The cache may take every path as a key."""
-    changes = effects_of_call(call, CallOutcome.DONE, Ground(topmost_missing=topmost_missing)).changes
+    changes = effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing=topmost_missing)).changes
     assert len(set(changes)) == len(changes)
     for change in changes:
         assert not isinstance(change, EverythingUnknown)

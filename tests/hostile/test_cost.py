@@ -29,7 +29,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.effects import Ground, effects_of_call
+from hadoop.effects import ExistingPath, effects_of_call
 from hadoop.globs import GlobSet
 from hadoop.outcomes import CallOutcome
 from hadoop.paths import InvalidPathError
@@ -209,7 +209,7 @@ def _with_calls(path: str) -> None:
             call = read_call(method, target)
             for outcome in CallOutcome:
                 topmost = "/a" if (call.path or "").startswith("/a/") else None
-                effects_of_call(call, outcome, Ground(topmost_missing=topmost))
+                effects_of_call(call, outcome, ExistingPath(topmost_missing=topmost))
     read_plain(f"{PREFIX}{path}?op=GETFILESTATUS&user.name=a")
 
 
@@ -265,7 +265,7 @@ MODULES: Final = (
     "proxy.head_buffer",
     "proxy.targets",
     "proxy.vetting",
-    "proxy.wishes",
+    "proxy.cache_directives",
 )
 """Where what a request says is read."""
 

@@ -98,7 +98,7 @@ class ModelUpstream:
         self.oddities: list[Answer] = []  # what the next reads are answered, whatever they ask
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Ask the NameNode that says that it is active, one after the other for a while (`proxy.asking`)."""
+        """Ask the NameNode that says that it is active, one after the other for a while (`proxy.failover`)."""
         self.fetches += 1
         spelled, _, query = head.target.partition("?")
         as_requested, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]

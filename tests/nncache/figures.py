@@ -9,9 +9,9 @@ from invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.admin.server import AdminStats
 from nncache.metrics.metric import ROOMS, Daemon
 from nncache.watchdog import LoopStats
+from proxy.cache_status import Bypass
 from proxy.fastpath import FastPathStats
 from proxy.front_end import FrontEndStats
-from proxy.handling import Bypass
 from proxy.server import ServerStats
 from proxy.upstream import ForwardStats
 

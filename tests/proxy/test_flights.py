@@ -48,7 +48,7 @@ async def test_a_missing_path_is_kept_and_shared() -> None:
         assert s.flights.find(flight.ticket) is flight
         await turns()
         s.namenode.fetches.answer(missing(PATH, 100.0))
-        answer, landing = await flight.answer(), await flight.landing()
+        answer, landing = await flight.answer(), await flight.result()
         assert isinstance(answer, UpstreamReply)
         assert landing is not None
         assert landing.conclusion is Conclusion.STORED
@@ -68,7 +68,7 @@ async def test_the_first_client_need_not_wait_for_the_cache() -> None:
         await turns()
         assert (s.namenode.closed.waiting, s.concluded) == (1, 0)
         s.namenode.closed.answer(result=True)
-        landing = await flight.landing()
+        landing = await flight.result()
         assert landing is not None
         assert landing.conclusion is Conclusion.STORED
 
@@ -98,7 +98,7 @@ async def test_whether_a_file_is_closed_is_not_asked_again_while_its_status_is_k
             await turns()
             if s.namenode.closed.waiting:
                 s.namenode.closed.answer(result=True)
-            landing = await flight.landing()
+            landing = await flight.result()
             assert landing is not None
             assert (landing.shared is None) is (landing.conclusion is Conclusion.UNCHANGED)
             return landing.conclusion
@@ -132,7 +132,7 @@ async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) ->
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
         await turns()
         s.namenode.closed.answer(answer)
-        landing = await flight.landing()
+        landing = await flight.result()
         assert landing is not None
         assert landing.conclusion is Conclusion.NOT_KEPT
         assert landing.shared is None
@@ -145,7 +145,7 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
-        landing = await flight.landing()
+        landing = await flight.result()
         assert isinstance(await flight.answer(), UpstreamReply)
         assert landing is not None
         assert landing.conclusion is Conclusion.NOT_KEPT
@@ -162,7 +162,7 @@ async def test_only_what_events_keep_true_is_shared(status: int, body: bytes) ->
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(status, body, 100.0))
-        answer, landing = await flight.answer(), await flight.landing()
+        answer, landing = await flight.answer(), await flight.result()
         assert isinstance(answer, UpstreamReply)
         assert answer.body == body
         assert landing is not None
@@ -176,7 +176,7 @@ async def test_a_reply_of_no_certain_term_is_not_kept() -> None:
         flight = s.launch()
         await turns()
         s.namenode.fetches.answer(reply(200, DIRECTORY, 100.0, term=NO_TERM))
-        landing = await flight.landing()
+        landing = await flight.result()
         assert landing is not None
         assert landing.conclusion is Conclusion.SPOILED
 
@@ -194,7 +194,7 @@ async def test_a_change_during_the_flight_spoils_it(change: Appeared | Touched |
         await turns()
         s.cache.apply(change, s.clock(), 102)
         s.namenode.closed.answer(result=True)
-        landing = await flight.landing()
+        landing = await flight.result()
         assert landing is not None
         assert landing.conclusion is Conclusion.SPOILED
         assert landing.shared is None
@@ -209,7 +209,7 @@ async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
         await turns()
         s.namenode.fetches.answer(error)
         assert await flight.answer() is error
-        await flight.landing()
+        await flight.result()
         assert (s.concluded, s.tickets, s.flights.errors) == (1, 0, 0)
 
 
@@ -224,7 +224,7 @@ async def test_a_bug_fails_its_own_flight_only() -> None:
         assert answer.status == 500
         s.namenode.fetches.answer(missing("/w/b", 100.0))
         assert isinstance(await sound.answer(), UpstreamReply)
-        await sound.landing()
+        await sound.result()
         assert (s.concluded, s.flights.errors) == (2, 1)
 
 
@@ -236,12 +236,12 @@ async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
         s.namenode.fetches.answer(reply(200, FILE, 100.0))
         await turns()
         s.namenode.closed.answer(NoActiveNameNodeError("bug"))
-        landing = await broken.landing()
+        landing = await broken.result()
         assert landing is not None
         assert landing.conclusion is Conclusion.NOT_KEPT
         s.namenode.fetches.answer(missing("/w/b", 100.0))
         assert isinstance(await sound.answer(), UpstreamReply)
-        await sound.landing()
+        await sound.result()
         assert (s.concluded, s.flights.errors) == (2, 1)
 
 
@@ -259,7 +259,7 @@ async def test_a_cache_that_fails_to_take_the_reply_does_not_keep_it_from_the_cl
         await turns()
         s.namenode.fetches.answer(missing(PATH, 100.0))
         assert isinstance(await flight.answer(), UpstreamReply)
-        landing = await flight.landing()
+        landing = await flight.result()
         assert landing is not None
         assert landing.shared is None
         assert (s.flights.errors, len(s.flights)) == (1, 0)
@@ -278,7 +278,7 @@ async def test_a_flight_outlives_its_client() -> None:
             s.namenode.fetches.answer(missing(PATH, 100.0))
         assert leaving.cancelled()
         assert isinstance(staying.result(), UpstreamReply)
-        await flight.landing()
+        await flight.result()
         assert (s.concluded, s.is_hit()) == (1, True)
 
 
@@ -302,7 +302,7 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
     launched: list[Flight] = []
     with pytest.raises(asyncio.CancelledError):
         await ended(serve())
-    assert launched[0].landed.done()
+    assert launched[0].done.done()
     assert launched[0].answered.done()
     assert cache.store.counters.conclusions.total() == 1
     assert cache.explain(PATH, clock()).questions_under_way == 0
@@ -354,7 +354,7 @@ async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights
             decision = cache.lookup(path, caller(user), boottime(), may_wait=False)
             assert isinstance(decision, Fetch)
             flight = flights.launch(decision.ticket, plain, head_of(path, user))
-            answer, landing = await flight.answer(), await flight.landing()
+            answer, landing = await flight.answer(), await flight.result()
             assert isinstance(answer, UpstreamReply)
             assert landing is not None
             return answer.status, landing.conclusion

@@ -10,7 +10,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from cache import Fetch, Kind, Known, MetadataCache, Reply, Serve
 from hadoop.calls import read_call
-from proxy.handling import Bypass, forwarded
+from proxy.cache_status import Bypass, forwarded
 from proxy.messages import RequestHead
 from proxy.ports import Right, Streamer
 from proxy.writes import Writes

@@ -82,7 +82,7 @@ class Book:
         """Return a stand that was aimed at least; None: hold it anywhere."""
         if not self.known or chance.random() < _EXPLORED_SHARE:
             return None
-        asking = [stand for stand in self.known if stand.places[0].qualname == "Flights._fly"]
+        asking = [stand for stand in self.known if stand.places[0].qualname == "Flights._run"]
         if asking and chance.random() < _ASKING_SHARE:
             return chance.choice(asking)
         return min(self.known, key=lambda stand: (self.held[stand] * 4 + self.tried[stand], chance.random()))

@@ -64,7 +64,7 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: "
     "await zookeeper.__aexit__(None, None, None)": _ENDS,
-    "proxy.asking.Asking.ask: await answer.close()": (
+    "proxy.failover.FailoverClient.ask: await answer.close()": (
         "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
         "same wait is raced in `_ask_one`"
     ),

@@ -223,14 +223,14 @@ class Lane:
         """Take note of what became of the reply that a held read waited for."""
         if flight is None:
             return
-        landing = await flight.landing(10.0)
+        result = await flight.result(10.0)
         figures = self.shared.figures
         figures.fills += 1
-        if landing is None:
-            judge.wrong.append("a flight never landed")
-        elif landing.conclusion is Conclusion.SPOILED:
+        if result is None:
+            judge.wrong.append("a flight never ended")
+        elif result.conclusion is Conclusion.SPOILED:
             figures.spoiled += 1
-        elif landing.conclusion.is_shareable:
+        elif result.conclusion.is_shareable:
             figures.kept += 1
 
     def note(self, aim: Aim, what: str, fate: Fate) -> None:

@@ -35,7 +35,7 @@ _REACHED: Final = (
     "proxy.flights",
     "proxy.call_limits",
     "proxy.writes",
-    "proxy.ground",
+    "proxy.existing_path",
     "invalidation.consumer",
     "invalidation.direct",
     "invalidation.polled_edits",
@@ -71,7 +71,7 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.polled_edits.PolledEdits.read: await self._roll_if_due(namenode)": _NEVER_ROLLS,
     "invalidation.polled_edits.PolledEdits._roll_if_due: await namenode.roll_edits()": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": _NEVER_WAITS,
-    "proxy.writes.Writes.pass_through: await self.take(call, CallOutcome.UNKNOWN, effect.ground)": _OUR_FAULT,
+    "proxy.writes.Writes.pass_through: await self.take(call, CallOutcome.UNKNOWN, effect.existing)": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep(ASK_AGAIN_S)": (
         "no client waits for it, so only chance holds a race there; the question after it, which decides, is held"
     ),

@@ -112,7 +112,7 @@ class Running:
         if make is None or self.stand is None:
             return None
         verdict = make()
-        is_flight = self.stand.places[0].qualname == "Flights._fly"
+        is_flight = self.stand.places[0].qualname == "Flights._run"
         self.may_fail = (
             is_flight if isinstance(verdict, Cancel) else self.stand.innermost.qualname in _ASKS_THE_NAMENODE
         )

@@ -73,9 +73,9 @@ FILL: Final = (
 
 FORWARD: Final = (
     "proxy.writes",
-    "proxy.ground",
+    "proxy.existing_path",
     "proxy.upstream",
-    "proxy.asking",
+    "proxy.failover",
     "proxy.exchange",
     "proxy.connections",
     "proxy.permits",

@@ -15,7 +15,7 @@ RACES = 100
 
 OFTEN = (
     "proxy.reads.Reads._fetched: await flight.answer()",
-    "proxy.flights.Flights._fly: await self._fetcher.fetch(head)",
+    "proxy.flights.Flights._run: await self._fetcher.fetch(head)",
     "proxy.exchange.Exchange._receive_message: await self._connection.protocol.read()",
     "proxy.upstream.Upstream._to_its_end: await asyncio.shield(self._tasks.create_task(_captured(work)))",
 )

@@ -42,8 +42,8 @@ FOREIGN_APPEND: Final = Variant(
     guarantee=Guarantee.HITS_KEPT,
     rule="The redirected APPEND of a directory costs nobody its status.",
     module="hadoop/effects.py",
-    old="case Effect.TOUCHES if call.op.two_step and ground.is_directory:",
-    new="case Effect.TOUCHES if call.op.two_step and ground.takes_in:",
+    old="case Effect.TOUCHES if call.op.two_step and existing.is_directory:",
+    new="case Effect.TOUCHES if call.op.two_step and existing.takes_in:",
 )
 FOREIGN_OPEN: Final = Variant(
     name="foreign-open",
@@ -57,7 +57,7 @@ ORACLE_HEADER: Final = Variant(
     name="oracle-header",
     guarantee=Guarantee.PROVEN_GRANT,
     rule="What the cache knows of a path is said in Cache-Status to callers to whom the NameNode shows the path.",
-    module="proxy/handling.py",
+    module="proxy/cache_status.py",
     old="why if is_shown or why in _SAID_TO_ALL else Reason.MISS",
     new="why",
 )

@@ -15,10 +15,10 @@ from hadoop.paths import (
     name,
     parent,
 )
+from proxy.cache_directives import CacheDirective, cache_directive_of
 from proxy.headers import request_headers
 from proxy.identity import caller_of, rpc_user_of
 from proxy.targets import is_webhdfs
-from proxy.wishes import Wish, wish_of
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcff")
@@ -81,16 +81,25 @@ def check_fields(data: bytes) -> None:
         for field_name, colon, value in (line.partition(b":") for line in data.split(b"\n"))
         if colon
     )
-    wish = wish_of(fields)
-    hold(wish_of(fields[::-1]) is wish, "the order of the fields matters")
-    hold(wish_of((key.swapcase(), value) for key, value in fields) is wish, "the case of a name matters")
-    hold(wish_of((*fields, (b"Authorization", b"x"))) is Wish.NO_TRACE, "a credential is overlooked")
+    wish = cache_directive_of(fields)
+    hold(cache_directive_of(fields[::-1]) is wish, "the order of the fields matters")
     hold(
-        wish_of((*fields, (b"Cookie", b"hadoop.auth=x&t=kerberos"))) is Wish.NO_TRACE,
+        cache_directive_of((key.swapcase(), value) for key, value in fields) is wish,
+        "the case of a name matters",
+    )
+    hold(
+        cache_directive_of((*fields, (b"Authorization", b"x"))) is CacheDirective.NO_TRACE,
+        "a credential is overlooked",
+    )
+    hold(
+        cache_directive_of((*fields, (b"Cookie", b"hadoop.auth=x&t=kerberos"))) is CacheDirective.NO_TRACE,
         "a caller's cookie is overlooked",
     )
-    if wish is not Wish.NO_TRACE and not any(key.lower() == b"cache-control" for key, _ in fields):
-        hold(wish_of((*fields, (b"Cache-Control", b"no-cache"))) is Wish.REFRESH, "no-cache is overlooked")
+    if wish is not CacheDirective.NO_TRACE and not any(key.lower() == b"cache-control" for key, _ in fields):
+        hold(
+            cache_directive_of((*fields, (b"Cache-Control", b"no-cache"))) is CacheDirective.REFRESH,
+            "no-cache is overlooked",
+        )
     sent = request_headers(fields, "192.0.2.1")
     addresses = [value for key, value in sent if key.lower() == b"x-forwarded-for"]
     hold(addresses == [b"192.0.2.1"], "a client chooses its own address")
@@ -171,7 +180,7 @@ REQUESTS: Final = (
             b"Connection:close, X-Forwarded-For, Host\nX-Forwarded-For:1.2.3.4\nTE:trailers",
             b"cookie:HADOOP.AUTH=a; hadoop.auth=b\nExpect:100-continue",
         ),
-        modules=("proxy.wishes", "proxy.headers"),
+        modules=("proxy.cache_directives", "proxy.headers"),
     ),
     Target(
         name="caller",

@@ -37,7 +37,7 @@ PROXY_RULES: Final = (
         rule="A write without an answer costs nothing before its events do: anybody can hang up.",
         module=_EFFECTS,
         old="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return LEFT_TO_EVENTS",
-        new="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return _effects_of_write(call, ground)",
+        new="case CallOutcome.HALFWAY | CallOutcome.UNKNOWN:\n            return _effects_of_write(call, existing)",
     ),
     Variant(
         name="refused-call-forgets",
@@ -45,7 +45,7 @@ PROXY_RULES: Final = (
         rule="A call that was refused, whoever sends it, costs nothing.",
         module=_EFFECTS,
         old="case CallOutcome.UNDONE:\n            return NO_EFFECT",
-        new="case CallOutcome.UNDONE:\n            return _effects_of_write(call, ground)",
+        new="case CallOutcome.UNDONE:\n            return _effects_of_write(call, existing)",
     ),
     Variant(
         name="refused-read-forgets",
@@ -189,7 +189,7 @@ PROXY_RULES: Final = (
         name="oracle-header",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="What the cache knows of a path is said in Cache-Status to callers to whom the NameNode shows the path.",
-        module="proxy/handling.py",
+        module="proxy/cache_status.py",
         old="why if is_shown or why in _SAID_TO_ALL else Reason.MISS",
         new="why",
     ),

@@ -62,17 +62,17 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="The last transaction id is asked for before the redirect is passed on.",
         module="proxy/writes.py",
-        old="self._cache.open_window(path, txid, self._clock(), ground.topmost_missing, writer)",
-        new="self._cache.open_window(path, txid and 0, self._clock(), ground.topmost_missing, writer)",
+        old="self._cache.open_window(path, txid, self._clock(), existing.topmost_missing, writer)",
+        new="self._cache.open_window(path, txid and 0, self._clock(), existing.topmost_missing, writer)",
     ),
     Variant(
         name="window-after-the-redirect",
         guarantee=Guarantee.OWN_WRITES,
         rule="The window is opened before the redirect is passed on.",
         module="proxy/writes.py",
-        old="self._cache.open_window(path, txid, self._clock(), ground.topmost_missing, writer)",
+        old="self._cache.open_window(path, txid, self._clock(), existing.topmost_missing, writer)",
         new="asyncio.get_running_loop().call_later(0.2, self._cache.open_window, path, None,"
-        " self._clock() + 0.2, ground.topmost_missing, writer)",
+        " self._clock() + 0.2, existing.topmost_missing, writer)",
     ),
     Variant(
         name="create-without-a-window",
@@ -95,8 +95,8 @@ WINDOW_RULES: Final = (
         guarantee=Guarantee.HITS_KEPT,
         rule="A window is opened only where the caller could write: the NameNode redirects anybody.",
         module="proxy/writes.py",
-        old="writer = replace(writer, has_right=_can_be_made(ground), is_known=ground.is_known)",
-        new="writer = replace(writer, has_right=True, is_known=ground.is_known)",
+        old="writer = replace(writer, has_right=_can_be_made(existing), is_known=existing.is_known)",
+        new="writer = replace(writer, has_right=True, is_known=existing.is_known)",
     ),
     Variant(
         name="later-right-not-noticed",

@@ -1,4 +1,4 @@
-"""What is there already where a call is about to write. (proxy/ground.py)
+"""What is there already where a call is about to write. (proxy/existing_path.py)
 
 MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
 A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode
@@ -16,12 +16,12 @@ from cachetools import TTLCache
 from cache.metadata_cache import MetadataCache
 from cache.set_aside import Writer
 from hadoop.calls import Call
-from hadoop.effects import UNTOUCHED, Ground, destination_of, written_path
+from hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from hadoop.errors import CallerRefusedError
 from hadoop.operations import Effect
 from hadoop.paths import ROOT, ancestors, exceeds_limits
 from hadoop.rpc.user import RpcUser
-from proxy.complaints import Complaints
+from proxy.log_throttle import ThrottledLog
 from proxy.ports import Clock, NameNodeQueries, Right
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ REMEMBERED_S: Final = 1.0
 MAX_REMEMBERED: Final = 1_000
 
 
-class Surveyor:
+class PathProbe:
     """Finds out, from the cache or else from the NameNode."""
 
     def __init__(
@@ -49,13 +49,13 @@ class Surveyor:
         self._query_timeout_s = query_timeout_s
         self._two_step_timeout_s = two_step_timeout_s
         self.is_silent = False  # the NameNode has left the last question about a two-step write open
-        self._complaints = Complaints(_log, clock)  # about the last
+        self._throttled = ThrottledLog(_log, clock)  # about the last
         self._remembered: TTLCache[tuple[RpcUser | None, str, int], tuple[Right, str | None]] = TTLCache(
             MAX_REMEMBERED, REMEMBERED_S, timer=clock
         )
         self.query_failures = 0  # questions to the NameNode without an answer
 
-    async def survey(self, call: Call, user: RpcUser | None) -> Ground:
+    async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Look before a call of one step is sent, as its caller; takes no longer than one query may."""
         path = written_path(call)
         if call.op is not None and call.op.effect is Effect.MOVES:
@@ -65,57 +65,57 @@ class Surveyor:
         if path is None or exceeds_limits(path):
             return UNTOUCHED
         if path == ROOT:
-            return Ground(is_directory=True)
+            return ExistingPath(is_directory=True)
         unproven = self._cache.unproven_ancestors(path, self._clock())
         topmost: str | None = None
         try:
             async with asyncio.timeout(self._query_timeout_s):
                 # What the cache proves is not enough here: deleted elsewhere, its event on the way, it is one no more.
                 if self._cache.holds(path) and await self._queries.is_directory(path, user):
-                    return Ground(is_directory=True)
+                    return ExistingPath(is_directory=True)
                 for above in unproven:
                     # Where nothing is kept, "missing" costs nothing.
                     if self._cache.holds(above) and await self._queries.exists(above, user):
                         break
                     topmost = above
         except CallerRefusedError:
-            return Ground(
+            return ExistingPath(
                 is_known=False
             )  # what they cannot see they cannot make: there will be nothing to tell
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
             self._fail(f"cannot tell what exists at and above {path}: {error}")
-            return Ground(is_known=False)
-        return Ground(topmost_missing=topmost)
+            return ExistingPath(is_known=False)
+        return ExistingPath(topmost_missing=topmost)
 
     @property
     def redirect_wait_s(self) -> float:
         """Seconds for which a redirect may be held back for a question; few while the NameNode is silent."""
         return self._query_timeout_s if self.is_silent else self._two_step_timeout_s
 
-    async def survey_write(self, path: str, writer: Writer, *, is_held: bool = True) -> Ground:
+    async def probe_write(self, path: str, writer: Writer, *, is_held: bool = True) -> ExistingPath:
         """Look what the second step of a two-step write can make, before its redirect is passed on.
 
         Nothing is made before that, so what is asked now is what counts. A NameNode that fails to answer is asked
         once more; then all that may be missing is taken to be missing. `is_held`: the redirect waits for this.
         """
         if path == ROOT:
-            return Ground(is_directory=True)
+            return ExistingPath(is_directory=True)
         if not self._cache.concerns(path):
             return UNTOUCHED
         try:
             async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
-                ground = await self._look_twice(path, writer)
+                existing = await self._look_twice(path, writer)
         except CallerRefusedError:
-            ground = Ground(may_write=False)
+            existing = ExistingPath(may_write=False)
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
             self._fail(f"cannot tell what a write to {path} can make: {error}")
             self.is_silent = True
             unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
-            return Ground(topmost_missing=unproven[-1] if unproven else None, is_known=False)
+            return ExistingPath(topmost_missing=unproven[-1] if unproven else None, is_known=False)
         self.is_silent = False
-        return ground
+        return existing
 
-    async def _look_twice(self, path: str, writer: Writer) -> Ground:
+    async def _look_twice(self, path: str, writer: Writer) -> ExistingPath:
         try:
             return await self._look(path, writer)
         except CallerRefusedError:
@@ -124,20 +124,20 @@ class Surveyor:
             self._fail(f"asking once more what a write to {path} can make: {error}")
             return await self._look(path, writer)
 
-    async def _look(self, path: str, writer: Writer) -> Ground:
+    async def _look(self, path: str, writer: Writer) -> ExistingPath:
         topmost: str | None = None
         if (
             not writer.appends
         ):  # FSDirWriteFileOp.startFile: the right to write the nearest ancestor that exists
             right, topmost = await self._look_above(path, writer.user)
             if right is Right.DENIED:
-                return Ground(may_write=False)
+                return ExistingPath(may_write=False)
         if await self._queries.is_directory(path, writer.user):
-            return Ground(is_directory=True)
+            return ExistingPath(is_directory=True)
         # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
         right = await self._queries.may_write(path, writer.user)
         may_write = right is not Right.DENIED and not (writer.appends and right is Right.MISSING)
-        return Ground(topmost_missing=topmost, may_write=may_write)
+        return ExistingPath(topmost_missing=topmost, may_write=may_write)
 
     async def _look_above(self, path: str, user: RpcUser | None) -> tuple[Right, str | None]:
         """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
@@ -169,16 +169,16 @@ class Surveyor:
 
     def _fail(self, what: str) -> None:
         self.query_failures += 1
-        self._complaints.warn(what)
+        self._throttled.warn(what)
 
-    async def _survey_destination(self, call: Call, user: RpcUser | None) -> Ground:
+    async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Look whether RENAME moves into a directory, if anything is kept there."""
         destination = destination_of(call)
         if destination is None or destination == ROOT or not self._cache.holds(destination):
             return UNTOUCHED
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                return Ground(takes_in=await self._queries.is_directory(destination, user))
+                return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
             self._fail(f"cannot tell whether {destination} is a directory: {error}")
-            return Ground(is_known=False)
+            return ExistingPath(is_known=False)

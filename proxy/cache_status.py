@@ -1,4 +1,4 @@
-"""How a call was handled, and how `Cache-Status` says so. (proxy/handling.py)
+"""How a call was handled, and how `Cache-Status` says so. (proxy/cache_status.py)
 
 Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
 
@@ -17,7 +17,7 @@ from proxy.messages import Header
 
 
 class Bypass(StrEnum):
-    """Why the front end passes a call through without asking the cache."""
+    """ForwardReason the front end passes a call through without asking the cache."""
 
     METHOD = "method"
     """A write, or a method that no read has."""
@@ -31,7 +31,7 @@ class Bypass(StrEnum):
     """The cache failed; the guarantee FailToNameNode."""
 
 
-Why: TypeAlias = Reason | Bypass
+ForwardReason: TypeAlias = Reason | Bypass
 
 COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
 """Answered with the reply to the same caller's question, which was on its way already."""
@@ -39,7 +39,7 @@ COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
 NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
 """Neither forwarded nor answered: such a target is not served."""
 
-_FORWARDED: dict[Why, tuple[str, str | None]] = {  # fwd, detail
+_FORWARDED: dict[ForwardReason, tuple[str, str | None]] = {  # fwd, detail
     Reason.MISS: ("miss", None),
     Reason.NO_GRANT: ("miss", Reason.NO_GRANT),
     Reason.GRANT_PENDING: ("miss", Reason.GRANT_PENDING),
@@ -57,7 +57,7 @@ _FORWARDED: dict[Why, tuple[str, str | None]] = {  # fwd, detail
 }
 
 
-_SAID_TO_ALL: Final[frozenset[Why]] = frozenset(
+_SAID_TO_ALL: Final[frozenset[ForwardReason]] = frozenset(
     {
         Reason.STREAM_CLOSED,
         Reason.NO_FILTER,
@@ -74,7 +74,7 @@ nothing is known is a miss, also while the gate is closed.
 """
 
 
-def forwarded(why: Why, *, is_shown: bool, is_stored: bool = False) -> Header:
+def forwarded(why: ForwardReason, *, is_shown: bool, is_stored: bool = False) -> Header:
     """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
 
     Args:

@@ -6,7 +6,7 @@ import pytest
 
 from cache.decisions import Reason
 from hadoop.filestatus import render_missing
-from proxy.handling import COLLAPSED, Bypass, Why, forwarded, shows_path
+from proxy.cache_status import COLLAPSED, Bypass, ForwardReason, forwarded, shows_path
 from proxy.headers import HIT
 from tests.proxy.doubles import DENIED, FILE, STANDBY
 
@@ -15,8 +15,8 @@ _MEMBER = re.compile(
     rb"nncache(; hit|; fwd=(bypass|method|uri-miss|vary-miss|miss|request|stale|partial)"
     rb"(; stored)?(; collapsed)?(; detail=[a-z][a-z-]*)?)"
 )
-REASONS: tuple[Why, ...] = (*Reason, *Bypass)
-OF_THE_PATH: tuple[Why, ...] = (
+REASONS: tuple[ForwardReason, ...] = (*Reason, *Bypass)
+OF_THE_PATH: tuple[ForwardReason, ...] = (
     Reason.MISS,
     Reason.NO_GRANT,
     Reason.GRANT_PENDING,
@@ -29,7 +29,7 @@ OF_THE_PATH: tuple[Why, ...] = (
 
 
 @pytest.mark.parametrize("why", REASONS)
-def test_every_reason_is_in_the_table(why: Why) -> None:
+def test_every_reason_is_in_the_table(why: ForwardReason) -> None:
     """A reason that is added to the cache must not make a reply fail."""
     for is_stored in (False, True):
         name, text = forwarded(why, is_shown=True, is_stored=is_stored)
@@ -53,7 +53,7 @@ def test_a_caller_to_whom_the_path_is_not_shown_cannot_tell_what_the_cache_knows
 
 
 @pytest.mark.parametrize("why", sorted(set(REASONS) - set(OF_THE_PATH)))
-def test_what_follows_from_request_and_settings_is_said_to_all(why: Why) -> None:
+def test_what_follows_from_request_and_settings_is_said_to_all(why: ForwardReason) -> None:
     """Operators and clients see why a whole kind of call is never a hit."""
     assert forwarded(why, is_shown=False) == forwarded(why, is_shown=True)
 

@@ -1,4 +1,4 @@
-"""Warnings that any client can provoke, written seldom. (proxy/complaints.py)"""
+"""Warnings that any client can provoke, written seldom. (proxy/log_throttle.py)"""
 
 import logging
 from typing import Final
@@ -9,7 +9,7 @@ COMPLAIN_EVERY_S: Final = 10.0
 """Between two lines of one kind; what falls in between is counted in the next."""
 
 
-class Complaints:
+class ThrottledLog:
     """One kind of warning: a line at once, then at most one every `COMPLAIN_EVERY_S`.
 
     While a NameNode refuses a question of ours, each write would bring a line, thousands a second.

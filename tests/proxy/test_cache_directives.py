@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.wishes import Wish, wish_of
+from proxy.cache_directives import CacheDirective, cache_directive_of
 
 SIMPLE = b'hadoop.auth="u=joe&p=joe&t=simple&e=1795300000000&s=c2lnbmF0dXJl"'
 KERBEROS = b'hadoop.auth="u=joe&p=joe@REALM&t=kerberos&e=1795300000000&s=c2lnbmF0dXJl"'
@@ -25,7 +25,7 @@ KERBEROS = b'hadoop.auth="u=joe&p=joe@REALM&t=kerberos&e=1795300000000&s=c2lnbmF
 )
 def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tuple[bytes, bytes]]) -> None:
     """A header to which a NameNode pays no heed must not cost a hit."""
-    assert wish_of(headers) is Wish.ORDINARY
+    assert cache_directive_of(headers) is CacheDirective.ORDINARY
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,15 @@ def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tup
 )
 def test_no_cache_asks_for_a_refresh(headers: list[tuple[bytes, bytes]]) -> None:
     """RFC 9111, 5.2.1.4: no-cache wants an answer from the origin, which may be kept."""
-    assert wish_of(headers) is Wish.REFRESH
+    assert cache_directive_of(headers) is CacheDirective.REFRESH
 
 
 def test_pragma_yields_to_cache_control() -> None:
     """RFC 9111, 5.4: Pragma counts only when Cache-Control is absent."""
-    assert wish_of([(b"Pragma", b"no-cache"), (b"Cache-Control", b"max-age=5")]) is Wish.ORDINARY
+    assert (
+        cache_directive_of([(b"Pragma", b"no-cache"), (b"Cache-Control", b"max-age=5")])
+        is CacheDirective.ORDINARY
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,4 +77,4 @@ def test_pragma_yields_to_cache_control() -> None:
 )
 def test_headers_that_may_change_the_answer_leave_no_trace(headers: list[tuple[bytes, bytes]]) -> None:
     """ProvenGrant: whatever may say who asks, or shape the reply, keeps the cache out of the read."""
-    assert wish_of(headers) is Wish.NO_TRACE
+    assert cache_directive_of(headers) is CacheDirective.NO_TRACE

@@ -7,7 +7,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from hadoop.calls import read_call
-from proxy.complaints import COMPLAIN_EVERY_S, Complaints
+from proxy.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
 from proxy.messages import RequestHead
 from proxy.writes import Writes
 from tests.proxy.doubles import (
@@ -26,7 +26,7 @@ from tests.proxy.write_scene import METHOD
 def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     """A line says how many there were since the last."""
     clock = FakeClock()
-    complaints = Complaints(logging.getLogger("test"), clock)
+    complaints = ThrottledLog(logging.getLogger("test"), clock)
     for text in ("one", "two", "three"):
         complaints.warn(text)
     assert caplog.messages == ["one"]
@@ -70,4 +70,4 @@ async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_l
                 await turns()
                 held.answer(PermissionError("not the superuser"))
     assert writes.query_failures == 15
-    assert [record.name for record in caplog.records] == ["proxy.ground", "proxy.writes"]
+    assert [record.name for record in caplog.records] == ["proxy.existing_path", "proxy.writes"]

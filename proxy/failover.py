@@ -1,4 +1,4 @@
-"""Ask one NameNode after another until one of them takes the call. (proxy/asking.py)
+"""Ask one NameNode after another until one of them takes the call. (proxy/failover.py)
 
 What may be sent a second time is decided by `hadoop.retry` alone. A call that is not a read goes out on a
 connection made for it, so that "closed in the meantime" can't be mistaken for "not carried out", and it is
@@ -64,7 +64,7 @@ class Counts:
     timed_out: int = 0
 
 
-class Call:
+class UpstreamCall:
     """One call and what has become of it so far.
 
     Attributes:
@@ -116,7 +116,7 @@ class Call:
         return may_retry(self.is_read, kind, self.timeouts) and self.cuts <= _MAX_CUTS
 
 
-class Answer:
+class UpstreamResponse:
     """A NameNode's final reply, its body perhaps still to be read. End it with `close`."""
 
     __slots__ = (
@@ -182,7 +182,7 @@ class Answer:
             self._connections.release(self._connection, reusable=self.exchange.is_reusable)
 
 
-class Asking:
+class FailoverClient:
     """Finds the NameNode that answers."""
 
     def __init__(
@@ -200,7 +200,7 @@ class Asking:
         self._tasks = tasks  # for the bodies of requests
         self.counts = Counts()
 
-    async def ask(self, call: Call) -> Answer:
+    async def ask(self, call: UpstreamCall) -> UpstreamResponse:
         """Return the final reply, the wanted part of its body read.
 
         Raises:
@@ -231,14 +231,14 @@ class Asking:
                 await answer.close()
             await self._wait_for_active(call, deadline, failure)
 
-    async def _ask_one(self, namenode: NameNode, call: Call) -> Answer:
+    async def _ask_one(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         is_first = call.sent == 0
         connection = await self._connections.acquire(
             namenode, fresh=not (call.is_read and is_first), peer=call.head.peer
         )
         exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self._term_of(namenode)
-        answer = Answer(exchange, connection, self._connections, self._clock())
+        answer = UpstreamResponse(exchange, connection, self._connections, self._clock())
         try:
             exchange.send_head()
             call.is_pending = True
@@ -256,7 +256,9 @@ class Asking:
         answer.term = term if term == self._term_of(namenode) else NO_TERM
         return answer
 
-    async def _wait_for_active(self, call: Call, deadline: float, failure: UpstreamError | None) -> None:
+    async def _wait_for_active(
+        self, call: UpstreamCall, deadline: float, failure: UpstreamError | None
+    ) -> None:
         call.rounds += 1
         if call.rounds == 1:
             return  # a kept connection that had been closed, or a NameNode that was not the active one any more
@@ -276,7 +278,7 @@ class Asking:
         active = self._pool.active
         return active.term if active is not None and active.namenode == namenode else NO_TERM
 
-    def _note(self, call: Call, namenode: NameNode, error: UpstreamError) -> None:
+    def _note(self, call: UpstreamCall, namenode: NameNode, error: UpstreamError) -> None:
         self._pool.suspect(namenode, str(error))
         match _kind_of(error):
             case FailureKind.NOT_SENT:

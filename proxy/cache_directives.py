@@ -1,4 +1,4 @@
-"""What the headers of a read ask of the cache. (proxy/wishes.py)
+"""What the headers of a read ask of the cache. (proxy/cache_directives.py)
 
 The target of a plain read has been vetted by `hadoop.calls.read_plain`; here its headers are.
 Whatever could make a NameNode answer in another way, or authenticate another caller, leaves the
@@ -25,7 +25,7 @@ _NEVER = re.compile(rb"q\s*=\s*0(\.0*)?")  # a weight of zero
 _AUTH_COOKIE = b"hadoop.auth"
 
 
-class Wish(Enum):
+class CacheDirective(Enum):
     """How far the cache may take part in a read."""
 
     ORDINARY = "ordinary"
@@ -36,7 +36,7 @@ class Wish(Enum):
     """Pass the call through; it neither reads nor fills the cache."""
 
 
-def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
+def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective:
     """Say what the raw request headers wish for.
 
     `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111, section 5.4).
@@ -47,16 +47,16 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
     for raw_name, value in headers:
         name = raw_name.lower()
         if name in _ODD_HEADERS:
-            return Wish.NO_TRACE
+            return CacheDirective.NO_TRACE
         match name:
             case b"content-length" if value.strip() != b"0":
-                return Wish.NO_TRACE
+                return CacheDirective.NO_TRACE
             case b"accept" if not _accepts_json(value):
-                return Wish.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
+                return CacheDirective.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
             case b"cookie" if (mentions := value.lower().count(_AUTH_COOKIE)) > 0:
                 auth_cookies += mentions
                 if auth_cookies > 1 or not _is_simple_cookie(value):
-                    return Wish.NO_TRACE
+                    return CacheDirective.NO_TRACE
             case b"cache-control":
                 says_cache_control = True
                 directives.update(directive.strip().lower() for directive in value.split(b","))
@@ -65,10 +65,10 @@ def wish_of(headers: Iterable[tuple[bytes, bytes]]) -> Wish:
             case _:
                 pass
     if b"no-store" in directives:
-        return Wish.NO_TRACE
+        return CacheDirective.NO_TRACE
     if directives & {b"no-cache", b"max-age=0"} or (pragma_no_cache and not says_cache_control):
-        return Wish.REFRESH
-    return Wish.ORDINARY
+        return CacheDirective.REFRESH
+    return CacheDirective.ORDINARY
 
 
 def _accepts_json(value: bytes) -> bool:

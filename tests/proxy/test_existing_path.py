@@ -10,11 +10,11 @@ from cache.set_aside import Writer
 from cache.settings import CacheSettings
 from hadoop.calls import read_call
 from hadoop.change import AccessChanged
-from hadoop.effects import Ground
+from hadoop.effects import ExistingPath
 from hadoop.election_view import NameNode
 from hadoop.errors import CallerRefusedError
 from hadoop.rpc.user import RpcUser
-from proxy.ground import Surveyor
+from proxy.existing_path import PathProbe
 from proxy.ports import Right
 from proxy.upstream import Settle
 from tests.patience import HANG_S
@@ -26,14 +26,14 @@ NOW = 10.0
 
 
 class Scene:
-    """A cache, a NameNode that says which paths are directories, and the surveyor between them."""
+    """A cache, a NameNode that says which paths are directories, and the path_probe between them."""
 
     def __init__(self, *directories: str) -> None:
         self.cache = MetadataCache(CacheSettings(glob=GLOBS))
         self.cache.open_stream(1)
         self.cache.cover(NOW, 1)
         self.namenode = HeldNameNode(directories=set(directories))
-        self.surveyor = Surveyor(
+        self.path_probe = PathProbe(
             self.cache, self.namenode, lambda: NOW, query_timeout_s=0.05, two_step_timeout_s=0.05
         )
 
@@ -43,9 +43,9 @@ class Scene:
         reply = Reply(404 if kind is Kind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
-    async def survey(self, method: str, target: str) -> Ground:
+    async def probe(self, method: str, target: str) -> ExistingPath:
         """Survey a call below /webhdfs/v1."""
-        return await self.surveyor.survey(read_call(method, "/webhdfs/v1" + target), None)
+        return await self.path_probe.probe(read_call(method, "/webhdfs/v1" + target), None)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ async def test_other_calls_are_not_delayed(method: str, target: str) -> None:
     """Only calls that make something are worth a question."""
     scene = Scene("/a", "/b")
     scene.keep("/a/x")
-    assert await scene.survey(method, target) == Ground()
+    assert await scene.probe(method, target) == ExistingPath()
     assert scene.namenode.directory_questions == []
 
 
@@ -69,7 +69,7 @@ async def test_own_writes_the_caches_word_for_a_directory_is_not_taken() -> None
     """OwnWrites: one that was deleted elsewhere, its event on the way, is made again, and was another before."""
     scene = Scene("/a")
     scene.keep("/b/x", Kind.FILE)
-    assert not (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
+    assert not (await scene.probe("PUT", "/b?op=MKDIRS")).is_directory
     assert scene.namenode.directory_questions == ["/b"]
 
 
@@ -77,8 +77,8 @@ async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
     """The NameNode is asked, if there is anything to lose."""
     scene = Scene("/b")
     scene.keep("/b/x")
-    assert (await scene.survey("PUT", "/b?op=MKDIRS")).is_directory
-    assert not (await scene.survey("PUT", "/c?op=MKDIRS")).is_directory
+    assert (await scene.probe("PUT", "/b?op=MKDIRS")).is_directory
+    assert not (await scene.probe("PUT", "/c?op=MKDIRS")).is_directory
     assert scene.namenode.directory_questions == ["/b"]
 
 
@@ -88,18 +88,18 @@ async def test_the_topmost_missing_ancestor_is_found() -> None:
     scene.keep("/a")
     scene.keep("/a/b/x")
     async with asyncio.TaskGroup() as group:
-        surveying = group.create_task(scene.survey("PUT", "/a/b/c?op=MKDIRS"))
+        surveying = group.create_task(scene.probe("PUT", "/a/b/c?op=MKDIRS"))
         await turns()
         scene.namenode.existing.answer(result=False)
         await turns()
         scene.namenode.existing.answer(result=True)
-    assert surveying.result() == Ground(topmost_missing="/a/b")
+    assert surveying.result() == ExistingPath(topmost_missing="/a/b")
 
 
 async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> None:
     """OwnWrites: somebody may ask about it before the call has done its work."""
     scene = Scene()
-    assert await scene.survey("PUT", "/a/b/c?op=MKDIRS") == Ground(topmost_missing="/a")
+    assert await scene.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(topmost_missing="/a")
     assert scene.namenode.existing.calls == []
 
 
@@ -107,8 +107,8 @@ async def test_what_cannot_be_asked_is_not_known() -> None:
     """A silent NameNode delays a call no longer than one query may take; the events will tell."""
     scene = Scene()
     scene.keep("/a/b/x")
-    assert await scene.survey("PUT", "/a/b/c?op=MKDIRS") == Ground(is_known=False)
-    assert scene.surveyor.query_failures == 1
+    assert await scene.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(is_known=False)
+    assert scene.path_probe.query_failures == 1
 
 
 async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
@@ -116,10 +116,10 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     scene = Scene()
     scene.keep("/a/b/x")
     tree = Tree(hidden={"/a/b"})
-    surveyor = Surveyor(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     call = read_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
-    assert await surveyor.survey(call, ALICE) == Ground(is_known=False)
-    assert surveyor.query_failures == 0
+    assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
+    assert path_probe.query_failures == 0
 
 
 # ---- two-step writes --------------------------------------------------------------------------------
@@ -187,102 +187,104 @@ def hers(silent: int = 0) -> Tree:
     return Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
 
 
-NO_RIGHT = Ground(may_write=False)
+NO_RIGHT = ExistingPath(may_write=False)
 
 
 @pytest.mark.parametrize(
-    ("path", "writer", "ground"),
+    ("path", "writer", "existing"),
     [
-        ("/", SHE, Ground(is_directory=True)),
-        ("/a/b", SHE, Ground(is_directory=True)),
-        ("/a/new", SHE, Ground()),
-        ("/a/f", SHE, Ground()),
+        ("/", SHE, ExistingPath(is_directory=True)),
+        ("/a/b", SHE, ExistingPath(is_directory=True)),
+        ("/a/new", SHE, ExistingPath()),
+        ("/a/f", SHE, ExistingPath()),
         ("/a/g", SHE, NO_RIGHT),  # the directory is hers, the file is not
-        ("/a/c/x", SHE, Ground(topmost_missing="/a/c")),
-        ("/a/c/d/x", SHE, Ground(topmost_missing="/a/c")),
+        ("/a/c/x", SHE, ExistingPath(topmost_missing="/a/c")),
+        ("/a/c/d/x", SHE, ExistingPath(topmost_missing="/a/c")),
         ("/a/b/x", SHE, NO_RIGHT),
         ("/a/b/c/x", SHE, NO_RIGHT),
         ("/p/x", SHE, NO_RIGHT),
         ("/new", SHE, NO_RIGHT),
         ("/n/e/w/x", SHE, NO_RIGHT),
-        ("/a/f", WHO_APPENDS, Ground()),
+        ("/a/f", WHO_APPENDS, ExistingPath()),
         ("/a/g", WHO_APPENDS, NO_RIGHT),
         ("/a/new", WHO_APPENDS, NO_RIGHT),
-        ("/a/b", WHO_APPENDS, Ground(is_directory=True)),
+        ("/a/b", WHO_APPENDS, ExistingPath(is_directory=True)),
         # of whom one cannot ask, nothing is held against them
-        ("/p/x", NOBODY_KNOWN, Ground()),
-        ("/p/q/r/x", NOBODY_KNOWN, Ground(topmost_missing="/p/q")),
-        ("/n/e/w/x", NOBODY_KNOWN, Ground(topmost_missing="/n")),
+        ("/p/x", NOBODY_KNOWN, ExistingPath()),
+        ("/p/q/r/x", NOBODY_KNOWN, ExistingPath(topmost_missing="/p/q")),
+        ("/n/e/w/x", NOBODY_KNOWN, ExistingPath(topmost_missing="/n")),
     ],
 )
-async def test_a_two_step_write_is_looked_at_as_its_caller(path: str, writer: Writer, ground: Ground) -> None:
+async def test_a_two_step_write_is_looked_at_as_its_caller(
+    path: str, writer: Writer, existing: ExistingPath
+) -> None:
     """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
-    surveyor = Surveyor(Scene().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
-    assert await surveyor.survey_write(path, writer) == ground
+    path_probe = PathProbe(Scene().cache, hers(), lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await path_probe.probe_write(path, writer) == existing
 
 
 async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
     """Its window would cover nothing."""
     cache, tree = MetadataCache(CacheSettings(glob=("/x/*",))), hers()
-    surveyor = Surveyor(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
-    assert await surveyor.survey_write("/p/x", SHE) == Ground()
+    path_probe = PathProbe(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await path_probe.probe_write("/p/x", SHE) == ExistingPath()
     assert tree.asked == []
 
 
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
     """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
     tree = Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
-    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     for writer in (SHE, WHO_APPENDS):
-        assert await surveyor.survey_write("/h/d/x", writer) == NO_RIGHT
-    assert await surveyor.survey_write("/h/d/e/x", SHE) == NO_RIGHT
+        assert await path_probe.probe_write("/h/d/x", writer) == NO_RIGHT
+    assert await path_probe.probe_write("/h/d/e/x", SHE) == NO_RIGHT
 
 
 async def test_a_silent_namenode_is_asked_once_more() -> None:
     """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
     tree = hers(silent=1)
-    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
-    assert await surveyor.survey_write("/a/new", SHE) == Ground()
+    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
-    assert await surveyor.survey_write("/a/c/d/x", SHE) == Ground(topmost_missing="/a", is_known=False)
+    assert await path_probe.probe_write("/a/c/d/x", SHE) == ExistingPath(topmost_missing="/a", is_known=False)
     tree.silent = 2
-    assert await surveyor.survey_write("/a/f", WHO_APPENDS) == Ground(is_known=False)
-    assert surveyor.query_failures == 5
+    assert await path_probe.probe_write("/a/f", WHO_APPENDS) == ExistingPath(is_known=False)
+    assert path_probe.query_failures == 5
 
 
 async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
     """Slower than a question beside a call may be, it costs the redirect time, and no reader a hit."""
     tree = hers()
-    surveyor = Surveyor(Scene().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S)
+    path_probe = PathProbe(Scene().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S)
     tree.takes_s = 0.01
-    assert await surveyor.survey_write("/a/new", SHE) == Ground()
+    assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
     tree.silent = 2
-    assert not (await surveyor.survey_write("/a/c/d/x", SHE)).is_known
-    assert not (await surveyor.survey_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
+    assert not (await path_probe.probe_write("/a/c/d/x", SHE)).is_known
+    assert not (await path_probe.probe_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
     assert (
-        await surveyor.survey_write("/a/c/d/x", SHE, is_held=False)
+        await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
     ).is_known  # nothing waits for this one
-    assert (await surveyor.survey_write("/a/c/d/y", SHE)).is_known
+    assert (await path_probe.probe_write("/a/c/d/y", SHE)).is_known
 
 
 async def test_a_flood_into_one_directory_costs_one_question() -> None:
     """What is known of a caller and a directory is remembered for a moment, until anything changes."""
     scene, tree = Scene(), hers()
-    surveyor = Surveyor(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    path_probe = PathProbe(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
     for number in range(100):
-        assert await surveyor.survey_write(f"/p/{number}", SHE) == NO_RIGHT
+        assert await path_probe.probe_write(f"/p/{number}", SHE) == NO_RIGHT
     assert tree.asked == ["/p"]
     tree.writable.add("/p")
     scene.cache.apply(AccessChanged("/p"), NOW)
-    assert await surveyor.survey_write("/p/1", SHE) == Ground()
+    assert await path_probe.probe_write("/p/1", SHE) == ExistingPath()
 
 
 async def test_the_depth_of_a_path_costs_few_questions() -> None:
     """An ancestor of what exists exists."""
     cache = MetadataCache(CacheSettings(glob=("/a" * 4 + "/*" * 200,)))
     tree = Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
-    surveyor = Surveyor(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
-    assert await surveyor.survey_write("/a" * 200, SHE) == Ground(topmost_missing="/a" * 50)
+    path_probe = PathProbe(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
+    assert await path_probe.probe_write("/a" * 200, SHE) == ExistingPath(topmost_missing="/a" * 50)
     assert len(tree.asked) <= 12
 
 
@@ -335,9 +337,9 @@ async def test_a_rename_into_a_directory_is_looked_at_if_anything_is_kept_there(
     """Else one call, in a directory that all may write, would cost the others all that is kept below it."""
     scene = Scene("/a")
     scene.keep("/a/x")
-    assert (await scene.survey("PUT", "/b?op=RENAME&destination=/a")).takes_in
+    assert (await scene.probe("PUT", "/b?op=RENAME&destination=/a")).takes_in
     for destination in ("/c", "/", "/a/../a"):
-        assert await scene.survey("PUT", f"/b?op=RENAME&destination={destination}") == Ground()
+        assert await scene.probe("PUT", f"/b?op=RENAME&destination={destination}") == ExistingPath()
     assert scene.namenode.directory_questions == ["/a"]
 
 
@@ -352,5 +354,5 @@ async def test_a_destination_that_cannot_be_looked_at_is_left_to_the_events(
         raise TimeoutError
 
     monkeypatch.setattr(scene.namenode, "is_directory", is_directory)
-    assert await scene.survey("PUT", "/b?op=RENAME&destination=/a") == Ground(is_known=False)
-    assert scene.surveyor.query_failures == 1
+    assert await scene.probe("PUT", "/b?op=RENAME&destination=/a") == ExistingPath(is_known=False)
+    assert scene.path_probe.query_failures == 1

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 
 from nncache.clock import boottime
-from proxy.asking import Answer, Asking, Call
 from proxy.client_body import ClientBody
 from proxy.connections import Connections
 from proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamCutError, UpstreamTimeoutError
+from proxy.failover import FailoverClient, UpstreamCall, UpstreamResponse
 from proxy.limits import LimitSettings
 from proxy.messages import NO_TERM, RequestHead
 from tests.patience import HANG_S
@@ -34,18 +34,18 @@ RETRIABLE = STANDBY_REPLY.replace(b"StandbyException", b"RetriableXception").rep
 
 
 @asynccontextmanager
-async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIterator[Asking]:
+async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIterator[FailoverClient]:
     """Return what is tested, with all that it needs."""
     limits = limits or limits_of_tests()
     connections = Connections(limits, boottime)
     async with asyncio.TaskGroup() as tasks:
-        yield Asking(pool, limits, boottime, connections, tasks)
+        yield FailoverClient(pool, limits, boottime, connections, tasks)
     connections.close()
 
 
-async def ask(asking: Asking, head: RequestHead) -> Answer:
+async def ask(asking: FailoverClient, head: RequestHead) -> UpstreamResponse:
     """Ask, and be done with the answer."""
-    answer = await asking.ask(Call(head, wanted_bytes=65536))
+    answer = await asking.ask(UpstreamCall(head, wanted_bytes=65536))
     await answer.close()
     return answer
 
@@ -89,7 +89,7 @@ async def test_any_call_goes_on_when_it_could_not_be_sent(head: RequestHead) -> 
 
 
 async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
-    """Asking again has no effect but the answer."""
+    """FailoverClient again has no effect but the answer."""
     async with RawNameNode(cuts) as one, RawNameNode() as two:
         pool = FakePool((one.namenode, two.namenode))
         pool.make_active(one.namenode)
@@ -109,7 +109,7 @@ async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
             pool = FakePool((one.namenode, two.namenode))
             pool.make_active(one.namenode)
             async with asking(pool, limits_of_tests(upstream_timeout_s=0.1)) as a:
-                call = Call(WRITE, wanted_bytes=65536)
+                call = UpstreamCall(WRITE, wanted_bytes=65536)
                 try:
                     await a.ask(call)
                 except error:
@@ -225,9 +225,9 @@ async def test_a_connection_comes_back_also_if_its_client_leaves_while_the_body_
     limits = limits_of_tests()
     connections = Connections(limits, boottime)
     async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
-        asking = Asking(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
+        asking = FailoverClient(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
         body = SlowToStop()
-        answer = await asking.ask(Call(WRITE, wanted_bytes=65536, body=cast("ClientBody", body)))
+        answer = await asking.ask(UpstreamCall(WRITE, wanted_bytes=65536, body=cast("ClientBody", body)))
         await body.waits.wait()
         closing = tasks.create_task(answer.close())
         await asyncio.sleep(0)
