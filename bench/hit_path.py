@@ -35,11 +35,10 @@ from proxy.errors import NoActiveNameNodeError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
 from proxy.limits import LimitSettings
-from proxy.messages import Headers, RequestHead, UpstreamReply
+from proxy.messages import Decorate, Headers, RequestHead, Settle, UpstreamReply
 from proxy.ports import Right
 from proxy.server import Server
 from proxy.settings import ProxySettings
-from proxy.upstream import Decorate, Settle
 
 CONNECTIONS: Final = 64
 WARM_UP_S: Final = 1
@@ -77,7 +76,6 @@ class OneAnswer:
             body=BODY,
             namenode=NAMENODE,
             term=1,
-            asked_at=now,
             replied_at=now,
         )
 

@@ -94,7 +94,6 @@ class HalfMissing(OneAnswer):
             body=body,
             namenode=NAMENODE,
             term=1,
-            asked_at=now,
             replied_at=now,
         )
 

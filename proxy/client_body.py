@@ -21,7 +21,6 @@ class ClientBody:
         self._content = request.content
         self._patience = Patience(limits)
         self.is_begun = False  # a part was asked for: the body can't be sent a second time
-        self.is_ended = False  # the last part was handed out
 
     @property
     def spent_s(self) -> float:
@@ -50,5 +49,4 @@ class ClientBody:
         except (OSError, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
             raise ClientGoneError("the client left before its body was complete") from exc
         patience.spend(loop.time() - began, len(part))
-        self.is_ended = not part
         return part

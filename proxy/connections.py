@@ -47,7 +47,6 @@ class Connection:
         "idle_since",
         "namenode",
         "protocol",
-        "was_used",
     )
 
     def __init__(
@@ -59,7 +58,6 @@ class Connection:
     ) -> None:
         self.namenode = namenode
         self.protocol = protocol
-        self.was_used = False  # it has served a call, so the NameNode may have closed it by now
         self.idle_since = 0.0  # local time at which it was given back
         self.holder = ""
         self._clock = clock
@@ -206,7 +204,6 @@ class Connections:
         lane.permits.give_back(connection.holder)
         connection.holder = ""
         if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
-            connection.was_used = True
             connection.idle_since = self._clock()
             lane.idle.append(connection)
             self._prune(lane)

@@ -124,18 +124,14 @@ class UpstreamResponse:
         "_connections",
         "_is_closed",
         "_sending",
-        "asked_at",
         "exchange",
         "namenode",
         "term",
     )
 
-    def __init__(
-        self, exchange: Exchange, connection: Connection, connections: Connections, asked_at: float
-    ) -> None:
+    def __init__(self, exchange: Exchange, connection: Connection, connections: Connections) -> None:
         self.exchange = exchange
         self.namenode = connection.namenode
-        self.asked_at = asked_at  # local time just before the call was sent
         self.term = NO_TERM
         self._connection = connection
         self._connections = connections
@@ -238,7 +234,7 @@ class FailoverClient:
         )
         exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self._term_of(namenode)
-        answer = UpstreamResponse(exchange, connection, self._connections, self._clock())
+        answer = UpstreamResponse(exchange, connection, self._connections)
         try:
             exchange.send_head()
             call.is_pending = True

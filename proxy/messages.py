@@ -1,5 +1,6 @@
 """What goes to a NameNode and what comes back, as values. (proxy/messages.py)"""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,7 +38,6 @@ class UpstreamReply:
 
     Attributes:
         headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
-        asked_at: local time just before the call was sent.
         replied_at: local time at which the reply was complete.
         term: the term of the active NameNode that gave it, or `NO_TERM`.
     """
@@ -48,7 +48,6 @@ class UpstreamReply:
     body: bytes
     namenode: NameNode
     term: int
-    asked_at: float
     replied_at: float
 
 
@@ -59,7 +58,6 @@ class SettledReply:
     Attributes:
         headers: as in `UpstreamReply`.
         body: the whole body when it is JSON of less than 64 KiB, else None (it is being streamed).
-        asked_at: local time just before the call was sent.
         replied_at: local time at which this much of the reply was there.
         term: the term of the active NameNode that gave it, or `NO_TERM`.
     """
@@ -70,5 +68,11 @@ class SettledReply:
     body: bytes | None
     namenode: NameNode
     term: int
-    asked_at: float
     replied_at: float
+
+
+Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
+"""Told what is known of the reply before its first byte goes to the client; None: the outcome is unknown."""
+
+Decorate: TypeAlias = Callable[[SettledReply], Headers]
+"""Says which header fields of ours go out behind the NameNode's own."""

@@ -12,8 +12,7 @@ from aiohttp import web
 
 from hadoop.election_view import NameNode
 from hadoop.rpc.user import RpcUser
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.upstream import Decorate, Settle
+from proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, Self
 
 from aiohttp import HttpVersion11, web
 
@@ -20,7 +20,7 @@ from proxy.exchange import Exchange
 from proxy.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
 from proxy.headers import reply_headers
 from proxy.limits import LimitSettings
-from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from proxy.response import RawResponse
 
 _LOG = logging.getLogger(__name__)
@@ -28,12 +28,6 @@ _LOG = logging.getLogger(__name__)
 MAX_FETCHED_BYTES: Final = 1024 * 1024
 MAX_SETTLED_BYTES: Final = 64 * 1024
 _CONTINUE_LINE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
-"""Told what is known of the reply before its first byte goes to the client; None: the outcome is unknown."""
-
-Decorate: TypeAlias = Callable[[SettledReply], Headers]
-"""Says which header fields of ours go out behind the NameNode's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +111,6 @@ class Upstream:
                 body=exchange.start,
                 namenode=answer.namenode,
                 term=answer.term,
-                asked_at=answer.asked_at,
                 replied_at=self._clock(),
             )
         finally:
@@ -170,7 +163,6 @@ class Upstream:
             body=exchange.start if exchange.is_complete and exchange.is_json else None,
             namenode=answer.namenode,
             term=answer.term,
-            asked_at=answer.asked_at,
             replied_at=self._clock(),
         )
 

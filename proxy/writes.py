@@ -37,10 +37,9 @@ from proxy.errors import OverloadedError, UpstreamError
 from proxy.existing_path import PathProbe
 from proxy.identity import rpc_user_of_target
 from proxy.log_throttle import ThrottledLog
-from proxy.messages import RequestHead, SettledReply
+from proxy.messages import Decorate, RequestHead, SettledReply
 from proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
 from proxy.shares import holder_of
-from proxy.upstream import Decorate
 
 _log = logging.getLogger(__name__)
 

@@ -1,23 +1,20 @@
 """Ask one NameNode over Hadoop RPC. (hadoop/rpc/namenode.py)
 
-Source: ClientNamenodeProtocol.proto and HAServiceProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
+Source: ClientNamenodeProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
 """
 
 from google.protobuf.message import Message
 
-from hadoop.errors import MalformedReplyError, RemoteCallError
+from hadoop.errors import RemoteCallError
 from hadoop.events import EditsPage
-from hadoop.ha_state import HaState
 from hadoop.namespace import NamespaceCheck
 from hadoop.remote_exception import Verdict
 from hadoop.rpc.connection import Method, RpcConnection
 from hadoop.rpc.edits import decode_edits
 from hadoop.rpc.messages import MessageT
 from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import ha_service_pb2 as ha
 
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-_HA_SERVICE = "org.apache.hadoop.ha.HAServiceProtocol"
 
 _GET_EDITS = Method(_CLIENT, "getEditsFromTxid", is_repeatable=True, needs_superuser=True)
 _GET_CURRENT_TXID = Method(_CLIENT, "getCurrentEditLogTxid", is_repeatable=True, needs_superuser=True)
@@ -25,7 +22,6 @@ _IS_FILE_CLOSED = Method(_CLIENT, "isFileClosed", is_repeatable=True)
 _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
 _CHECK_ACCESS = Method(_CLIENT, "checkAccess", is_repeatable=True)
 _ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False, needs_superuser=True)
-_GET_SERVICE_STATUS = Method(_HA_SERVICE, "getServiceStatus", is_repeatable=True, needs_superuser=True)
 
 _WRITE = 2  # FsAction.WRITE
 _DIRECTORY = 1  # HdfsFileStatusProto.FileType.IS_DIR
@@ -122,24 +118,6 @@ class NameNodeRpc:
         return await self._call(
             _GET_FILE_INFO, client.GetFileInfoRequest(src=path), client.GetFileInfoResponse
         )
-
-    async def get_service_status(self) -> HaState:
-        """Return what this NameNode is now. Needs superuser rights; without HA it is the active one."""
-        try:
-            reply = await self._call(
-                _GET_SERVICE_STATUS, ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse
-            )
-        except RemoteCallError as exc:
-            # There is no code for it: NameNode.getServiceStatus says "HA for namenode is not enabled".
-            if exc.remote.exception == "ServiceFailedException" and "not enabled" in exc.remote.message:
-                return HaState.ACTIVE
-            raise
-        try:
-            return HaState(reply.state)
-        except ValueError as exc:
-            raise MalformedReplyError(
-                f"getServiceStatus gave a state that is not known: {reply.state}"
-            ) from exc
 
     async def roll_edits(self) -> int:
         """Begin a new segment of the edit log and return its first txid. Needs superuser rights."""

@@ -15,10 +15,9 @@ from hadoop.errors import CallerRefusedError
 from hadoop.paths import canonical
 from hadoop.rpc.user import RpcUser
 from proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
-from proxy.messages import NO_TERM, Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.messages import NO_TERM, Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from proxy.ports import Right
 from proxy.response import RawResponse
-from proxy.upstream import Decorate, Settle
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
@@ -105,7 +104,7 @@ class ModelUpstream:
         deadline = self._clock() + FAILOVER_WAIT_S
         while True:
             for namenode in self._order():
-                term, wire, asked_at = self._term_of(namenode), namenode.wire, self._clock()
+                term, wire = self._term_of(namenode), namenode.wire
                 await asyncio.sleep(self._takes_s())
                 if not namenode.is_serving:
                     continue
@@ -120,7 +119,6 @@ class ModelUpstream:
                     body=answer.body,
                     namenode=namenode.address,
                     term=term if term == self._term_of(namenode) else NO_TERM,
-                    asked_at=asked_at,
                     replied_at=self._clock(),
                 )
             if self._clock() >= deadline:
@@ -155,7 +153,7 @@ class ModelUpstream:
     async def _written(self, client: ClientRequest) -> SettledReply:
         """Send a write, carry it out, and wait until it is durable. It is never repeated."""
         namenode = self._order()[0]
-        term, wire, asked_at = self._term_of(namenode), namenode.wire, self._clock()
+        term, wire = self._term_of(namenode), namenode.wire
         client.is_sent = True
         await asyncio.sleep(self._takes_s())
         if not namenode.is_serving:
@@ -181,7 +179,6 @@ class ModelUpstream:
             body=answer.body,
             namenode=namenode.address,
             term=term,
-            asked_at=asked_at,
             replied_at=self._clock(),
         )
 
@@ -318,6 +315,5 @@ def _settled(reply: UpstreamReply) -> SettledReply:
         body=reply.body,
         namenode=reply.namenode,
         term=reply.term,
-        asked_at=reply.asked_at,
         replied_at=reply.replied_at,
     )

@@ -15,11 +15,10 @@ from hadoop.filestatus import render_missing
 from hadoop.rpc.user import RpcUser
 from proxy.errors import ProxyError
 from proxy.identity import caller_of
-from proxy.messages import Headers, RequestHead, SettledReply, UpstreamReply
+from proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from proxy.ports import Right
 from proxy.reads import Read
 from proxy.response import RawResponse
-from proxy.upstream import Decorate, Settle
 from tests.patience import HANG_S
 
 T = TypeVar("T")
@@ -124,7 +123,6 @@ def reply(
         body=body,
         namenode=namenode,
         term=term,
-        asked_at=at,
         replied_at=at,
     )
 
@@ -273,7 +271,6 @@ def settled(status: int, body: bytes | None = b"{}", *, namenode: NameNode = NAM
         body=body,
         namenode=namenode,
         term=TERM,
-        asked_at=100.0,
         replied_at=100.0,
     )
 

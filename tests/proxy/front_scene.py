@@ -17,12 +17,11 @@ from proxy.errors import ProxyError
 from proxy.fastpath import FastPath
 from proxy.front_end import FrontEnd
 from proxy.limits import LimitSettings
-from proxy.messages import RequestHead, UpstreamReply
+from proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 from proxy.ports import Right
 from proxy.response import RawResponse
 from proxy.server import Server
 from proxy.settings import ProxySettings
-from proxy.upstream import Decorate, Settle
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,
@@ -69,7 +68,6 @@ class DictNameNode:
             body=body,
             namenode=NAMENODE,
             term=TERM,
-            asked_at=now,
             replied_at=now,
         )
 

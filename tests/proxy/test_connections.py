@@ -18,13 +18,11 @@ async def test_a_connection_that_came_back_is_lent_again() -> None:
     async with RawNameNode() as namenode:
         connections = Connections(limits_of_tests(), FakeClock())
         one = await connections.acquire(namenode.namenode, fresh=False)
-        assert not one.was_used
         connections.release(one, reusable=True)
         fresh = await connections.acquire(namenode.namenode, fresh=True)
         assert fresh is not one
         again = await connections.acquire(namenode.namenode, fresh=False)
         assert again is one
-        assert again.was_used
         connections.release(again, reusable=False)
         connections.release(fresh, reusable=False)
         counts = connections.counts()

@@ -15,8 +15,8 @@ from hadoop.election_view import NameNode
 from hadoop.errors import CallerRefusedError
 from hadoop.rpc.user import RpcUser
 from proxy.existing_path import PathProbe
+from proxy.messages import Settle
 from proxy.ports import Right
-from proxy.upstream import Settle
 from tests.patience import HANG_S
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
 from tests.proxy.write_scene import scene

@@ -192,7 +192,6 @@ async def test_settling_comes_before_the_first_byte() -> None:
         [settled] = proxy.settled
         assert settled is not None
         assert (settled.status, settled.body, settled.term) == (200, b'{"boolean":true}', 1)
-        assert settled.asked_at <= settled.replied_at
 
 
 async def test_settling_goes_on_without_the_client() -> None:
@@ -361,7 +360,7 @@ async def test_fetch_returns_the_whole_reply() -> None:
             assert (reply.status, reply.reason, reply.body) == (200, "OK", b"{}")
             assert reply.headers == ((b"Date", b"a"), (b"Date", b"b"))
             assert (reply.namenode, reply.term) == (namenode.namenode, 7)
-            assert before <= reply.asked_at <= reply.replied_at <= boottime()
+            assert before <= reply.replied_at <= boottime()
             assert upstream.stats().connections_idle == 1
 
 

@@ -15,8 +15,7 @@ from proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
-from proxy.messages import SettledReply
-from proxy.upstream import Settle
+from proxy.messages import Settle, SettledReply
 from tests.proxy.doubles import (
     DENIED,
     NAMENODE,

@@ -59,8 +59,6 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle()": _IDLE,
     "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close()": _ENDS,
     "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close()": _IDLE,
-    "hadoop.rpc.namenode.NameNodeRpc.get_service_status: await self._call(_GET_SERVICE_STATUS, "
-    "ha.GetServiceStatusRequest(), ha.GetServiceStatusResponse)": "a proxy asks over JMX; nobody here calls it",
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
     "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: "
     "await zookeeper.__aexit__(None, None, None)": _ENDS,

@@ -119,7 +119,6 @@ class Track(World):
             body=answer.body,
             namenode=_NODE,
             term=term,
-            asked_at=self.now,
             replied_at=self.now,
         )
 

@@ -8,7 +8,7 @@ from hadoop.rpc.proto import inotify_pb2 as inotify
 from hadoop.rpc.proto import namenode_pb2 as namenode
 from tests.hadoop.rpc.fake_server import Answer, Call, Failure, Result
 
-FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits", "getServiceStatus"}
+FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits"}
 NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 STANDBY = Failure(
     "org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby"
@@ -46,8 +46,6 @@ class FakeNameNode:
                 "org.apache.hadoop.security.AccessControlException",
                 f"Access denied for user {call.user}. Superuser privilege is required for operation {call.method}",
             )
-        if call.method == "getServiceStatus":
-            return Failure("org.apache.hadoop.ha.ServiceFailedException", "HA for namenode is not enabled")
         if call.method == "versionRequest":
             return version(self.namespace)
         return STANDBY if self.is_standby else self._answer(call)

@@ -26,7 +26,6 @@ from hadoop.rpc.messages import (
     parse_reply,
 )
 from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import ha_service_pb2 as ha
 from hadoop.rpc.proto import inotify_pb2 as inotify
 from hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import Failure, failure_frame, frame_of, messages
@@ -116,7 +115,7 @@ def test_an_exception_that_is_not_text_is_shown_as_well_as_can_be() -> None:
     assert reply.class_name == "a\N{REPLACEMENT CHARACTER}"
 
 
-@pytest.mark.parametrize("module", [pb, inotify, client, ha], ids=lambda module: module.DESCRIPTOR.name)
+@pytest.mark.parametrize("module", [pb, inotify, client], ids=lambda module: module.DESCRIPTOR.name)
 def test_the_generated_code_is_that_of_the_proto_files(module: Any) -> None:
     """Whoever changes a .proto runs `make proto`; here it is read without protoc, which tests do not need."""
     file = FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)

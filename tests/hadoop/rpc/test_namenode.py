@@ -6,19 +6,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from hadoop.errors import MalformedReplyError, RemoteCallError, RpcUnavailableError, WrongAddressError
+from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
 from hadoop.events import Unlink
-from hadoop.ha_state import HaState
 from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
 from hadoop.namespace import Namespace, NamespaceCheck
 from hadoop.remote_exception import Verdict
 from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.rpc.proto import ha_service_pb2 as ha
 from hadoop.webhdfs import WebHdfs
 from testbed import Cluster
 from testbed.asker import Asker
 from tests.hadoop.rpc.fake_namenode import FakeNameNode
-from tests.hadoop.rpc.fake_server import Failure, Result, fake_server
+from tests.hadoop.rpc.fake_server import fake_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +140,6 @@ async def test_a_roll_begins_a_new_segment(subject: Subject) -> None:
         assert (await rpc.get_edits(last + 1)).batches == ()
 
 
-async def test_without_ha_it_is_the_active_one(subject: Subject) -> None:
-    """The NameNode refuses to speak of a state then."""
-    async with subject.asked_as(subject.superuser) as rpc:
-        assert await rpc.get_service_status() is HaState.ACTIVE
-
-
 async def test_edits_are_for_superusers_and_the_error_says_what_to_do(subject: Subject) -> None:
     """The commonest mistake when the service is set up."""
     async with subject.asked_as("alice") as rpc:
@@ -176,26 +168,4 @@ async def test_a_standby_says_so() -> None:
             with pytest.raises(RemoteCallError) as caught:
                 await call
             assert caught.value.verdict is Verdict.STANDBY
-        await rpc.close()
-
-
-@pytest.mark.parametrize("state", HaState)
-async def test_the_state_of_a_namenode_with_ha(state: HaState) -> None:
-    """As getServiceStatus gives it."""
-    async with fake_server(lambda _: Result(ha.GetServiceStatusResponse(state=state.value))) as server:
-        rpc = NameNodeRpc(server.address, "hdfs")
-        assert await rpc.get_service_status() is state
-        await rpc.close()
-
-
-async def test_any_other_failure_is_no_state() -> None:
-    """A NameNode that fails to answer is not active for that; neither is one in a state nobody knows."""
-    failure = Failure("org.apache.hadoop.ha.ServiceFailedException", "something else")
-    async with fake_server(lambda _: failure) as server:
-        rpc = NameNodeRpc(server.address, "hdfs")
-        with pytest.raises(RemoteCallError):
-            await rpc.get_service_status()
-        server.answer = lambda _: Result(ha.GetServiceStatusResponse(state=9))
-        with pytest.raises(MalformedReplyError):
-            await rpc.get_service_status()
         await rpc.close()

@@ -8,9 +8,8 @@ from aiohttp import web
 
 from hadoop.filestatus import FileType
 from hadoop.rpc.user import RpcUser
-from proxy.messages import RequestHead, SettledReply
+from proxy.messages import Decorate, RequestHead, Settle, SettledReply
 from proxy.response import RawResponse
-from proxy.upstream import Decorate, Settle
 from tests.hostile.attacker.calls import ATTACKER, AttackCall
 from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
@@ -55,7 +54,6 @@ class AttackUpstream(ModelUpstream):
         if not isinstance(client, AttackRequest):
             return await super().stream(request, head, settle, decorate)
         namenode = self._cluster.active
-        asked_at = self._clock()
         await asyncio.sleep(self._takes_s())
         answer = await self._said(client)
         await asyncio.sleep(self._takes_s())
@@ -66,7 +64,6 @@ class AttackUpstream(ModelUpstream):
             body=answer.body,
             namenode=namenode.address,
             term=self._term_of(namenode),
-            asked_at=asked_at,
             replied_at=self._clock(),
         )
         await self._to_its_end(settle, settled)
