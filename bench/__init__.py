@@ -1,1 +1,1 @@
-"""Measurements of single parts, each with a peer beside it in the same run."""
+"""The Spark benchmark of 10,000 pollers, its judge and its report; and parts measured by themselves."""

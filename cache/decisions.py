@@ -122,5 +122,5 @@ class Conclusion(Enum):
 
     @property
     def is_shareable(self) -> bool:
-        """Whether those who joined may have the reply; everybody else asks by himself."""
+        """Whether those who joined may have the reply; every other caller's request goes to the NameNode."""
         return self in {Conclusion.STORED, Conclusion.CONFIRMED}

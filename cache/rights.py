@@ -17,7 +17,7 @@ class Rights:
     """Grants: proven, believed for a while, forgotten (guarantee ProvenGrant).
 
     Invariant P1: a grant stands in the directory that it lets its caller traverse or, with
-    `grants = per_path`, in the directory whose own status it lets him see; so it is cut off with it.
+    `grants = per_path`, in the directory whose own status it lets them see; so it is cut off with it.
     """
 
     def __init__(self, settings: CacheSettings, store: Store) -> None:
@@ -60,7 +60,7 @@ class Rights:
             )
 
     def refuse(self, ticket: Ticket) -> None:
-        """Forget the asker's rights: the NameNode has refused him, whatever event is still to come."""
+        """Forget the asker's rights: the NameNode has refused them, whatever event is still to come."""
         own = ticket.directory.children.get(ticket.name)
         for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
             if (grant := table.get(ticket.caller)) is not None:

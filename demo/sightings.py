@@ -75,7 +75,7 @@ class Watched:
 
     Attributes:
         delays_s: for each reader whose answer the change alters and who saw that, the seconds from the writer's
-            acknowledgement to the start of his first read that showed it; 0 when he began that one before.
+            acknowledgement to the start of their first read that showed it; 0 when that one began before.
         blind: a line for each reader whose last read was not answered as it should be.
         oldest_s: seconds from the acknowledgement to the start of the last read that was still answered
             otherwise; 0 when there was none.

@@ -1,1 +1,1 @@
-"""What clients and operators talk to: the WebHDFS front end, forwarding, identity, limits, and the admin pages."""
+"""What WebHDFS clients talk to: the front end, forwarding, identity and limits."""

@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def seconds_of(period_s: float) -> str:
-    """Return a time that somebody chose, as he chose it: `5 s`, `0.5 s`."""
+    """Return a time from the settings, as it was given: `5 s`, `0.5 s`."""
     return f"{period_s:,g} s"
 
 

@@ -38,7 +38,7 @@ class Znodes:
 
     @property
     def publisher(self) -> str:
-        """Whoever publishes, while he is there."""
+        """The publisher's ephemeral znode, while one is running."""
         return f"{self.namespace}/.publisher"
 
     @property
