@@ -24,7 +24,7 @@ def test_the_rest_is_for_debugging(caplog: pytest.LogCaptureFixture) -> None:
         log.warning("Connection dropped: %s", "socket connection broken")
         log.error("Unhandled exception in connection loop", exc_info=RuntimeError("xids do not match"))
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("DEBUG", "kazoo says: Connection dropped: socket connection broken"),
-        ("DEBUG", "kazoo says: Unhandled exception in connection loop"),
+        ("DEBUG", "kazoo: Connection dropped: socket connection broken"),
+        ("DEBUG", "kazoo: Unhandled exception in connection loop"),
     ]
     assert caplog.records[1].exc_info

@@ -372,4 +372,4 @@ def test_a_fault_of_ours_is_logged_and_survived(caplog: pytest.LogCaptureFixture
 
     with caplog.at_level(logging.ERROR):
         play(story)
-    assert "a fault of ours" in caplog.text
+    assert "internal error" in caplog.text
