@@ -63,7 +63,7 @@ class JavaRuntime:
         digest = hashlib.sha256(what.encode()).hexdigest()[:12]
         archive = self.archives / f"{main.rpartition('.')[2]}-{digest}.jsa"
         use = "SharedArchiveFile" if _is_written(archive) else "ArchiveClassesAtExit"
-        return (f"-XX:{use}={archive}", "-Xlog:cds*=off", "-Xlog:class+load=off")
+        return (f"-XX:{use}={archive}", "-Xlog:cds*=off")
 
 
 def _is_written(archive: Path) -> bool:

@@ -1,6 +1,6 @@
 """Make the changes of a workload on time, and write down each with its acknowledgement. (bench/changing/changer.py)
 
-A process of its own, so that nobody else's work makes a time stamp late:
+A process of its own, so that no other work makes a time stamp late:
 
     python -m bench.changing.changer < order.json
 

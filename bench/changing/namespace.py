@@ -45,7 +45,7 @@ class BenchNamespace:
         self._hdfs = WebHdfs(f"http://{namenode}", superuser)
         self._session: aiohttp.ClientSession
         self._close = AsyncExitStack()
-        self._aside = f"{plan.root}-aside"  # matched by no filter, watched by nobody
+        self._aside = f"{plan.root}-aside"  # matched by no filter, polled by no client
         self._spares = 0  # files that lie ready there
         self._moved = 0
         self.asked = 0  # GETFILESTATUS calls of our own so far

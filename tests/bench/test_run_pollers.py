@@ -67,7 +67,7 @@ def test_it_starts_all_that_it_needs_and_leaves_nothing_running(
     assert 0 < nncache.due <= 40 * 8
     assert (direct.hits, direct.wrong_count, nncache.wrong_count, nncache.failed) == (0, 0, 0, 0)
     assert nncache.hits > 0
-    assert direct.calls["getFileInfo"] > 0
+    assert direct.calls["getFileInfo"] >= 0.9 * direct.sent  # some are counted a moment later than asked
     running = psutil.process_iter(["cmdline", "environ"])
     assert [
         each.info["cmdline"] for each in running if places.items() <= (each.info["environ"] or {}).items()

@@ -8,7 +8,6 @@ import asyncio
 import http.client
 import json
 import re
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,12 +20,11 @@ from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from hadoop.rpc.namenode import NameNodeRpc
 from testbed import Cluster
 from testbed.asker import Asker, RawReply
+from tests.cluster import make_directory
+from tests.datanode import begin, has_replied
 from tests.model.namespace import SUPERUSER
 
 _TIMEOUT_S: Final = 30.0
-_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-"""A DataNode says so before it opens the file (WebHdfsHandler.onCreate of Hadoop 3.5.0)."""
-
 _UNIT: Final = 2
 _DENIED: Final = re.compile(r"user=(\S+), access=(\S+), inode=\"([^\"]*)\"")
 _BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
@@ -100,8 +98,7 @@ class RealNamespace:
         self._rpc = NameNodeRpc(self.cluster.namenodes[0].rpc, self.cluster.superuser)
 
     def __enter__(self) -> Self:
-        for op in ("MKDIRS", "SETPERMISSION"):
-            assert self.call("PUT", "/", f"op={op}&permission=755", SUPERUSER).status == http.client.OK
+        make_directory(self.cluster, self.top, "755")
         return self
 
     def __exit__(
@@ -175,13 +172,8 @@ class RealNamespace:
         first = self._ask(method, path, f"{query}&noredirect=true", user)
         if first.status != http.client.OK:
             return self._said(first)
-        address, _, target = json.loads(first.body)["Location"].removeprefix("http://").partition("/")
-        host, _, port = address.rpartition(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
-        connection.putrequest(method, "/" + target)
-        connection.putheader("Content-Length", str(_UNIT))
-        connection.endheaders()
-        if not self._await_open(connection, path, before):
+        connection, waits = begin(method, json.loads(first.body)["Location"], _UNIT)
+        if not waits or not self._await_open(connection, path, before):
             return self._end(connection)
         connection.send(b"x" * (_UNIT - 1))
         shown = self.status(path, SUPERUSER)
@@ -193,8 +185,7 @@ class RealNamespace:
         """Wait until the edits tell that the file is open; False if the DataNode replies instead."""
         deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
-            said_so_far = connection.sock.recv(2 * len(_CONTINUE), socket.MSG_PEEK)
-            if len(said_so_far) > len(_CONTINUE) or not said_so_far.startswith(_CONTINUE[: len(said_so_far)]):
+            if has_replied(connection):
                 return False
             for events in self.events_since(before):
                 if any(isinstance(each, Create | Append) and each.path == path for each in events):

@@ -2,13 +2,13 @@
 
 import http.client
 import json
-import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from testbed.asker import Asker, RawReply
+from tests.datanode import begin
 from tests.world import Where, World
 
 METHODS: Final = {
@@ -21,8 +21,6 @@ METHODS: Final = {
     "OPEN": "GET",
 }
 _TWO_STEP: Final = {"CREATE", "APPEND"}
-_TIMEOUT_S: Final = 30.0
-_CONTINUE: Final = b"HTTP/1.1 100"
 
 REMADE: Final = "MKDIRS below what was just deleted"
 RACED: Final = "CREATE with another writer in between"
@@ -97,24 +95,21 @@ class Operation:
         first = world.call(self.where, "PUT", "CREATE", path, self.user, noredirect="true", **parameters)
         if first.status != http.client.OK:
             return first
-        address, _, target = json.loads(first.body)["Location"].removeprefix("http://").partition("/")
+        location = json.loads(first.body)["Location"]
         if self.kind == LATE:
+            address, _, target = location.removeprefix("http://").partition("/")
             return Unfinished(self, Asker(address), "/" + target, first)
-        return self._open(world, address, "/" + target)
+        return self._open(location)
 
-    def _open(self, world: World, address: str, target: str) -> "Unfinished | RawReply":
-        """Send the DataNode all but the last byte; it says 100 before it opens the file."""
-        host, _, port = address.rpartition(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+    def _open(self, location: str) -> "Unfinished | RawReply":
+        """Send the DataNode all but the last byte."""
         began_at = time.monotonic()
-        connection.putrequest("PUT", target)
-        connection.putheader("Content-Length", str(len(self.data)))
-        connection.endheaders()
-        if connection.sock.recv(len(_CONTINUE), socket.MSG_PEEK | socket.MSG_WAITALL) != _CONTINUE:
+        connection, waits = begin("PUT", location, len(self.data))
+        if not waits:
             return _end(connection, began_at)
         connection.send(self.data[:-1])
         opened = RawReply(http.client.OK, (), b"", began_at, time.monotonic())
-        return Unfinished(self, connection, target, opened)
+        return Unfinished(self, connection, location, opened)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class Version:
         ended: when whoever replaced it was told so; infinite before that.
         is_dead: it was never durable, and was lost.
         told_at: when a client of the proxy was told that it made this version.
+        took_s: how long that client's call took.
         is_excused: what that client wrote falls under a named exception of OwnWrites.
     """
 
@@ -32,6 +33,7 @@ class Version:
     ended: float = inf
     is_dead: bool = False
     told_at: float = inf
+    took_s: float = 0.0
     is_excused: bool = False
     removed: tuple[str, ...] = ()  # paths that its transaction removed
     is_told: bool = True  # by an event

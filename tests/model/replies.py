@@ -1,12 +1,27 @@
 """What the front end's replies say, without a wire. (tests/model/replies.py)"""
 
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from aiohttp import web
+
+from cache import Hit
 from hadoop.filestatus import render_missing
 from proxy.messages import Headers
 from proxy.response import RawResponse
 from tests.model.namespace import Answer
 from tests.model.upstream import ODD_ANSWERS
+
+
+@dataclass
+class Remembered:
+    """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
+
+    hits: dict[str, tuple[Hit, bytes]] = field(default_factory=dict)
+
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+        """Keep a hit."""
+        self.hits[request.raw_path] = hit, body
 
 
 def unquoted(answer: Answer, path: str, spelled: str) -> Answer:

@@ -8,12 +8,10 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from aiohttp import web
-
-from cache import CacheSettings, Hit
+from cache import CacheSettings
 from hadoop.calls import PREFIX
 from hadoop.change import EverythingUnknown, Footprint
 from hadoop.paths import ancestors
@@ -25,12 +23,14 @@ from proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
 from tests.model import namespace as ns
+from tests.model import operations
 from tests.model.channels import CHANNELS, GLOBS, ChannelName, polling
 from tests.model.cluster import Cluster, Operation, Version, Writing
+from tests.model.exceptions import Exceptions
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
-from tests.model.replies import made, parts, unquoted
+from tests.model.replies import Remembered, made, parts, unquoted
 from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
 
@@ -59,17 +59,6 @@ class Pesterer:
 
 _pesterer: ContextVar[Pesterer | None] = ContextVar("pesterer", default=None)
 """Whose call is on its way, in whatever task."""
-
-
-@dataclass
-class Remembered:
-    """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
-
-    hits: dict[str, tuple[Hit, bytes]] = field(default_factory=dict)
-
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
-        """Keep a hit."""
-        self.hits[request.raw_path] = hit, body
 
 
 class System:
@@ -119,6 +108,7 @@ class System:
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
         proxy = ProxySettings(two_step_query_timeout_s=two_step_query_timeout_s)
+        self.exceptions = Exceptions(self.cluster, self.cache, self.queries, proxy.namenode_query_timeout_s)
         self.front_end = FrontEnd(self.cache, self.upstream, self.queries, self.consumer, proxy, clock)
         self.front_end.hit_memory = self.fast_path
         self._background: list[asyncio.Task[Any]] = []
@@ -219,7 +209,7 @@ class System:
         self, method: str, path: str, query: str, user: str, operation: Operation
     ) -> Writing | None:
         """Change something through the proxy, in one step."""
-        began, filters = self._last_known(), self.channel.filters_changed
+        began, filters, began_at = self.exceptions.last_known(), self.channel.filters_changed, clock()
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
         response = await self._call(request, path)
         writing = request.writing
@@ -228,7 +218,11 @@ class System:
                 self._end_silent(writing)
             # Of an outcome that nobody knows, what is durable by then was known before the client was told.
             known = [made for made in writing.made if response or (writing.is_done and made.is_told)]
-            excused = filters != self.channel.filters_changed or self._is_disturbed(path, began, writing.made)
+            excused = filters != self.channel.filters_changed or self.exceptions.is_disturbed(
+                path, began, writing.made
+            )
+            for made in writing.made:
+                made.took_s = clock() - began_at
             self._told(tuple(known), is_excused=excused)
         return writing
 
@@ -268,6 +262,27 @@ class System:
                 Guarantee.HITS_KEPT, f"{pesterer.target} has changed nothing, and has cost {change}"
             )
 
+    async def create(
+        self,
+        path: str,
+        user: str,
+        *,
+        takes_s: float,
+        overwrite: bool = True,
+        between: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Create a file through the proxy, in two steps; see `write_in_two_steps`."""
+        await self.write_in_two_steps(
+            "PUT",
+            path,
+            "op=CREATE&overwrite=true" if overwrite else "op=CREATE",
+            user,
+            opens=lambda now, txid: operations.create(now, user, path, txid),
+            closes=lambda now, txid: operations.close(now, user, path, txid),
+            takes_s=takes_s,
+            between=between,
+        )
+
     async def write_in_two_steps(
         self,
         method: str,
@@ -285,11 +300,12 @@ class System:
         It begins when half of `takes_s` is over and `between` was called.
         """
         began, filters = self.cluster.present, self.channel.filters_changed
-        known = self._last_known()
+        known, given_up = self.exceptions.last_known(), self.queries.given_up
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
         response = await self._call(request, path)
         if response is None or response.status != 200:
             return
+        redirected = self.cluster.present
         await asyncio.sleep(takes_s / 2)
         if between is not None:
             await between()
@@ -309,9 +325,10 @@ class System:
         if not closed.is_lost:
             made = (*opened.made, *closed.made)
             excused = (
-                filters != self.channel.filters_changed
-                or self._is_written_by_others(path, began, made)
-                or self._is_disturbed(path, known, made)
+                self.exceptions.has_a_late_right(opens, began, redirected, opened.made[0], given_up)
+                or filters != self.channel.filters_changed
+                or self.exceptions.is_written_by_others(path, began, made)
+                or self.exceptions.is_disturbed(path, known, made)
             )
             self._told(made, is_excused=excused)
 
@@ -342,42 +359,3 @@ class System:
         """The client knows now that it has made these versions."""
         for version in made:
             version.told_at, version.is_excused = clock(), is_excused
-
-    def _is_disturbed(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
-        """Whether an ancestor was removed elsewhere meanwhile (a named exception of OwnWrites)."""
-        return any(
-            removed in self._above(path)
-            for version in self._since(began)
-            if version not in made
-            for removed in version.removed
-        )
-
-    def _is_written_by_others(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
-        """Whether somebody else changed the path or what is above it meanwhile (a named exception of OwnWrites)."""
-        before = began
-        for version in self._since(began):
-            if version not in made:
-                for each in (path, *self._above(path)):
-                    one, other = before.namespace.get(each), version.namespace.get(each)
-                    if (one is None) != (other is None) or (
-                        one is not None
-                        and other is not None
-                        and (one.number != other.number or (each == path and one != other))
-                    ):
-                        return True
-            before = version
-        return False
-
-    def _last_known(self) -> Version:
-        """Return the version after which nothing is known to the cache: what it takes for there may be gone."""
-        position = self.cache.position
-        known = [version for version in self.cluster.versions if version.txid <= position]
-        return known[-1] if known else self.cluster.versions[0]
-
-    def _since(self, began: Version) -> list[Version]:
-        versions = self.cluster.versions
-        return versions[versions.index(began) + 1 :]
-
-    def _above(self, path: str) -> tuple[str, ...]:
-        parts = path.split("/")
-        return tuple("/".join(parts[:end]) for end in range(2, len(parts)))

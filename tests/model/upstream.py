@@ -229,6 +229,7 @@ class ModelQueries:
         self.is_silent = False  # no answer comes
         self.is_refused = False  # none but an error
         self.given_up = 0  # questions whose asker did not wait for the answer
+        self.under_way = 0
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether that NameNode says that the file is closed."""
@@ -292,11 +293,14 @@ class ModelQueries:
         return asked
 
     async def _take(self, seconds: float) -> None:
+        self.under_way += 1
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
             self.given_up += 1
             raise
+        finally:
+            self.under_way -= 1
 
 
 async def ended(writing: Writing) -> None:

@@ -50,15 +50,7 @@ def overwrite(world: World, number: int) -> None:
         if kind in {1, 2}:
             behind(system, operations.close, path)
         reading = system.come(read_meanwhile())
-        await system.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE&overwrite=true",
-            SUPERUSER,
-            opens=lambda now, txid: operations.create(now, SUPERUSER, path, txid),
-            closes=lambda now, txid: operations.close(now, SUPERUSER, path, txid),
-            takes_s=takes_s,
-        )
+        await system.create(path, SUPERUSER, takes_s=takes_s)
         await read_all()
         await asyncio.wait((reading,))
 
@@ -149,16 +141,7 @@ def give_the_right(world: World, number: int) -> None:
         behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
         await asyncio.sleep(SETTLED_S)
         await system.read(path, owner)
-        await system.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE&overwrite=true",
-            other,
-            opens=lambda now, txid: operations.create(now, other, path, txid),
-            closes=lambda now, txid: operations.close(now, other, path, txid),
-            takes_s=takes_s,
-            between=give,
-        )
+        await system.create(path, other, takes_s=takes_s, between=give)
         for each in (path, parent(path) or ROOT):
             await system.read(each, owner)
 

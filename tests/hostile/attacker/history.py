@@ -275,15 +275,7 @@ class _Attack:
         self._sent.append(f"both steps of a CREATE of {path}")
         self.history.calls += 1
         self.history.kinds["upload"] += 1
-        await self._system.write_in_two_steps(
-            "PUT",
-            path,
-            "op=CREATE",
-            ATTACKER,
-            opens=lambda now, txid: operations.create(now, ATTACKER, path, txid),
-            closes=lambda now, txid: operations.close(now, ATTACKER, path, txid),
-            takes_s=0.2,
-        )
+        await self._system.create(path, ATTACKER, takes_s=0.2, overwrite=False)
 
     def _make_an_odd_name(self, number: int) -> None:
         """Make a directory over RPC, whose name holds a NUL."""

@@ -1,0 +1,29 @@
+"""The second step of a write at a DataNode, begun and left open."""
+
+import http.client
+import socket
+from typing import Final
+
+_TIMEOUT_S: Final = 30.0
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""A DataNode says so before it opens the file (WebHdfsHandler.onCreate and onAppend, Hadoop 3.5.0)."""
+
+
+def begin(method: str, location: str, length: int) -> tuple[http.client.HTTPConnection, bool]:
+    """Send all but the content, of so many bytes, to where the first step's redirect leads.
+
+    Return the connection and whether the DataNode waits for the content; if not, its reply is there.
+    """
+    address, _, target = location.removeprefix("http://").partition("/")
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+    connection.putrequest(method, "/" + target)
+    connection.putheader("Content-Length", str(length))
+    connection.endheaders()
+    said = connection.sock.recv(len(CONTINUE), socket.MSG_PEEK | socket.MSG_WAITALL)
+    return connection, said == CONTINUE
+
+
+def has_replied(connection: http.client.HTTPConnection) -> bool:
+    """Tell whether more has come than that it waits for the content."""
+    return len(connection.sock.recv(2 * len(CONTINUE), socket.MSG_PEEK)) > len(CONTINUE)

@@ -1,0 +1,96 @@
+"""The named exceptions of OwnWrites: which writes need not be seen at once. (tests/model/exceptions.py)
+
+ARCHITECTURE.md and docs/decisions/0013 name them.
+"""
+
+from math import inf
+
+from tests.model.cluster import Cluster, Operation, Version
+from tests.model.namespace import RefusedError
+from tests.model.upstream import ModelQueries
+from tests.model.watched_cache import WatchedCache
+
+
+class Exceptions:
+    """Says of a write that was made whether an exception holds."""
+
+    def __init__(
+        self, cluster: Cluster, cache: WatchedCache, queries: ModelQueries, query_timeout_s: float
+    ) -> None:
+        self._cluster = cluster
+        self._cache = cache
+        self._queries = queries
+        self._query_timeout_s = query_timeout_s  # the proxy's namenode_query_timeout_s
+
+    def is_disturbed(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
+        """Whether an ancestor was removed elsewhere meanwhile (a named exception of OwnWrites)."""
+        return any(
+            removed in self._above(path)
+            for version in self._since(began)
+            if version not in made
+            for removed in version.removed
+        )
+
+    def is_written_by_others(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
+        """Whether somebody else changed the path or what is above it meanwhile (a named exception of OwnWrites)."""
+        before = began
+        for version in self._since(began):
+            if version not in made:
+                for each in (path, *self._above(path)):
+                    one, other = before.namespace.get(each), version.namespace.get(each)
+                    if (one is None) != (other is None) or (
+                        one is not None
+                        and other is not None
+                        and (one.number != other.number or (each == path and one != other))
+                    ):
+                        return True
+            before = version
+        return False
+
+    def has_a_late_right(
+        self, opens: Operation, began: Version, redirected: Version, opened: Version, given_up: int
+    ) -> bool:
+        """Whether the writer got the right after the redirect, by what the proxy cannot know of yet.
+
+        A named exception of OwnWrites: by an event that is on its way, or one after which a NameNode is being asked;
+        or by a call through the proxy, whose answer waits for that no longer than `namenode_query_timeout_s`.
+        """
+        was_refused, giver = False, None  # the last version that gave the right
+        before = began
+        for version in (began, *self._since(began)):
+            if version is opened:
+                break
+            is_refused = _refuses(opens, version)
+            was_refused |= is_refused and version.txid <= redirected.txid
+            if not is_refused and _refuses(opens, before):
+                giver = version
+            before = version
+        if not was_refused or giver is None:
+            return False
+        if giver.told_at < inf:
+            return giver.took_s >= self._query_timeout_s
+        is_asking = self._queries.under_way > 0 or self._queries.given_up > given_up
+        return giver.txid > self._cache.position or is_asking
+
+    def last_known(self) -> Version:
+        """Return the version after which nothing is known to the cache: what it takes for there may be gone."""
+        position = self._cache.position
+        known = [version for version in self._cluster.versions if version.txid <= position]
+        return known[-1] if known else self._cluster.versions[0]
+
+    def _since(self, began: Version) -> list[Version]:
+        versions = self._cluster.versions
+        return versions[versions.index(began) + 1 :]
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        parts = path.split("/")
+        return tuple("/".join(parts[:end]) for end in range(2, len(parts)))
+
+
+def _refuses(operation: Operation, version: Version) -> bool:
+    """Whether a NameNode would refuse that."""
+    try:
+        operation(version.namespace, 0)
+    except RefusedError:
+        return True
+    return False
