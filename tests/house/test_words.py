@@ -23,6 +23,8 @@ UNWANTED = {
 
 READ_BY_USERS = (
     "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/settings.md",
