@@ -34,7 +34,7 @@ help: ## Show this list
 test: lint types imports core others ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
 
 demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
-	$(BIN)/python -m demo
+	$(BIN)/python -m nncache.demo
 
 lint: $(READY) ## Check format and style
 	$(BIN)/ruff format --check .
@@ -97,13 +97,13 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 		$(BIN)/python bench/run_pollers.py $(STEADY) --workload many_callers --modes nncache && exit $$short
 
 bench-hits: $(READY) ## Measure hits by the CPU-second, beside a plain aiohttp handler (about 1 minute; apt-get install wrk)
-	$(BIN)/python -m bench.hit_path
+	$(BIN)/python -m nncache.bench.hit_path
 
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
-	$(BIN)/python -m bench.memory
+	$(BIN)/python -m nncache.bench.memory
 
 docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
-	$(BIN)/python -m nncache.reference
+	$(BIN)/python -m nncache.settings.reference
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile

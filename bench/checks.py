@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
-from bench.workload import Callers, Workload
+from nncache.bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
+from nncache.bench.workload import Callers, Workload
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6

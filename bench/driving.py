@@ -12,21 +12,21 @@ from typing import Final
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from bench import tables
-from bench.changing.changer import Order, Outcome
-from bench.changing.namespace import BenchNamespace
-from bench.changing.process import ChangerProcess
-from bench.plan import Plan
-from bench.polling.clock import boottime
-from bench.polling.collect import collect
-from bench.polling.conductor import Conductor, Progress
-from bench.polling.task import Orders
-from bench.servers.counters import NameNodeAt, Sample, sample
-from bench.servers.nginx import nginx
-from bench.servers.nncache import nncache
-from bench.servers.running import Running
-from bench.settings import Mode, RunSettings
-from testbed import Cluster
+from nncache.bench import tables
+from nncache.bench.changing.changer import Order, Outcome
+from nncache.bench.changing.namespace import BenchNamespace
+from nncache.bench.changing.process import ChangerProcess
+from nncache.bench.plan import Plan
+from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.collect import collect
+from nncache.bench.polling.conductor import Conductor, Progress
+from nncache.bench.polling.task import Orders
+from nncache.bench.servers.counters import NameNodeAt, Sample, sample
+from nncache.bench.servers.nginx import nginx
+from nncache.bench.servers.nncache import nncache
+from nncache.bench.servers.running import Running
+from nncache.bench.settings import Mode, RunSettings
+from nncache.testbed import Cluster
 
 WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)
 """Of the pollers, one after the other, each for as long."""

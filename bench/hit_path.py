@@ -1,6 +1,6 @@
 """How many hits a CPU-second of the serving process answers, beside a plain aiohttp handler. (bench/hit_path.py)
 
-    python -m bench.hit_path [seconds of load for each server]
+    python -m nncache.bench.hit_path [seconds of load for each server]
 
 Each server runs in a process of its own on uvloop; `wrk` asks it over 64 keep-alive connections for one
 path that does not exist, as a poller does. The CPU time is the server's own, from /proc. The proxy's parts are
@@ -24,21 +24,21 @@ from typing import Final
 import uvloop
 from aiohttp import web
 
-from cache.metadata_cache import MetadataCache
-from cache.settings import CacheSettings
-from hadoop.election_view import NameNode
-from hadoop.filestatus import render_missing
-from hadoop.rpc.user import RpcUser
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
-from nncache.hit_memory import FastPathMemory
-from proxy.errors import NoActiveNameNodeError
-from proxy.fastpath import FastPath
-from proxy.front_end import FrontEnd
-from proxy.limits import LimitSettings
-from proxy.messages import Decorate, Headers, RequestHead, Settle, UpstreamReply
-from proxy.ports import Right
-from proxy.server import Server
-from proxy.settings import ProxySettings
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.clients.server import Server
+from nncache.proxy.errors import NoActiveNameNodeError
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, UpstreamReply
+from nncache.proxy.ports import Right
+from nncache.proxy.settings import ProxySettings
 
 CONNECTIONS: Final = 64
 WARM_UP_S: Final = 1

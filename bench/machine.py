@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 from pyspark.sql import SparkSession
 
-from bench.servers.nginx import find_nginx
+from nncache.bench.servers.nginx import find_nginx
 
 
 def described() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a million cached statuses take, and for how long filling and forgetting them holds the event loop.
 
-    python -m bench.memory [statuses, 1000000 if not given]
+    python -m nncache.bench.memory [statuses, 1000000 if not given]
 
 Each part runs in a process of its own, with the proxy's own cache, flights, reads and fast path; the NameNode's
 answers are made here. Every status is fetched once and served once from memory, so that the answer to a repeated
@@ -24,20 +24,20 @@ from typing import Final
 
 import uvloop
 
-from bench.hit_path import FIELDS, NAMENODE, OneAnswer, keep_covered, say
-from cache.metadata_cache import MetadataCache
-from cache.settings import CacheSettings
-from hadoop.calls import PREFIX, PlainRead
-from hadoop.change import Vanished
-from hadoop.filestatus import render_missing
+from nncache.bench.hit_path import FIELDS, NAMENODE, OneAnswer, keep_covered, say
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
-from nncache.housekeeping import calm_collector, reclaim_in_slices, tend_collector
-from proxy.cached_reply import body_of
-from proxy.fastpath import FastPath
-from proxy.flights import Flights
-from proxy.identity import caller_of
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.reads import FromMemory, FromNameNode, Read, Reads
+from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
+from nncache.hadoop.calls import PREFIX, StatusRequest
+from nncache.hadoop.change import Vanished
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.cached_reply import body_of
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.flights import Flights
+from nncache.proxy.identity import caller_of
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
 
 STATUSES: Final = 1_000_000
 POLLED: Final = 200_000
@@ -137,7 +137,7 @@ class Stack:
         ).encode()
         if self.fast_path.answer(head) is not None:
             return True
-        plain = PlainRead(path=path, as_requested=path, user_name="joe", doas=None, delegation=None)
+        plain = StatusRequest(path=path, as_requested=path, user_name="joe", doas=None, delegation=None)
         read = Read(plain=plain, caller=caller_of(plain, "127.0.0.1"), head=RequestHead("GET", target, ()))
         answer = await self._reads.answer(read)
         if isinstance(answer, FromMemory):

@@ -11,19 +11,19 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from bench import machine
-from bench.checks import also_checks, checks
-from bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
-from bench.figures import AtPeriod, ModeFigures, RunInfo
-from bench.judge.reduction import reduce
-from bench.limits import LIMITS
-from bench.plan import Plan
-from bench.polling.collect import prepare
-from bench.report.table import as_text
-from bench.report.write import write_report
-from bench.settings import Mode, RunSettings
-from bench.spark import session
-from testbed import Cluster, ClusterSpec
+from nncache.bench import machine
+from nncache.bench.checks import also_checks, checks
+from nncache.bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.judge.reduction import reduce
+from nncache.bench.limits import LIMITS
+from nncache.bench.plan import Plan
+from nncache.bench.polling.collect import prepare
+from nncache.bench.report.table import as_text
+from nncache.bench.report.write import write_report
+from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.spark import session
+from nncache.testbed import Cluster, ClusterSpec
 
 NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")
 """Room for the buffers of 10,000 kept connections."""

@@ -19,18 +19,18 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench.changing.process import ChangerError
-from bench.driving import RefusedChangesError
-from bench.plan import ROOT
-from bench.polling.collect import ExecutorError
-from bench.run import run
-from bench.servers.nginx import find_nginx
-from bench.servers.nncache import Channel
-from bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
-from bench.workload import Workload
-from bench.workload_files import WorkloadError, load, names
-from testbed import MissingToolError, TestbedError
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.bench.changing.process import ChangerError
+from nncache.bench.driving import RefusedChangesError
+from nncache.bench.plan import ROOT
+from nncache.bench.polling.collect import ExecutorError
+from nncache.bench.run import run
+from nncache.bench.servers.nginx import find_nginx
+from nncache.bench.servers.nncache import Channel
+from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
+from nncache.bench.workload import Workload
+from nncache.bench.workload_files import WorkloadError, load, names
+from nncache.testbed import MissingToolError, TestbedError
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 RESULTS: Final = Path(__file__).parent / "results"
 _MAX_STALENESS_S: Final = 3.0  # the proxy's default

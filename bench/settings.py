@@ -5,9 +5,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from bench.plan import ROOT
-from bench.servers.nncache import Channel
-from bench.workload import Workload
+from nncache.bench.plan import ROOT
+from nncache.bench.servers.nncache import Channel
+from nncache.bench.workload import Workload
 
 WARM_UP_S: Final = 10.0
 """Seconds of polls before a mode is measured, if two polls fit into them."""

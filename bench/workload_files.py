@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from bench.workload import NEEDS, Workload
+from nncache.bench.workload import NEEDS, Workload
 
 READY: Final = Path(__file__).parent / "workloads"
 

@@ -3,8 +3,9 @@
 No socket, no clock, no log: shells bring the time and carry out what is decided.
 """
 
-from cache.admission import Admission, admit
-from cache.decisions import (
+from nncache.cache.admission import Admission, admit
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import (
     Conclusion,
     Decision,
     Denied,
@@ -20,13 +21,12 @@ from cache.decisions import (
     Unchanged,
     Wait,
 )
-from cache.entries import Entry, Grant, Hit, Kind, Ticket
-from cache.explanation import Explanation
-from cache.metadata_cache import MetadataCache
-from cache.replies import Reply
-from cache.ring import Caller
-from cache.settings import CacheSettings
-from cache.stats import CacheStats
+from nncache.cache.entries import Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.explanation import Explanation
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.replies import Reply
+from nncache.cache.settings import CacheSettings
+from nncache.cache.stats import CacheStats
 
 __all__ = [
     "Admission",

@@ -6,9 +6,9 @@ from enum import Enum
 from http import HTTPStatus
 from typing import assert_never
 
-from hadoop.errors import HadoopError
-from hadoop.filestatus import FileType, parse_file_status, render_missing
-from hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.filestatus import FileType, parse_file_status, render_missing
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 
 
 class Admission(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from hadoop.paths import ROOT, ancestors, depth
+from nncache.hadoop.paths import ROOT, ancestors, depth
 
 
 def crowded_directory(places: Iterable[str | None]) -> str | None:

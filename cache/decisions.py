@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
-from cache.entries import Hit, Kind, Ticket
-from cache.replies import Reply
+from nncache.cache.entries import Hit, Kind, Ticket
+from nncache.cache.replies import Reply
 
 
 class Reason(StrEnum):

@@ -10,9 +10,9 @@ import hashlib
 from enum import Enum
 from typing import Any, Final, NoReturn
 
-from cache.replies import Reply, Shared, reply_bytes
-from cache.ring import Account, Caller, Kept
-from cache.sizes import (
+from nncache.cache.clock_eviction import Account, Caller, Kept
+from nncache.cache.replies import Reply, Shared, reply_bytes
+from nncache.cache.sizes import (
     ENTRY_BYTES,
     GRANT_BYTES,
     HIT_BYTES,
@@ -317,21 +317,21 @@ class Hit(Kept):
 
     Attributes:
         key: under which it is held.
-        stamp: the cache's count of forgettings at which entry and grant were last seen to be good: while it has
+        forget_epoch: the cache's count of forgettings at which entry and grant were last seen to be good: while it has
             not moved, nothing needs to be looked at again.
         before, after: its neighbours in the chain.
     """
 
-    __slots__ = ("after", "before", "entry", "expires_at", "grant", "key", "stamp")
+    __slots__ = ("after", "before", "entry", "expires_at", "forget_epoch", "grant", "key")
 
     def __init__(
-        self, entry: Entry, grant: Grant, *, stamp: int, expires_at: float, key: bytes = b""
+        self, entry: Entry, grant: Grant, *, forget_epoch: int, expires_at: float, key: bytes = b""
     ) -> None:
         super().__init__(grant.account)
         self.key = key
         self.entry = entry
         self.grant = grant
-        self.stamp = stamp
+        self.forget_epoch = forget_epoch
         self.expires_at = expires_at
         self.before: Hit | None = None
         self.after: Hit | None = None

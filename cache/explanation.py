@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
-from cache.entries import Entry
-from cache.store import Forgotten
-from hadoop.paths import ROOT
+from nncache.cache.entries import Entry
+from nncache.cache.store import Forgotten
+from nncache.hadoop.paths import ROOT
 
 GRANTS_SHOWN = 20
 

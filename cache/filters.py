@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hadoop.globs import GlobSet
+from nncache.hadoop.globs import GlobSet
 
 
 class Filters:

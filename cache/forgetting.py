@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from cache.store import Forgotten, Store
-from cache.windows import TwoStepWindows
-from hadoop.change import (
+from nncache.cache.store import Forgotten, Store
+from nncache.cache.windows import TwoStepWindows
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Closed,
@@ -25,19 +25,19 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.paths import ROOT, parent
+from nncache.hadoop.paths import ROOT, parent
 
 
 def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
     """Forget what the change makes stale, and tell the two-step writes of events (`txid` not None)."""
-    stamp = store.stamp
+    forget_epoch = store.forget_epoch
     match change:
         case Appeared(path) | Vanished(path):
             _forget_place(store, path)
         case Moved(source, path):
             _forget_place(store, source)
             _forget_place(store, path)
-            if store.stamp != stamp:
+            if store.forget_epoch != forget_epoch:
                 store.note_forgotten(Forgotten(source, type(change).__name__, txid, now))
         case Touched(path) | Opened(path) | Closed(path):
             store.forget_status(path)
@@ -53,7 +53,7 @@ def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: flo
         case _:
             assert_never(change)
     store.counters.changes += 1
-    if store.stamp != stamp:
+    if store.forget_epoch != forget_epoch:
         store.note_forgotten(Forgotten(path, type(change).__name__, txid, now))
     _grant(windows, change)
     if txid is not None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
-from cache.decisions import (
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import (
     Conclusion,
     Decision,
     Denied,
@@ -27,20 +29,19 @@ from cache.decisions import (
     Unchanged,
     Wait,
 )
-from cache.entries import Directory, Entry, Grant, Hit, Ticket
-from cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
-from cache.filters import Filters
-from cache.forgetting import forget
-from cache.gate import FreshnessGate
-from cache.rights import Rights, may_see
-from cache.ring import Caller
-from cache.set_aside import ANYBODY, TwoStepWrite, Writer
-from cache.settings import CacheSettings
-from cache.stats import CacheStats
-from cache.store import Store
-from cache.windows import TwoStepWindows
-from hadoop.change import Appeared, EverythingUnknown, Footprint
-from hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
+from nncache.cache.entries import Directory, Entry, Grant, Hit, Ticket
+from nncache.cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
+from nncache.cache.filters import Filters
+from nncache.cache.forgetting import forget
+from nncache.cache.gate import FreshnessGate
+from nncache.cache.rights import Rights, may_see
+from nncache.cache.set_aside import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.settings import CacheSettings
+from nncache.cache.stats import CacheStats
+from nncache.cache.store import Store
+from nncache.cache.windows import TwoStepWindows
+from nncache.hadoop.change import Appeared, EverythingUnknown, Footprint
+from nncache.hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
 
 
 class MetadataCache:
@@ -125,7 +126,7 @@ class MetadataCache:
             return Reason.STREAM_CLOSED
         if self.windows.is_full(now):
             return Reason.WINDOW_TABLE_FULL
-        if self.windows.covers(path, now):
+        if self.windows.is_blocked(path, now):
             return Reason.TWO_STEP_WRITE
         return None
 
@@ -137,23 +138,23 @@ class MetadataCache:
         return entry
 
     def _hit(self, entry: Entry, grant: Grant) -> Hit:
-        entry.asked = grant.asked = True
+        entry.referenced = grant.referenced = True
         expires_at = min(entry.confirmed_at + self._settings.max_entry_age_s, grant.expires_at)
-        return Hit(entry, grant, stamp=self.store.stamp, expires_at=expires_at)
+        return Hit(entry, grant, forget_epoch=self.store.forget_epoch, expires_at=expires_at)
 
     def is_good(self, hit: Hit, now: float) -> bool:
         """Whether a hit may be served again; what the fast path asks for each request.
 
         A right to see an entry (C3), once there, lasts as long as both are alive.
         """
-        if now >= hit.expires_at or now - self.gate.covered_as_of > self.gate.max_staleness_s:
+        if now >= hit.expires_at or now - self.gate.fresh_as_of > self.gate.max_staleness_s:
             return False
         entry, grant = hit.entry, hit.grant
-        if hit.stamp != self.store.stamp:
+        if hit.forget_epoch != self.store.forget_epoch:
             if not (self.store.is_alive(entry) and self.store.is_alive(grant)):
                 return False
-            hit.stamp = self.store.stamp
-        entry.asked = grant.asked = True
+            hit.forget_epoch = self.store.forget_epoch
+        entry.referenced = grant.referenced = True
         return True
 
     def _under_way(
@@ -312,7 +313,7 @@ class MetadataCache:
 
     def forward_all(self, now: float) -> None:
         """Forward every path for as long as a window lasts: a two-step write is under way that could not be noted."""
-        self.windows.cover_all(now)
+        self.windows.block_all(now)
 
     def concerns(self, path: str) -> bool:
         """Whether a write to the path can make anything stale that may be kept."""
@@ -346,7 +347,7 @@ class MetadataCache:
             reason = Reason.GATE_CLOSED
         if reason is None and (entry is None or not grants):
             reason = Reason.MISS if entry is None else Reason.NO_GRANT
-        age_s = now - self.gate.covered_as_of
+        age_s = now - self.gate.fresh_as_of
         return Explanation(
             path=path,
             answer="hit" if reason is None else reason,
@@ -357,7 +358,7 @@ class MetadataCache:
             gate_open=is_open,
             gate_age_s=age_s if math.isfinite(age_s) else None,
             covered_txid=self.gate.covered_txid,
-            in_two_step_write=self.windows.covers(path, now),
+            in_two_step_write=self.windows.is_blocked(path, now),
             questions_under_way=len(directory.tickets.get(name(path), ())) if directory is not None else 0,
             entry=view_of(entry, now, seen_as_of=self.gate.seen_as_of) if entry is not None else None,
             grants=len(grants),
@@ -368,7 +369,8 @@ class MetadataCache:
     def stats(self, now: float) -> CacheStats:
         """Return the figures as of now."""
         store, counters = self.store, self.store.counters
-        return CacheStats(
+        return replace(
+            counters,
             entries=store.entries,
             grants=store.grants,
             directories=store.tree.directories,
@@ -376,17 +378,10 @@ class MetadataCache:
             tickets=store.tickets,
             windows=self.windows.open,
             is_open=self._term is not None and self.gate.is_open(now),
-            gate_age_s=now - self.gate.covered_as_of,
+            gate_age_s=now - self.gate.fresh_as_of,
             covered_txid=self.gate.covered_txid,
-            serves=counters.serves,
-            joins=counters.joins,
-            waits=counters.waits,
-            decisions=dict(counters.decisions),
-            conclusions=dict(counters.conclusions),
-            changes=counters.changes,
-            forgotten=counters.forgotten,
-            flushes=counters.flushes,
-            evictions=counters.evictions,
+            decisions=counters.decisions.copy(),
+            conclusions=counters.conclusions.copy(),
         )
 
     def reclaim(self, max_items: int) -> bool:

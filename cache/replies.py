@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
-from cache.sizes import FIELD_BYTES, REPLY_BYTES, blob_bytes
+from nncache.cache.sizes import FIELD_BYTES, REPLY_BYTES, blob_bytes
 
 MAX_KINDS: Final = 64
 """Different sets of header fields kept for sharing: a NameNode has one for each status."""

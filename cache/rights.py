@@ -7,10 +7,10 @@ to a caller and a directory.
 
 from __future__ import annotations
 
-from cache.entries import Directory, Entry, Grant, Kind, Ticket
-from cache.ring import Caller
-from cache.settings import CacheSettings
-from cache.store import Store
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.entries import Directory, Entry, Grant, Kind, Ticket
+from nncache.cache.settings import CacheSettings
+from nncache.cache.store import Store
 
 
 class Rights:

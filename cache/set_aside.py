@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from hadoop.globs import GlobSet
-from hadoop.paths import ROOT
-from hadoop.rpc.user import RpcUser
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT
+from nncache.hadoop.rpc.user import RpcUser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

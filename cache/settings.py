@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from hadoop.globs import GlobError, compile_glob
-from hadoop.settings import SettingError
+from nncache.hadoop.globs import GlobError, compile_glob
+from nncache.hadoop.settings import SettingError
 
 GrantScope = Literal["per_directory", "per_path"]
 

@@ -1,14 +1,15 @@
-"""The cache's figures. (cache/stats.py)"""
+"""The cache's figures, counted in place; what is handed out is a copy. (cache/stats.py)"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from cache.decisions import Conclusion, Reason
+from nncache.cache.decisions import Conclusion, Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class CacheStats:
     """A snapshot; counters count since the cache was made.
 
@@ -23,30 +24,15 @@ class CacheStats:
         conclusions: fetched replies, by what became of them.
     """
 
-    entries: int
-    grants: int
-    directories: int
-    bytes: int
-    tickets: int
-    windows: int
-    is_open: bool
-    gate_age_s: float
-    covered_txid: int
-    serves: int
-    joins: int
-    waits: int
-    decisions: dict[Reason, int]
-    conclusions: dict[Conclusion, int]
-    changes: int
-    forgotten: int
-    flushes: int
-    evictions: int
-
-
-@dataclass(slots=True)
-class CacheCounters:
-    """The counters behind `CacheStats`, as the cache counts them."""
-
+    entries: int = 0
+    grants: int = 0
+    directories: int = 0
+    bytes: int = 0
+    tickets: int = 0
+    windows: int = 0
+    is_open: bool = False
+    gate_age_s: float = math.inf
+    covered_txid: int = -1
     serves: int = 0
     joins: int = 0
     waits: int = 0
@@ -56,4 +42,3 @@ class CacheCounters:
     forgotten: int = 0
     flushes: int = 0
     evictions: int = 0
-    hits_evicted: int = 0  # of those that were held for repeated requests

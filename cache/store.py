@@ -7,13 +7,13 @@ from itertools import islice
 
 from cachetools import LRUCache
 
-from cache.entries import Directory, Entry, Grant, Hit, Kind, Ticket
-from cache.replies import Reply, SharedReplies
-from cache.ring import Caller, Ring
-from cache.sizes import text_bytes
-from cache.stats import CacheCounters
-from cache.tree import Tree, components
-from hadoop.paths import ROOT, depth, name, parent
+from nncache.cache.clock_eviction import Caller, Ring
+from nncache.cache.entries import Directory, Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.replies import Reply, SharedReplies
+from nncache.cache.sizes import text_bytes
+from nncache.cache.stats import CacheStats
+from nncache.cache.tree import Tree, components
+from nncache.hadoop.paths import ROOT, depth, name, parent
 
 FORGOTTEN_BYTES = 512 * 1024
 """Bound of what is remembered for `nncache explain`: about 2,000 changes of ordinary paths."""
@@ -40,7 +40,7 @@ class Store:
 
     Invariants:
         S1  An entry or grant is held by the ring if and only if it stands in a directory's table.
-        S2  `stamp` moves whenever something that may have been served stops being good.
+        S2  `forget_epoch` moves whenever something that may have been served stops being good.
         S3  After `evict`, what is kept is within both bounds, but for questions under way.
         S4  A hit is held by the ring if and only if it stands in `held` and in the chain of its entry, and it goes
             with the entry, at once or with the next slices of `reclaim`.
@@ -55,8 +55,9 @@ class Store:
         self._ticket_bytes = 0
         self._bereft: list[Entry] = []  # let go of, while hits of theirs are still held
         self.tree = Tree()
-        self.stamp = 0
-        self.counters = CacheCounters()
+        self.forget_epoch = 0
+        self.counters = CacheStats()
+        self.hits_evicted = 0  # of those that were held for repeated requests
         self.entries = 0
         self.grants = 0
         self.held: dict[bytes, Hit] = {}  # for repeated requests, by their keys
@@ -164,14 +165,14 @@ class Store:
         del entry.directory.entries[entry.name]
         entry.directory.positives -= not entry.is_missing
         self._let_go(entry)
-        self.stamp += 1
+        self.forget_epoch += 1
         self.counters.forgotten += 1
 
     def forget_grant(self, grant: Grant) -> None:
         """Forget one right."""
         del grant.table[grant.caller]
         self._let_go(grant)
-        self.stamp += 1
+        self.forget_epoch += 1
         self.counters.forgotten += 1
 
     def forget_hit(self, hit: Hit) -> None:
@@ -218,7 +219,7 @@ class Store:
     def forget_subtree(self, path: str) -> None:
         """Forget the path's own outcome and, in one step, all outcomes and rights at and below it."""
         if self.tree.detach(path):
-            self.stamp += 1
+            self.forget_epoch += 1
             self.counters.forgotten += 1
         self.forget_status(path)
 
@@ -256,7 +257,7 @@ class Store:
             self.counters.evictions += 1
             if isinstance(item, Hit):
                 self.forget_hit(item)
-                self.counters.hits_evicted += 1
+                self.hits_evicted += 1
                 continue
             if isinstance(item, Entry):
                 self.forget_entry(item)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 
-from cache.tree import components
-from hadoop.paths import ROOT
+from nncache.cache.tree import components
+from nncache.hadoop.paths import ROOT
 
 
 class Subtrees:

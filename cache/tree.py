@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cache.entries import Directory, Entry, Grant, Kind
-from cache.sizes import DIRECTORY_BYTES, text_bytes
-from hadoop.paths import ROOT, name, parent
+from nncache.cache.entries import Directory, Entry, Grant, Kind
+from nncache.cache.sizes import DIRECTORY_BYTES, text_bytes
+from nncache.hadoop.paths import ROOT, name, parent
 
 
 def components(path: str) -> list[str]:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import count
 
-from cache.crowding import crowded_directory
-from cache.set_aside import SetAside, TwoStepWrite
-from cache.subtrees import Subtrees
-from hadoop.globs import GlobSet
-from hadoop.paths import ROOT, parent
+from nncache.cache.crowding import crowded_directory
+from nncache.cache.set_aside import SetAside, TwoStepWrite
+from nncache.cache.subtrees import Subtrees
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT, parent
 
 _SHARES = 16
 """One caller, and one client address, may have one of so many parts of all windows."""
@@ -141,7 +141,7 @@ class TwoStepWindows:
         """Return when a window ends by time that begins now."""
         return now + self._window_s
 
-    def cover_all(self, now: float) -> None:
+    def block_all(self, now: float) -> None:
         """Cover every path for as long as a window lasts: a write is under way that could not be noted (W2)."""
         self._full_until = max(self._full_until, now + self._window_s)
 
@@ -211,7 +211,7 @@ class TwoStepWindows:
         """Whether a write found no room, so that every path is covered."""
         return now < self._full_until
 
-    def covers(self, path: str, now: float) -> bool:
+    def is_blocked(self, path: str, now: float) -> bool:
         """Whether the path's status may be changed by a two-step write that is under way."""
         self._expire(now)
         if not self.open:

@@ -1,6 +1,6 @@
 """The connection to ZooKeeper, made again and again. (coordination/connection.py)
 
-It distrusts silence, by its own clock: see `coordination/patience.py`.
+It distrusts silence, by its own clock: see `coordination/session_expiry.py`.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from coordination.errors import ConnectionLostError
-from coordination.kazoo_client import (
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.kazoo_client import (
     Attempted,
     Client,
     ClientEvent,
@@ -21,8 +21,8 @@ from coordination.kazoo_client import (
     Expired,
     Suspended,
 )
-from coordination.patience import Patience
-from coordination.settings import ZooKeeperSettings
+from nncache.coordination.session_expiry import SessionExpiry
+from nncache.coordination.settings import ZooKeeperSettings
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Connection:
         self._client_id: ClientId | None = None  # of the present session
         self._orphan: ClientId | None = None  # a session that was given up
         self._connected = asyncio.Event()
-        self._patience = Patience(self.timeout_s)
+        self._expiry = SessionExpiry(self.timeout_s)
         self._lost_at = 0.0  # since when there is no connection
         self._failure = "not started"  # why there is none, as far as is known
         self._is_told = False  # the log has said that there has been none for long
@@ -140,10 +140,10 @@ class Connection:
                 self._lose(now, "the session has expired")
                 self._end_session()
             case Attempted(""):
-                self._patience.reached(now)
+                self._expiry.reached(now)
                 self._failure = "it is there, and grants no session"
             case Attempted(failure):
-                self._patience.not_reached()
+                self._expiry.not_reached()
                 self._failure = failure
             case Ended():
                 if self.is_connected:
@@ -179,7 +179,7 @@ class Connection:
             "a new" if is_new else "the same",
             self._shown_session(),
         )
-        self._patience.connected()
+        self._expiry.connected()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -194,18 +194,18 @@ class Connection:
             return
         self._connected.clear()
         self._lost_at = now
-        self._patience.lost(now)
+        self._expiry.lost(now)
         self._tick()
 
     def _end_session(self) -> None:
-        self._patience.ended()
+        self._expiry.ended()
         self.session_id, self._client_id = 0, None
 
     def _tick(self) -> None:
-        """Look at the clock, and again a little later."""
+        """WatchHandle at the clock, and again a little later."""
         self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         now = self._clock()
-        if self._patience.is_over(now) or now >= self._anew_at:
+        if self._expiry.is_over(now) or now >= self._anew_at:
             self._begin_anew(now)
         elif not self._is_told and now - self._lost_at > self.timeout_s:
             self._is_told = True

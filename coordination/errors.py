@@ -5,7 +5,7 @@ Named after org.apache.zookeeper.KeeperException (ZooKeeper 3.8).
 
 
 class CoordinationError(Exception):
-    """Root of this room's errors. Caught only where a stream's or a publisher's life is supervised."""
+    """Root of this room's errors. Caught only where a stream's or a publisher's run is supervised."""
 
 
 class ConnectionLostError(CoordinationError):

@@ -23,9 +23,9 @@ from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
-from coordination.errors import ConnectionLostError
-from coordination.kazoo_log import KazooLog
-from coordination.loop_handler import LoopHandler
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.kazoo_log import KazooLog
+from nncache.coordination.loop_handler import LoopHandler
 
 MAX_IN_FLIGHT: Final = 64
 """Calls that kazoo has and ZooKeeper has not answered; the others wait here."""

@@ -5,6 +5,7 @@ The real thing behind `coordination/zookeeper.py`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -12,13 +13,13 @@ from typing import Any, Self, TypeAlias, TypeVar
 from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
 
-from coordination import translation
-from coordination.connection import Connection
-from coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
-from coordination.settings import ZooKeeperSettings
-from coordination.stats import CallCounters, SessionStats
-from coordination.watches import Look, Watcher, Watches
-from coordination.zookeeper import Create, Operation, Znode
+from nncache.coordination import translation
+from nncache.coordination.connection import Connection
+from nncache.coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.stats import SessionStats
+from nncache.coordination.watches import Watcher, Watches, WatchHandle
+from nncache.coordination.zookeeper import Create, Operation, Znode
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
@@ -26,7 +27,7 @@ _Reply: TypeAlias = "asyncio.Future[IAsyncResult | None]"
 
 
 class Session:
-    """The ZooKeeper of `coordination.zookeeper`, for as long as it is entered.
+    """The ZooKeeper of `nncache.coordination.zookeeper`, for as long as it is entered.
 
     Entering does not wait for a connection; it connects by itself, again and again. Leaving closes the session, in 2
     seconds at most. One task may enter it and another leave it, on one event loop.
@@ -40,7 +41,7 @@ class Session:
         """Prepare a session; `log_name` tells in the log whose it is."""
         self._connection = Connection(settings, clock, log_name=log_name, on_connected=self._on_connected)
         self._watches = Watches(self)
-        self._counters = CallCounters()
+        self._counters = SessionStats()
 
     async def __aenter__(self) -> Self:
         self._connection.start()
@@ -68,15 +69,12 @@ class Session:
 
     def stats(self) -> SessionStats:
         """Return the figures."""
-        return SessionStats(
+        return replace(
+            self._counters,
             is_connected=self.is_connected,
             connections=self._connection.connections,
             sessions=self._connection.sessions,
             sessions_given_up=self._connection.sessions_given_up,
-            calls=self._counters.calls,
-            calls_failed=self._counters.calls_failed,
-            writes=self._counters.writes,
-            writes_refused=self._counters.writes_refused,
             watches_armed=self._watches.armed,
             watches_fired=self._watches.fired,
         )
@@ -136,7 +134,7 @@ class Session:
             except NodeExistsError:
                 continue  # somebody else has made it meanwhile
 
-    def watch(self, path: str) -> Look:
+    def watch(self, path: str) -> WatchHandle:
         """Return a look at the data of a path."""
         return self._watches.look(path)
 

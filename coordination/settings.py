@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from hadoop.addresses import split_address
-from hadoop.settings import SettingError
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.settings import SettingError
 
 _ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 

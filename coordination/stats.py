@@ -1,9 +1,9 @@
-"""The figures of this room. (coordination/stats.py)"""
+"""The figures of this room, counted in place; what is handed out is a copy. (coordination/stats.py)"""
 
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SessionStats:
     """What a session with ZooKeeper did since it was started, and how it stands."""
 
@@ -17,13 +17,3 @@ class SessionStats:
     writes_refused: int = 0  # transactions that ZooKeeper refused: the tree was not as supposed
     watches_armed: int = 0  # watches set at ZooKeeper
     watches_fired: int = 0  # notifications received
-
-
-@dataclass(slots=True)
-class CallCounters:
-    """The calls of a session, while they are counted (see SessionStats)."""
-
-    calls: int = 0
-    calls_failed: int = 0
-    writes: int = 0
-    writes_refused: int = 0

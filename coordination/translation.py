@@ -8,7 +8,7 @@ from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import ZnodeStat
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
     CoordinationError,
@@ -18,7 +18,7 @@ from coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
 
 _NOT_REACHED = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 """What ZooKeeper says of the operations before and after the one that made it refuse a transaction."""

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from coordination.errors import NoNodeError
-from coordination.zookeeper import Znode
+from nncache.coordination.errors import NoNodeError
+from nncache.coordination.zookeeper import Znode
 
 Watcher: TypeAlias = Callable[[], None]
 """Called on the loop when a watch fires. Given twice for one path, it is called once."""
@@ -61,11 +61,11 @@ class Watches:
         self.armed = 0  # counts
         self.fired = 0
 
-    def look(self, path: str) -> "Look":
+    def look(self, path: str) -> "WatchHandle":
         """Return a look at a path."""
         if path not in self._paths:
             self._paths[path] = WatchedPath(path, self._tell_fired)
-        return Look(self, self._paths[path])
+        return WatchHandle(self, self._paths[path])
 
     def reconnected(self) -> None:
         """All watches that were set are lost, and with them perhaps changes."""
@@ -110,8 +110,8 @@ class Watches:
         self._news = asyncio.Event()
 
 
-class Look:
-    """One user's look at one path; a `coordination.zookeeper.ZnodeWatch`."""
+class WatchHandle:
+    """One user's look at one path; a `nncache.coordination.zookeeper.ZnodeWatch`."""
 
     def __init__(self, watches: Watches, path: WatchedPath) -> None:
         self._watches = watches

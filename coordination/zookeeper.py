@@ -1,6 +1,6 @@
 """What the rooms above need of ZooKeeper. (coordination/zookeeper.py)
 
-Shapes and values; `coordination.session.Session` is the real thing.
+Shapes and values; `nncache.coordination.session.Session` is the real thing.
 """
 
 from collections.abc import Sequence

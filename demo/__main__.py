@@ -1,7 +1,7 @@
-"""`python -m demo`."""
+"""`python -m nncache.demo`."""
 
 import sys
 
-from demo.command import main
+from nncache.demo.command import main
 
 sys.exit(main())

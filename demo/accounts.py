@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from demo.figures import counted
-from demo.sightings import Record
-from demo.step import Step
+from nncache.demo.figures import counted
+from nncache.demo.sightings import Record
+from nncache.demo.step import Step
 
 
 @dataclass(frozen=True, slots=True)

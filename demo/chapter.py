@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from demo.errors import NotInMemoryError
-from demo.figures import counted, spoken, spread
-from demo.pollers import Pollers
-from demo.sightings import Expected, Question, Watched, all_answered, watched
-from demo.stage import MAX_STALENESS_S, Stage
-from demo.step import Step
+from nncache.demo.errors import NotInMemoryError
+from nncache.demo.figures import counted, spoken, spread
+from nncache.demo.pollers import Pollers
+from nncache.demo.sightings import Expected, Question, Watched, all_answered, watched
+from nncache.demo.stage import MAX_STALENESS_S, Stage
+from nncache.demo.step import Step
 
 PATIENCE_S: Final = MAX_STALENESS_S + 1.0
 """How long a change is waited for: past the bound, so that a broken promise is seen and not supposed."""

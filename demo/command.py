@@ -1,4 +1,4 @@
-"""`python -m demo`: from nothing to a running system, its story, and its end. (demo/command.py)"""
+"""`python -m nncache.demo`: from nothing to a running system, its story, and its end. (demo/command.py)"""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import IO, Final, NoReturn
 
-from demo.errors import DemoError, WishError
-from demo.guide import guide
-from demo.stage import set_stage
-from demo.step import exit_code
-from demo.story import tell
-from demo.terminal import Terminal
-from demo.wishes import Wishes
-from testbed import TestbedError
+from nncache.demo.errors import DemoError, WishError
+from nncache.demo.guide import guide
+from nncache.demo.stage import set_stage
+from nncache.demo.step import exit_code
+from nncache.demo.story import tell
+from nncache.demo.terminal import Terminal
+from nncache.demo.wishes import Wishes
+from nncache.testbed import TestbedError
 
 NOT_TOLD: Final = 1
 """Exit code as for a story that did not come true."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from demo.errors import CommandError
+from nncache.demo.errors import CommandError
 
 _TIMEOUT_S: Final = 30.0
 

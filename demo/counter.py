@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from demo.errors import SilentCounterError
-from testbed.asker import Asker
-from testbed.readiness import jmx
+from nncache.demo.errors import SilentCounterError
+from nncache.testbed.asker import Asker
+from nncache.testbed.readiness import jmx
 
 BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 """org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""

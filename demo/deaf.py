@@ -3,9 +3,9 @@
 Never for use: with it the story must fail, which shows that its checks can.
 """
 
-from invalidation.settings import ZOOKEEPER
-from invalidation.stats import ChannelStats
-from invalidation.stream import (
+from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
     Changes,
     ChannelSetup,
     Covered,
@@ -29,11 +29,11 @@ class DeafStream(InotifyEventInputStream):
         return self._heard.term
 
     async def open(self) -> None:
-        """Begin a life."""
+        """Begin a run."""
         await self._heard.open()
 
     async def close(self) -> None:
-        """End the life."""
+        """End the run."""
         await self._heard.close()
 
     async def __anext__(self) -> Filters | Covered:

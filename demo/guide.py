@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from demo.chapters.waiting import PATH
-from demo.commands import shown
-from demo.counter import BEAN
-from demo.stage import FILTER, NAMESERVICE, OWNER, Stage
-from testbed.asker import Asker
+from nncache.demo.chapters.waiting import PATH
+from nncache.demo.commands import shown
+from nncache.demo.counter import BEAN
+from nncache.demo.stage import FILTER, NAMESERVICE, OWNER, Stage
+from nncache.testbed.asker import Asker
 
 _UI: Final = "/dfshealth.html"  # Hadoop 3.5.0's jars come without it
 _COUNTERS: Final = f"/jmx?qry={BEAN}"

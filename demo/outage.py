@@ -5,12 +5,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from demo.chapter import PATIENCE_S, seen_in_time, until_in_memory
-from demo.figures import counted, spoken
-from demo.pollers import Pollers
-from demo.sightings import MISSING, Expected, Question, Record, View, Watched, all_answered, between, watched
-from demo.stage import MAX_STALENESS_S, OWNER, WORKFLOW, Stage
-from demo.step import Step
+from nncache.demo.chapter import PATIENCE_S, seen_in_time, until_in_memory
+from nncache.demo.figures import counted, spoken
+from nncache.demo.pollers import Pollers
+from nncache.demo.sightings import (
+    MISSING,
+    Expected,
+    Question,
+    Record,
+    View,
+    Watched,
+    all_answered,
+    between,
+    watched,
+)
+from nncache.demo.stage import MAX_STALENESS_S, OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
 
 Act = Callable[[], Awaitable[object]]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from demo.reader import Reader
-from demo.sightings import Question, Record, Sighting
+from nncache.demo.reader import Reader
+from nncache.demo.sightings import Question, Record, Sighting
 
 INTERVAL_S: Final = 0.01
 """Between two reads of one poller: small beside what the story measures, little work for two cores."""

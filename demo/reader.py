@@ -5,10 +5,10 @@ import time
 from types import TracebackType
 from typing import Self
 
-from demo.sightings import Question, Sighting, View
-from hadoop.errors import HadoopError
-from hadoop.filestatus import FileType, parse_file_status
-from testbed.asker import Asker, RawReply
+from nncache.demo.sightings import Question, Sighting, View
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.filestatus import FileType, parse_file_status
+from nncache.testbed.asker import Asker, RawReply
 
 
 class Reader:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from hadoop.calls import PREFIX
+from nncache.hadoop.calls import PREFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, Protocol
 
-from demo.accounts import Answered
-from demo.commands import run, shown
-from demo.counter import CallCounter
-from demo.pollers import Pollers
-from demo.reader import Reader
-from demo.sightings import Question, Record, Sighting
-from demo.wishes import Wishes
-from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster, ClusterSpec, Relay
-from testbed.asker import Asker
-from testbed.daemon import Proxy, Publisher
-from testbed.subscriber import Subscriber
+from nncache.demo.accounts import Answered
+from nncache.demo.commands import run, shown
+from nncache.demo.counter import CallCounter
+from nncache.demo.pollers import Pollers
+from nncache.demo.reader import Reader
+from nncache.demo.sightings import Question, Record, Sighting
+from nncache.demo.wishes import Wishes
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster, ClusterSpec, Relay
+from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.subscriber import Subscriber
 
 NAMESERVICE: Final = "ns1"
 

@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 import aiohttp
 
-from demo.chapter import Chapter
-from demo.chapters import (
+from nncache.demo.chapter import Chapter
+from nncache.demo.chapters import (
     counting,
     cutting,
     finishing,
@@ -19,11 +19,11 @@ from demo.chapters import (
     subscribing,
     waiting,
 )
-from demo.errors import DemoError
-from demo.stage import Stage
-from demo.step import Step
-from hadoop.errors import HadoopError
-from testbed import TestbedError
+from nncache.demo.errors import DemoError
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
+from nncache.hadoop.errors import HadoopError
+from nncache.testbed import TestbedError
 
 CHAPTERS: Final = (
     waiting.CHAPTER,

@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from demo.chapter import Chapter
-from demo.guide import Hint
-from demo.step import Step
+from nncache.demo.chapter import Chapter
+from nncache.demo.guide import Hint
+from nncache.demo.step import Step
 
 _PLAIN_WIDTH = 110  # where nobody says how wide it is
 _MAX_WIDTH = 120

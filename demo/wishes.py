@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-from demo.errors import WishError
-from testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
+from nncache.demo.errors import WishError
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
 
 
 class Without(Enum):
@@ -23,7 +23,7 @@ class Without(Enum):
             case Without.NOTHING | Without.PUBLISHER:
                 return ()
             case Without.INVALIDATION:
-                return ("--channel", "demo.deaf:DeafStream")
+                return ("--channel", "nncache.demo.deaf:DeafStream")
 
     @property
     def has_publisher(self) -> bool:

@@ -1,7 +1,7 @@
 """What a WebHDFS request asks for. (hadoop/calls.py)
 
-There are two readers, because a misreading costs differently. `read_plain` decides what the cache may answer: it takes
-only what every release reads in the same way. `read_call` decides what a forwarded request may have changed: it never
+There are two readers, because a misreading costs differently. `parse_plain` decides what the cache may answer: it takes
+only what every release reads in the same way. `parse_call` decides what a forwarded request may have changed: it never
 refuses, reads as loosely as any release might, and says where it is not certain.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from hadoop.operations import Operation, operation
-from hadoop.paths import (
+from nncache.hadoop.operations import Operation, operation
+from nncache.hadoop.paths import (
     InvalidPathError,
     canonical,
     decode_loosely,
@@ -21,7 +21,7 @@ from hadoop.paths import (
     is_cacheable,
     percent_decode,
 )
-from hadoop.users import MAX_LENGTH
+from nncache.hadoop.users import MAX_LENGTH
 
 PREFIX: Final = "/webhdfs/v1"
 # Methods that write nothing. Others, also unknown ones, may.
@@ -30,7 +30,9 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 MAX_PARAMETERS: Final = 1_000
 """Parameters of a query that are read; what says more than that is not certain."""
 
-_ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+"""How a target in absolute-form begins (RFC 9112, section 3.2.2)."""
+
 _PLAIN_NAMES: Final = frozenset({"op", "user.name", "doas", "delegation"})
 _USER_NAMES: Final = frozenset({"user.name", "doas"})
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._$@/:-]+")
@@ -56,7 +58,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlainRead:
+class StatusRequest:
     """A GETFILESTATUS that every release reads in the same way."""
 
     path: str  # canonical
@@ -66,7 +68,7 @@ class PlainRead:
     delegation: str | None
 
 
-def read_call(method: str, target: str) -> Call:
+def parse_call(method: str, target: str) -> Call:
     """Read any request line whatsoever; never raises.
 
     A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
@@ -82,7 +84,7 @@ def read_call(method: str, target: str) -> Call:
             arguments=MappingProxyType({}),
             is_certain=False,
         )
-    absolute = _ABSOLUTE_FORM.match(target)
+    absolute = ABSOLUTE_FORM.match(target)
     spelled, _, query = target[absolute.end() if absolute else 0 :].partition("?")
     as_requested = _loose_path(spelled)
     arguments, is_certain = _loose_query(query)
@@ -97,7 +99,7 @@ def read_call(method: str, target: str) -> Call:
     )
 
 
-def read_plain(target: str) -> PlainRead | None:
+def parse_plain(target: str) -> StatusRequest | None:
     """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
     Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
@@ -124,7 +126,7 @@ def read_plain(target: str) -> PlainRead | None:
         return None
     if not is_cacheable(path):
         return None
-    return PlainRead(
+    return StatusRequest(
         path=path,
         as_requested=as_requested,
         user_name=arguments.get("user.name"),

@@ -1,7 +1,7 @@
 """What can happen to a path, as far as anybody who remembers its status must know. (hadoop/change.py)
 
-A change names what may have become stale, not what happened: `hadoop.changes` says which event brings which,
-`hadoop.effects` which call.
+A change names what may have become stale, not what happened: `nncache.hadoop.changes` says which event brings which,
+`nncache.hadoop.effects` which call.
 """
 
 from dataclasses import dataclass

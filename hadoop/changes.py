@@ -8,7 +8,7 @@ one too few is a stale answer.
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -20,7 +20,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.events import (
+from nncache.hadoop.events import (
     Append,
     Close,
     Create,
@@ -33,8 +33,8 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
-from hadoop.paths import (
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.paths import (
     ROOT,
     InvalidPathError,
     canonical,

@@ -7,8 +7,8 @@
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from hadoop.calls import Call
-from hadoop.change import (
+from nncache.hadoop.calls import Call
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -19,10 +19,10 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.changes import moved
-from hadoop.operations import Effect, operation
-from hadoop.outcomes import CallOutcome
-from hadoop.paths import (
+from nncache.hadoop.changes import moved
+from nncache.hadoop.operations import Effect, operation
+from nncache.hadoop.outcomes import CallOutcome
+from nncache.hadoop.paths import (
     ROOT,
     InvalidPathError,
     canonical,

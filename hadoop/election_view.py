@@ -1,6 +1,6 @@
 """Decide which NameNode is the active one, from what each says of itself. (hadoop/election_view.py)
 
-Pure: `hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
+Pure: `nncache.hadoop.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is active is
 the NameNodes' own business, and this is what can be seen of it from outside.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from hadoop.claims import Claim, claim_after, latest_of
-from hadoop.ha_state import HaState
-from hadoop.namespace import Namespace
+from nncache.hadoop.claims import Claim, claim_after, latest_of
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace
 
 FAILURES_OF_ACTIVE = 2
 """So many unanswered probes in a row take the active NameNode's place from it: one may be a long pause of its

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from hadoop.addresses import MAX_PORT, is_resolvable
-from hadoop.settings import SettingError
+from nncache.hadoop.addresses import MAX_PORT, is_resolvable
+from nncache.hadoop.settings import SettingError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """The error tree of this room. (hadoop/errors.py)
 
-The first branch says whose fault it is. A RemoteException of a NameNode is data (`hadoop.remote_exception`), not one of
+The first branch says whose fault it is. A RemoteException of a NameNode is data (`remote_exception.py`), not one of
 these.
 """
 
-from hadoop.remote_exception import RemoteException, Verdict
+from nncache.hadoop.remote_exception import RemoteException, Verdict
 
 
 class HadoopError(Exception):

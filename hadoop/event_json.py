@@ -1,7 +1,7 @@
 """Write HDFS inotify events as JSON, and read them. (hadoop/event_json.py)
 
 Keys and values are the words of `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0): `{"type": "CREATE",
-"iNodeType": "FILE", "path": "/a"}`. A field at its default (see `hadoop.events`) is left out. Modes are octal text, as
+"iNodeType": "FILE", "path": "/a"}`. A field at its default (see `events.py`) is left out. Modes are octal text, as
 in WebHDFS ("644"), the permissions of an ACL entry "rw-", values of extended attributes base64.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from typing import Final, TypeVar
 
-from hadoop.errors import HadoopError
-from hadoop.events import (
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.events import (
     AclEntry,
     AclKind,
     AclScope,
@@ -30,7 +30,7 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileType
 
 _MODE: Final = re.compile("[0-7]{1,11}")  # 32 bits at most
 _ACTIONS: Final = ("---", "--x", "-w-", "-wx", "r--", "r-x", "rw-", "rwx")  # FsAction, by its number

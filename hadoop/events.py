@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileType
 
 
 class MetadataKind(IntEnum):

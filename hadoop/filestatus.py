@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from hadoop.errors import MalformedReplyError
+from nncache.hadoop.errors import MalformedReplyError
 
 
 class FileType(Enum):
@@ -93,6 +93,6 @@ def render_missing(as_requested: str) -> bytes:
     """Give the exact body of the 404 that a NameNode sends for a missing path.
 
     It quotes the path as it was requested, so one cached outcome has one body per spelling.
-    (3.4.1 appends a slash when the last name is `..`; such paths are never cached, see `hadoop.paths.is_cacheable`.)
+    (3.4.1 appends a slash when the last name is `..`; such paths are never cached, see `paths.is_cacheable`.)
     """
     return (_MISSING_START + as_requested.translate(_JSON_ESCAPES) + _MISSING_END).encode()

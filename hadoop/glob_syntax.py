@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
-from hadoop.errors import HadoopError
+from nncache.hadoop.errors import HadoopError
 
 MAX_EXPANSIONS: Final = 1000
 """How many globs one may stand for, by braces with a "/"; each costs memory."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hadoop.glob_syntax import (
+from nncache.hadoop.glob_syntax import (
     AnyChar,
     AnyString,
     Component,
@@ -42,7 +42,7 @@ def compile_glob(glob: str) -> Glob:
     """Read a glob.
 
     Raises:
-        GlobError: where and why it is none, or is one that Hadoop would misread (see `hadoop.glob_syntax`).
+        GlobError: where and why it is none, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
     """
     return Glob(glob, parse_glob(glob))
 

@@ -10,10 +10,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from hadoop.election_view import Answer, Journal
-from hadoop.errors import MalformedReplyError
-from hadoop.ha_state import HaState
-from hadoop.namespace import Namespace
+from nncache.hadoop.election_view import Answer, Journal
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 """State and time of the last transition, in one reply."""

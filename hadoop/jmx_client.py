@@ -1,7 +1,7 @@
 """Ask one NameNode over JMX what it is and how far its log has come. (hadoop/jmx_client.py)
 
 With the name of the service's user, which any NameNode with simple authentication accepts; without a name it answers
-401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `hadoop.jmx` reads the replies.
+401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` reads the replies.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from hadoop.election_view import Answer, Journal, NameNode
-from hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
-from hadoop.jmx import (
+from nncache.hadoop.election_view import Answer, Journal, NameNode
+from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
+from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
     JOURNAL_QUERY,
@@ -28,7 +28,7 @@ from hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
-from hadoop.namespace import Namespace
+from nncache.hadoop.namespace import Namespace
 
 MAX_REPLY_BYTES = 1024 * 1024
 

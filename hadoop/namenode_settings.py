@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hadoop.addresses import split_address
-from hadoop.election_view import NameNode
-from hadoop.settings import SettingError
-from hadoop.users import is_user_name
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.settings import SettingError
+from nncache.hadoop.users import is_user_name
 
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

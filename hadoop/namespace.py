@@ -5,7 +5,7 @@ Pure. Source: org.apache.hadoop.hdfs.server.protocol.NamespaceInfo of Hadoop 3.4
 
 from dataclasses import dataclass
 
-from hadoop.errors import RpcUnavailableError, WrongAddressError
+from nncache.hadoop.errors import RpcUnavailableError, WrongAddressError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The one table of WebHDFS operations. (hadoop/operations.py)
 
 Source: `GetOpParam`, `PutOpParam`, `PostOpParam`, `DeleteOpParam` of Hadoop 3.4.1 and 3.5.0, whose names are the same.
-An operation that is not here is forwarded all the same; `hadoop.effects` then assumes the worst of it.
+An operation that is not here is forwarded all the same; `nncache.hadoop.effects` then assumes the worst of it.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class Effect(Enum):
-    """What an operation makes stale; `hadoop.effects` spells each out."""
+    """What an operation makes stale; `nncache.hadoop.effects` spells each out."""
 
     NOTHING = auto()
     TOUCHES = auto()  # the path's own status

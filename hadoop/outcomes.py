@@ -7,9 +7,9 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import Final
 
-from hadoop.calls import Call
-from hadoop.operations import Effect, operation
-from hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.calls import Call
+from nncache.hadoop.operations import Effect, operation
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 
 _METHODS: Final = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE"})
 """Those that reach the namespace. The servlet refuses others with a 500, or describes itself (OPTIONS)."""

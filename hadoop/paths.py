@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, overload
 
-from hadoop.errors import HadoopError
+from nncache.hadoop.errors import HadoopError
 
 ROOT: Final = "/"
 RESERVED: Final = "/.reserved"

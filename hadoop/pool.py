@@ -1,6 +1,6 @@
 """Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it. (hadoop/pool.py)
 
-The shell around `hadoop.election_view`: it asks every NameNode over JMX, in a loop.
+The shell around `nncache.hadoop.election_view`: it asks every NameNode over JMX, in a loop.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from hadoop.election_view import Active, ElectionView, NameNode, Probe
-from hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
-from hadoop.ha_state import HaState
-from hadoop.jmx_client import JmxClient
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.namespace import NamespaceCheck
-from hadoop.rpc.callers import IDLE_S, CallerConnections
-from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.rpc.user import RpcUser
+from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
+from nncache.hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.rpc.user import RpcUser
 
 __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
 

@@ -1,6 +1,6 @@
 """What every frozen settings class raises when a value makes no sense. (hadoop/settings.py)"""
 
-from hadoop.errors import HadoopError
+from nncache.hadoop.errors import HadoopError
 
 
 class SettingError(HadoopError, ValueError):

@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from hadoop.calls import PREFIX
-from hadoop.errors import MalformedReplyError, RemoteExceptionError
-from hadoop.filestatus import FileStatus, parse_file_status
-from hadoop.remote_exception import Verdict
-from hadoop.webhdfs_transport import Data, WebHdfsTransport
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus, parse_file_status
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 
@@ -44,7 +44,7 @@ class WebHdfs:
     """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
 
     With `others` it finds the active NameNode among them all by trying; a call goes to another one only where
-    `hadoop.retry` allows it.
+    `nncache.hadoop.retry` allows it.
 
     Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
     another error (`DataNodeUnavailableError` when the second step of a call has none), `MalformedReplyError` when

@@ -7,14 +7,14 @@ from typing import Final, TypeVar
 import aiohttp
 from yarl import URL
 
-from hadoop.errors import (
+from nncache.hadoop.errors import (
     DataNodeUnavailableError,
     NoActiveNameNodeError,
     RemoteExceptionError,
     WebHdfsError,
 )
-from hadoop.remote_exception import Verdict, parse_remote_exception
-from hadoop.retry import FailureKind, may_retry
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.retry import FailureKind, may_retry
 
 Data = bytes | AsyncIterable[bytes]
 """What is written: while an async iterable goes on, the file stays open."""
@@ -27,8 +27,8 @@ _KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: Failur
 class WebHdfsTransport:
     """Connections to one NameNode, or to several of which one is the active one.
 
-    A call goes first to the NameNode that answered last, and to another only where `hadoop.retry` allows it.
-    For what it raises see `hadoop.webhdfs.WebHdfs`.
+    A call goes first to the NameNode that answered last, and to another only where `nncache.hadoop.retry` allows it.
+    For what it raises see `nncache.hadoop.webhdfs.WebHdfs`.
     """
 
     def __init__(self, bases: Sequence[str], timeout_s: float) -> None:

@@ -1,5 +1,13 @@
 """How long to wait before trying again. (invalidation/backoff.py)"""
 
+from typing import Final
+
+SETTLED_S: Final = 5.0
+"""A run that lasted as long as this was a good one: the next attempt is made at once."""
+
+NOT_PERMITTED_RETRY_S: Final = 10.0
+"""How long to wait when only an administrator can help."""
+
 
 class Backoff:
     """First at once, then twice as long each time up to a limit; chance spreads many proxies apart."""

@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TypeVar
 
-from hadoop.settings import SettingError
+from nncache.hadoop.settings import SettingError
 
 _T = TypeVar("_T")
 

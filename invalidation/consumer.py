@@ -4,28 +4,22 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import NoReturn, Protocol, assert_never
 
-from hadoop.change import Change
-from hadoop.changes import changes_of_event
-from invalidation.backoff import Backoff
-from invalidation.errors import (
+from nncache.hadoop.change import Change
+from nncache.hadoop.changes import changes_of_event
+from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     InvalidationError,
     MissingEventsError,
     NotPermittedError,
 )
-from invalidation.stats import StreamCounters, StreamStats
-from invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
+from nncache.invalidation.stats import StreamStats
+from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
 
-SETTLED_S = 5.0
-"""A life of the stream that lasted as long as this was a good one: the next attempt is made at once."""
-
-NOT_PERMITTED_RETRY_S = 10.0
-"""How long to wait when only an administrator can help."""
-
-BREATH = 64
+ITEMS_PER_TURN = 64
 """Transactions applied in a row before others get the event loop (about a millisecond)."""
 
 _log = logging.getLogger(__name__)
@@ -51,15 +45,15 @@ class CacheSink(Protocol):
 
 
 class Consumer:
-    """Follows a stream for as long as the process lives, life after life.
+    """Follows a stream for as long as the process lives, run after run.
 
     Invariants:
-        K1  The cache's stream is open only inside a life of ours, and is opened after that life's first position
+        K1  The cache's stream is open only inside a run of ours, and is opened after that run's first position
             is known: a reply asked for after `open_stream` is newer than the position, so a later change of it
             will be yielded. A reply asked for before may have changed before the position: it can't be kept.
         K2  Items are applied in order, by one task, without an await within an item: `cover` is called
             only when everything yielded before has been applied.
-        K3  A life ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
+        K3  A run ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
     """
 
     def __init__(
@@ -74,10 +68,10 @@ class Consumer:
         self._clock = clock
         self._chance = chance  # spreads retries apart
         self._backoff = Backoff()
-        self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a life
-        self._counts = StreamCounters()
+        self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
+        self._counts = StreamStats()
         self._complaint = ""  # why the last attempt failed: the same is said once
-        self._trouble = ""  # the same for whoever asks; forgotten when a life begins
+        self._trouble = ""  # the same for whoever asks; forgotten when a run begins
 
     @property
     def trouble(self) -> str:
@@ -111,10 +105,10 @@ class Consumer:
 
     def stats(self) -> StreamStats:
         """Return the figures of consumer and channel."""
-        return StreamStats(**asdict(self._counts), channel=self._stream.stats())
+        return replace(self._counts, channel=self._stream.stats())
 
     async def _live(self) -> NoReturn:
-        """Live one life of the stream; its end is an error."""
+        """Follow one run of the stream; its end is an error."""
         async with self._stream as stream:
             try:
                 self._open(stream.term)
@@ -131,7 +125,7 @@ class Consumer:
                             self._counts.transactions += 1
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1
-                            if in_a_row % BREATH == 0:
+                            if in_a_row % ITEMS_PER_TURN == 0:
                                 await asyncio.sleep(0)
                         case Changes(changes, through_txid):
                             self._apply(changes)
@@ -168,7 +162,7 @@ class Consumer:
         self._cache.cover(as_of, txid, seen_as_of)
         self._counts.covers += 1
         self._counts.applied_txid = txid
-        self._counts.covered_as_of = as_of
+        self._counts.fresh_as_of = as_of
         self._wake_waiters()
 
     def _close(self, reason: str) -> None:
@@ -185,7 +179,7 @@ class Consumer:
         moved.set()
 
     def _pause_s(self, exc: Exception, lasted_s: float) -> float:
-        """Count and log why a life ended; return the seconds to wait before the next."""
+        """Count and log why a run ended; return the seconds to wait before the next."""
         if lasted_s >= SETTLED_S:
             self._backoff.succeeded()
         is_gap = isinstance(exc, MissingEventsError)

@@ -2,9 +2,15 @@
 
 from collections import deque
 
-from invalidation.polled_edits import PolledEdits
-from invalidation.stats import ChannelStats
-from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream, StreamItem, Transactions
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
+    ChannelSetup,
+    Covered,
+    InotifyEventInputStream,
+    StreamItem,
+    Transactions,
+)
 
 
 class DirectInotifyEventInputStream(InotifyEventInputStream):
@@ -23,16 +29,16 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
 
     @property
     def term(self) -> int:
-        """The term of the active NameNode whose changes this life yields."""
+        """The term of the active NameNode whose changes this run yields."""
         return self._source.term
 
     async def open(self) -> None:
-        """Begin a life at the present end of the edits."""
+        """Begin a run at the present end of the edits."""
         await self.close()
         await self._source.start(None)
 
     async def close(self) -> None:
-        """End the life."""
+        """End the run."""
         self._source.stop()
         self._items.clear()
         self._covered = (float("-inf"), -1)
@@ -45,9 +51,9 @@ class DirectInotifyEventInputStream(InotifyEventInputStream):
             self._items.extend(Transactions(batch) for batch in read.batches)
             if read.seen_as_of is not None:
                 self._seen_as_of = read.seen_as_of
-            if read.covered_as_of is None:
+            if read.fresh_as_of is None:
                 continue
-            covered = (read.covered_as_of, read.through_txid)
+            covered = (read.fresh_as_of, read.through_txid)
             if read.seen_as_of is not None or covered != self._covered:
                 self._covered = covered
                 self._items.append(Covered(*covered, self._seen_as_of))

@@ -13,13 +13,13 @@ class GapKind(Enum):
     PURGED = auto()  # these transactions are gone; what follows them can be read
     WENT_BACK = auto()  # the log ends before a transaction that was read from it
     UNREADABLE = auto()  # the edits after the position can't be read, for all we know for good
-    OTHER = auto()  # whatever else ends a life, such as another active NameNode; nothing need be lost
+    OTHER = auto()  # whatever else ends a run, such as another active NameNode; nothing need be lost
 
 
 class MissingEventsError(InvalidationError):
     """Continuity is lost: edits were purged or rolled back, or another incarnation is the active NameNode.
 
-    All that was learnt from the stream is in doubt and must be forgotten (guarantee GapFlush). A new life of
+    All that was learnt from the stream is in doubt and must be forgotten (guarantee GapFlush). A new run of
     the stream may begin at once. Named after org.apache.hadoop.hdfs.inotify.MissingEventsException.
     """
 

@@ -1,14 +1,18 @@
 """What this room asks of the pool of NameNodes and of one NameNode. (invalidation/namenodes.py)"""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
-from hadoop.election_view import Active, NameNode, Probe
-from hadoop.events import EditsPage
+from nncache.hadoop.election_view import Active, NameNode, Probe
+from nncache.hadoop.events import EditsPage
+from nncache.invalidation.errors import MissingEventsError
+
+ACTIVE_TIMEOUT_S: Final = 5.0
+"""How long an active NameNode is waited for when a run begins."""
 
 
 class EditsRpc(Protocol):
-    """One NameNode, as the service user; `hadoop.rpc.namenode.NameNodeRpc` has this shape."""
+    """One NameNode, as the service user; `nncache.hadoop.rpc.namenode.NameNodeRpc` has this shape."""
 
     @property
     def connection_id(self) -> int:
@@ -28,7 +32,7 @@ class EditsRpc(Protocol):
 
 
 class NameNodes(Protocol):
-    """The pool; `hadoop.pool.NameNodePool` has this shape."""
+    """The pool; `nncache.hadoop.pool.NameNodePool` has this shape."""
 
     @property
     def namenodes(self) -> Sequence[NameNode]:
@@ -60,3 +64,17 @@ class NameNodes(Protocol):
 
     def rpc(self, namenode: NameNode) -> EditsRpc:
         """Return the client of this NameNode."""
+
+
+def check_term(namenodes: NameNodes, term: int) -> None:
+    """See that no other term is active, as far as the pool knows; to know of none is no such sign.
+
+    Raises:
+        MissingEventsError: it does.
+    """
+    active = namenodes.active
+    if active is not None and active.term != term:
+        raise MissingEventsError(
+            f"the active NameNode is another one or was restarted: {active.namenode.http}, "
+            f"term {active.term} after {term}"
+        )

@@ -2,23 +2,23 @@
 
 from typing import Final
 
-from hadoop.election_view import Active, NameNode
-from hadoop.errors import (
+from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.errors import (
     HadoopError,
     RemoteCallError,
     RpcAuthenticationError,
     RpcUnavailableError,
     WrongAddressError,
 )
-from hadoop.namespace import Namespace
-from hadoop.remote_exception import Verdict
-from invalidation.errors import (
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.remote_exception import Verdict
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     NotPermittedError,
     UnreadableEditsError,
     WrongNamespaceError,
 )
-from invalidation.namenodes import NameNodes
+from nncache.invalidation.namenodes import NameNodes
 
 PASSING: Final = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
 """Verdicts that pass by themselves, or with the pool's finding another active NameNode."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from coordination.settings import ZooKeeperSettings
-from hadoop.change import Change
-from hadoop.events import EventBatch
-from invalidation.class_setting import load_class
-from invalidation.namenodes import NameNodes
-from invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
-from invalidation.stats import ChannelStats
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.change import Change
+from nncache.hadoop.events import EventBatch
+from nncache.invalidation.class_setting import load_class
+from nncache.invalidation.namenodes import NameNodes
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.invalidation.stats import ChannelStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,15 @@ class ChannelSetup:
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
     """The changes of one nameservice, in order, each once.
 
-    Entering it begins a life at the present end of the edits; leaving it ends that life; it may be entered again.
-    A life is continuous: it survives lost connections by itself when nothing was missed, yielding nothing
+    Entering it begins a run at the present end of the edits; leaving it ends that run; it may be entered again.
+    A run is continuous: it survives lost connections by itself when nothing was missed, yielding nothing
     meanwhile, and ends with MissingEventsError when something may have been.
 
     Invariants:
-        S1  Every change acknowledged after `async with` was entered is yielded in that life, or the life ends
+        S1  Every change acknowledged after `async with` was entered is yielded in that run, or the run ends
             with an error. Of changes before that nothing is promised: what was learnt earlier can't be kept.
         S2  Covered(as_of) comes only after everything acknowledged before `as_of` (since the beginning of the
-            life) was yielded, by the one incarnation of a NameNode that was active until then.
+            run) was yielded, by the one incarnation of a NameNode that was active until then.
         S3  `__anext__` may be cancelled and called again: nothing is skipped or yielded twice.
 
     Every channel is constructed as `Channel(setup)`.
@@ -93,11 +93,11 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
     @property
     @abstractmethod
     def term(self) -> int:
-        """The term of the active NameNode whose changes this life yields."""
+        """The term of the active NameNode whose changes this run yields."""
 
     @abstractmethod
     async def open(self) -> None:
-        """Begin a life: find the position, read once.
+        """Begin a run: find the position, read once.
 
         Raises:
             ChannelUnavailableError: not now.
@@ -107,7 +107,7 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
 
     @abstractmethod
     async def close(self) -> None:
-        """End the life; without one do nothing."""
+        """End the run; without one do nothing."""
 
     @abstractmethod
     async def __anext__(self) -> StreamItem:
@@ -123,11 +123,11 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
         return
 
     async def shut_down(self) -> None:
-        """Give up what outlives the lives, such as a session with ZooKeeper; no life follows."""
+        """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""
         return
 
     def stats(self) -> ChannelStats:
-        """Return the channel's figures over all lives."""
+        """Return the channel's figures over all runs."""
         return ChannelStats()
 
     async def __aenter__(self) -> Self:
@@ -144,8 +144,8 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
 
 
 _BUILT_IN = {
-    DIRECT: "invalidation.direct:DirectInotifyEventInputStream",
-    ZOOKEEPER: "invalidation.zookeeper_stream:ZooKeeperInotifyEventInputStream",
+    DIRECT: "nncache.invalidation.direct:DirectInotifyEventInputStream",
+    ZOOKEEPER: "nncache.invalidation.follower.stream:ZooKeeperInotifyEventInputStream",
 }
 
 

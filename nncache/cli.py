@@ -1,18 +1,15 @@
-"""The entry of the command line: see that the rooms are ours, run the command, tell errors. (nncache/cli.py)"""
+"""The entry of the command line: run the command, print an error of the start as one line. (nncache/cli.py)"""
 
 import sys
 from typing import NoReturn
 
+from nncache.commands.group import nncache
 from nncache.errors import StartError
-from nncache.rooms import check_rooms
 
 
 def main() -> NoReturn:
     """Run the command line; an error of the start is one line on standard error."""
     try:
-        check_rooms()
-        from nncache.commands import nncache  # noqa: PLC0415 - imports the rooms, which must be ours
-
         nncache(prog_name="nncache")
     except StartError as error:
         line = str(error).replace("\n", "\\n")

@@ -15,10 +15,6 @@ class ConfigurationError(StartError):
     exit_code = 2
 
 
-class ForeignRoomError(StartError):
-    """One of our import names leads to a file that is not ours."""
-
-
 class AdminError(StartError):
     """A running proxy could not be asked over its admin port."""
 

@@ -1,6 +1,6 @@
 """What the headers of a read ask of the cache. (proxy/cache_directives.py)
 
-The target of a plain read has been vetted by `hadoop.calls.read_plain`; here its headers are.
+The target of a plain read has been vetted by `nncache.hadoop.calls.parse_plain`; here its headers are.
 Whatever could make a NameNode answer in another way, or authenticate another caller, leaves the
 cache out of it.
 """

@@ -10,10 +10,10 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
-from cache.decisions import Reason
-from hadoop.remote_exception import Verdict, parse_remote_exception
-from proxy.headers import cache_status
-from proxy.messages import Header
+from nncache.cache.decisions import Reason
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.proxy.headers import cache_status
+from nncache.proxy.messages import Header
 
 
 class Bypass(StrEnum):

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from hadoop.token_bucket import TokenBucket
-from proxy.errors import TooManyCallsError, TooManyRequestsError
-from proxy.limits import LimitSettings
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.ports import Fetcher
-from proxy.shares import Shares, holder_of
+from nncache.hadoop.token_bucket import TokenBucket
+from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Fetcher
+from nncache.proxy.shares import Shares, holder_of
 
 _MAX_BUCKETS: Final = 65_536
 """Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""

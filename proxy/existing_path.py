@@ -13,16 +13,16 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from cache.metadata_cache import MetadataCache
-from cache.set_aside import Writer
-from hadoop.calls import Call
-from hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
-from hadoop.errors import CallerRefusedError
-from hadoop.operations import Effect
-from hadoop.paths import ROOT, ancestors, exceeds_limits
-from hadoop.rpc.user import RpcUser
-from proxy.log_throttle import ThrottledLog
-from proxy.ports import Clock, NameNodeQueries, Right
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.set_aside import Writer
+from nncache.hadoop.calls import Call
+from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
+from nncache.hadoop.errors import CallerRefusedError
+from nncache.hadoop.operations import Effect
+from nncache.hadoop.paths import ROOT, ancestors, exceeds_limits
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.log_throttle import ThrottledLog
+from nncache.proxy.ports import Clock, NameNodeQueries, Right
 
 _log = logging.getLogger(__name__)
 

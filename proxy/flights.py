@@ -11,18 +11,18 @@ import logging
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cache.admission import Admission, admit
-from cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Unchanged
-from cache.entries import Kind, Ticket
-from cache.metadata_cache import MetadataCache
-from cache.replies import Reply
-from hadoop.calls import PlainRead
-from hadoop.errors import HadoopError
-from proxy.errors import NoActiveNameNodeError, ProxyError
-from proxy.headers import replayed_headers
-from proxy.identity import rpc_user_of
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.ports import Clock, Fetcher, NameNodeQueries
+from nncache.cache.admission import Admission, admit
+from nncache.cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Unchanged
+from nncache.cache.entries import Kind, Ticket
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.replies import Reply
+from nncache.hadoop.calls import StatusRequest
+from nncache.hadoop.errors import HadoopError
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.headers import replayed_headers
+from nncache.proxy.identity import rpc_user_of
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Flights:
         """Return the flight of a ticket that is not concluded yet."""
         return self._under_way.get(ticket)
 
-    def launch(self, ticket: Ticket, plain: PlainRead, head: RequestHead) -> Flight:
+    def launch(self, ticket: Ticket, plain: StatusRequest, head: RequestHead) -> Flight:
         """Ask the NameNode under a ticket that was taken just before."""
         flight = Flight(ticket)
         self._under_way[ticket] = flight
@@ -126,7 +126,7 @@ class Flights:
         )
         return flight
 
-    async def _run(self, flight: Flight, plain: PlainRead, head: RequestHead) -> Outcome:
+    async def _run(self, flight: Flight, plain: StatusRequest, head: RequestHead) -> Outcome:
         """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
         try:
             try:
@@ -145,7 +145,7 @@ class Flights:
                 flight.answered.set_result(failure)
         return Failed()
 
-    async def _judge(self, flight: Flight, reply: UpstreamReply, plain: PlainRead) -> Outcome:
+    async def _judge(self, flight: Flight, reply: UpstreamReply, plain: StatusRequest) -> Outcome:
         admission = admit(reply.status, reply.body, plain.as_requested)
         match admission:
             case Admission.MISSING:
@@ -168,7 +168,7 @@ class Flights:
             case _:
                 assert_never(admission)
 
-    async def _is_closed(self, reply: UpstreamReply, plain: PlainRead) -> bool:
+    async def _is_closed(self, reply: UpstreamReply, plain: StatusRequest) -> bool:
         """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
 
         It may be asked after the reply: an opening in between makes a change that spoils the ticket.

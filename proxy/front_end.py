@@ -1,6 +1,6 @@
 """The WebHDFS front end: which way each request goes, and what it is told about that. (proxy/front_end.py)
 
-A plain GETFILESTATUS goes to `proxy.reads`, everything else below `/webhdfs` through `proxy.writes`.
+A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/webhdfs` through `nncache.proxy.writes`.
 """
 
 import asyncio
@@ -12,38 +12,46 @@ from typing import Protocol, Self, assert_never
 
 from aiohttp import web
 
-from cache.decisions import Known
-from cache.entries import Hit
-from cache.metadata_cache import MetadataCache
-from hadoop.calls import Call, PlainRead, read_call, read_plain
-from hadoop.paths import is_cacheable
-from proxy.cache_directives import CacheDirective, cache_directive_of
-from proxy.cache_status import COLLAPSED, NOT_WEBHDFS, Bypass, ForwardReason, forwarded, shows_path
-from proxy.cached_reply import body_of, cached_reply
-from proxy.call_limits import CallLimits, LimitedFetcher
-from proxy.errors import ProxyError, UnknownAddressError
-from proxy.flights import Flights
-from proxy.headers import HIT, request_headers
-from proxy.hit_text import DateText
-from proxy.identity import caller_of, claimed_caller
-from proxy.limits import LimitSettings
-from proxy.messages import Headers, RequestHead, SettledReply
-from proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
-from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, Read, ReadAnswer, Reads, Unanswered
-from proxy.replies import error_reply, whole_reply
-from proxy.settings import ProxySettings
-from proxy.targets import is_webhdfs
-from proxy.writes import Writes
+from nncache.cache.decisions import Known
+from nncache.cache.entries import Hit
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.paths import is_cacheable
+from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.cache_status import COLLAPSED, NOT_WEBHDFS, Bypass, ForwardReason, forwarded, shows_path
+from nncache.proxy.call_limits import CallLimits, LimitedFetcher
+from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
+from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.errors import ProxyError, UnknownAddressError
+from nncache.proxy.flights import Flights
+from nncache.proxy.headers import HIT, request_headers
+from nncache.proxy.identity import caller_of, claimed_caller
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
+from nncache.proxy.reads import (
+    Collapsed,
+    FromMemory,
+    FromNameNode,
+    PassOn,
+    Read,
+    ReadAnswer,
+    Reads,
+    Unanswered,
+)
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
 
 
 class Upstream(Fetcher, Streamer, Protocol):
-    """`proxy.upstream.Upstream`, as far as it is needed here."""
+    """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
 
 
 class HitMemory(Protocol):
-    """`proxy.fastpath`: answers the same request head again while the hit is good."""
+    """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
 
     def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
         """Take note that this very request was a hit, answered with this body."""
@@ -149,10 +157,10 @@ class FrontEnd:
             self._counts["refused"] += 1
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
         head = RequestHead(request.method, target, request_headers(request.raw_headers, peer), peer)
-        plain = read_plain(head.target) if head.method == "GET" else None
+        plain = parse_plain(head.target) if head.method == "GET" else None
         directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
         if plain is None or directive is CacheDirective.NO_TRACE:
-            call = read_call(head.method, head.target)
+            call = parse_call(head.method, head.target)
             return await self._pass_on(request, head, call, _why_not_asked(call))
         caller = caller_of(plain, peer)
         head = replace(head, caller=claimed_caller(plain))
@@ -172,7 +180,7 @@ class FrontEnd:
                 self._forwarded[why] += 1
                 return self._failed(error, why)
             case PassOn(why):
-                return await self._pass_on(request, head, read_call(head.method, head.target), why)
+                return await self._pass_on(request, head, parse_call(head.method, head.target), why)
             case _:
                 assert_never(answer)
 
@@ -184,7 +192,7 @@ class FrontEnd:
             _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
             return PassOn(Bypass.CACHE_ERROR)
 
-    def _from_memory(self, request: web.BaseRequest, plain: PlainRead, hit: Hit) -> web.StreamResponse:
+    def _from_memory(self, request: web.BaseRequest, plain: StatusRequest, hit: Hit) -> web.StreamResponse:
         self._counts["hits"] += 1
         entry = hit.entry
         body = body_of(entry.reply, plain.as_requested)
@@ -194,7 +202,7 @@ class FrontEnd:
             entry.reply, body, HIT, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
         )
 
-    def _collapsed(self, plain: PlainRead, known: Known) -> web.StreamResponse:
+    def _collapsed(self, plain: StatusRequest, known: Known) -> web.StreamResponse:
         self._counts["collapsed"] += 1
         return cached_reply(
             known.reply,

@@ -6,7 +6,7 @@ unchanged); the front end is a gateway, to its clients it *is* the NameNode's We
 
 from collections.abc import Iterable
 
-from proxy.messages import Header, Headers
+from nncache.proxy.messages import Header, Headers
 
 _HOP_BY_HOP = frozenset(
     {

@@ -3,16 +3,16 @@
 import hashlib
 from typing import Final
 
-from cache.ring import Caller
-from hadoop.calls import Call, PlainRead
-from hadoop.rpc.user import RpcUser
-from hadoop.users import is_user_name
+from nncache.cache.clock_eviction import Caller
+from nncache.hadoop.calls import Call, StatusRequest
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.hadoop.users import is_user_name
 
 _MAX_CLAIM_CHARS: Final = 64
 """A longer claim is known by its digest: it may stay for as long as the window of a two-step write."""
 
 
-def caller_of(plain: PlainRead, peer: str) -> Caller:
+def caller_of(plain: StatusRequest, peer: str) -> Caller:
     """Name the caller of a plain read that came from the address `peer`.
 
     With SIMPLE authentication only `user.name` and `doas` say who asks; without `user.name` it is
@@ -30,9 +30,9 @@ def caller_of(plain: PlainRead, peer: str) -> Caller:
     return Caller("\0".join(parts))
 
 
-def claimed_caller(call: Call | PlainRead) -> str:
+def claimed_caller(call: Call | StatusRequest) -> str:
     """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
-    if isinstance(call, PlainRead):
+    if isinstance(call, StatusRequest):
         claims = {"user.name": call.user_name, "doas": call.doas}
     else:
         claims = {key: next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas")}
@@ -60,7 +60,7 @@ def rpc_user_of_target(target: str) -> RpcUser | None:
     return RpcUser(user) if doas is None else RpcUser(doas, real_name=user)
 
 
-def rpc_user_of(plain: PlainRead) -> RpcUser | None:
+def rpc_user_of(plain: StatusRequest) -> RpcUser | None:
     """Return as whom the same caller would ask over RPC; None if that cannot be told from the call.
 
     A delegation token does not say whose it is, and without `user.name` only the NameNode's configuration does

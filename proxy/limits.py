@@ -4,8 +4,8 @@ import resource
 from dataclasses import dataclass, field
 from typing import Final
 
-from hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
-from hadoop.settings import SettingError
+from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
+from nncache.hadoop.settings import SettingError
 
 _MIN_HEAD_BYTES = 1024
 _MAX_COUNT = 2**30  # of what the kernel and the parser take as a C int

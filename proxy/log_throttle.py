@@ -3,7 +3,7 @@
 import logging
 from typing import Final
 
-from proxy.ports import Clock
+from nncache.proxy.ports import Clock
 
 COMPLAIN_EVERY_S: Final = 10.0
 """Between two lines of one kind; what falls in between is counted in the next."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hadoop.election_view import NameNode
+from nncache.hadoop.election_view import NameNode
 
 Header: TypeAlias = tuple[bytes, bytes]
 Headers: TypeAlias = tuple[Header, ...]
@@ -20,7 +20,7 @@ class RequestHead:
     Attributes:
         target: the raw request target; bytes that are no UTF-8 are lone surrogates, as in
             `os.fsdecode`, so that the bytes on the wire are those that the client sent.
-        headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `proxy.headers`.
+        headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `nncache.proxy.headers`.
         peer: the address of the client; shares of what is bounded go by it.
         caller: who asks, as the request says; limits of calls go by it.
     """

@@ -10,9 +10,9 @@ from typing import Protocol, TypeAlias
 
 from aiohttp import web
 
-from hadoop.election_view import NameNode
-from hadoop.rpc.user import RpcUser
-from proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""

@@ -6,16 +6,16 @@ The cache decides, this carries out.
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
-from cache.entries import Hit, Ticket
-from cache.metadata_cache import MetadataCache
-from cache.ring import Caller
-from hadoop.calls import PlainRead
-from proxy.cache_status import ForwardReason
-from proxy.errors import ProxyError
-from proxy.flights import Flight, Flights
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.ports import Clock, CoverageSignal
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
+from nncache.cache.entries import Hit, Ticket
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import StatusRequest
+from nncache.proxy.cache_status import ForwardReason
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Clock, CoverageSignal
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Read:
         refresh: the caller wants the NameNode's own answer.
     """
 
-    plain: PlainRead
+    plain: StatusRequest
     caller: Caller
     head: RequestHead
     refresh: bool = False

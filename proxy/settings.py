@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from hadoop.endpoint import Endpoint, parse_endpoint
-from hadoop.settings import SettingError
+from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.settings import SettingError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

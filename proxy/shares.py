@@ -17,7 +17,7 @@ _IPV6_HOST_BITS: Final = (
 
 
 class Admission(Protocol):
-    """Counts connections; `proxy.server` implements it."""
+    """Counts connections; `nncache.proxy.clients.server` implements it."""
 
     def admit(self, holder: str) -> bool:
         """Count one more of a client's (`holder_of`); whether it may be served."""

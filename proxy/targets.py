@@ -6,11 +6,11 @@ WebHDFS must not become a way to them.
 
 import re
 
-from hadoop.paths import decode_escapes
+from nncache.hadoop.calls import ABSOLUTE_FORM
+from nncache.hadoop.paths import decode_escapes
 
 _UTF16_ESCAPE = re.compile("%u", re.IGNORECASE)
 """`%u002e` is a dot to a NameNode, and `/webhdfs/v1/%u002e%u002e/%u002e%u002e/jmx` its `/jmx` (Hadoop 3.5.0)."""
-_ABSOLUTE_FORM = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
 def is_webhdfs(target: str) -> bool:
@@ -19,7 +19,7 @@ def is_webhdfs(target: str) -> bool:
     Origin-form or absolute-form. One that resolves `..`, encoded or not, before or after it collapses empty
     segments or drops path parameters, stays below `/webhdfs` at every step.
     """
-    absolute = _ABSOLUTE_FORM.match(target)
+    absolute = ABSOLUTE_FORM.match(target)
     spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
     if not spelled.startswith("/") or _UTF16_ESCAPE.search(spelled):
         return False

@@ -23,23 +23,23 @@ from typing import Final
 
 from aiohttp import web
 
-from cache.metadata_cache import MetadataCache
-from cache.set_aside import TwoStepWrite, Writer
-from hadoop.calls import Call
-from hadoop.change import EverythingUnknown, Footprint
-from hadoop.effects import UNTOUCHED, ExistingPath, effects_of_call, opens_window, written_path
-from hadoop.election_view import NameNode
-from hadoop.operations import Effect
-from hadoop.outcomes import CallOutcome, outcome_of
-from hadoop.paths import ROOT
-from hadoop.rpc.user import RpcUser
-from proxy.errors import OverloadedError, UpstreamError
-from proxy.existing_path import PathProbe
-from proxy.identity import rpc_user_of_target
-from proxy.log_throttle import ThrottledLog
-from proxy.messages import Decorate, RequestHead, SettledReply
-from proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
-from proxy.shares import holder_of
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.set_aside import TwoStepWrite, Writer
+from nncache.hadoop.calls import Call
+from nncache.hadoop.change import EverythingUnknown, Footprint
+from nncache.hadoop.effects import UNTOUCHED, ExistingPath, effects_of_call, opens_window, written_path
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.operations import Effect
+from nncache.hadoop.outcomes import CallOutcome, outcome_of
+from nncache.hadoop.paths import ROOT
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.errors import OverloadedError, UpstreamError
+from nncache.proxy.existing_path import PathProbe
+from nncache.proxy.identity import rpc_user_of_target
+from nncache.proxy.log_throttle import ThrottledLog
+from nncache.proxy.messages import Decorate, RequestHead, SettledReply
+from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
+from nncache.proxy.shares import holder_of
 
 _log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class Writes:
         """Wait until all that has been acknowledged by now is applied, or nothing older can be served."""
         self.left_to_events += 1
         began, gate = self._clock(), self._cache.gate
-        while gate.covered_as_of < began:
+        while gate.fresh_as_of < began:
             left_s = gate.max_staleness_s - (self._clock() - began)
             if left_s < 0:
                 return

@@ -7,23 +7,23 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from testbed import java, readiness
-from testbed.configuration import Addresses, NameNodeAddress, write_configuration
-from testbed.errors import StartError
-from testbed.jars import Progress, silent
-from testbed.members import DataNode, JournalNode, NameNode
-from testbed.ports import PortLease
-from testbed.process import ServerProcess, await_all
-from testbed.shell import ShellResult, environment, run
-from testbed.spec import ClusterSpec
-from testbed.workplace import workplace
-from testbed.zookeeper import ZooKeeper
+from nncache.testbed import java, readiness
+from nncache.testbed.configuration import Addresses, NameNodeAddress, write_configuration
+from nncache.testbed.errors import StartError
+from nncache.testbed.jars import Progress, silent
+from nncache.testbed.members import DataNode, JournalNode, NameNode
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import ServerProcess, await_all
+from nncache.testbed.shell import ShellResult, environment, run
+from nncache.testbed.spec import ClusterSpec
+from nncache.testbed.workplace import workplace
+from nncache.testbed.zookeeper import ZooKeeper
 
 
 class Cluster:
     """A running cluster; `start()` makes one, `stop()` or the end of a `with` block ends it.
 
-    It also ends when this process does, in whatever way (see `testbed.guard`). Methods block; from a
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`). Methods block; from a
     coroutine call them with `asyncio.to_thread`.
     """
 
@@ -112,7 +112,7 @@ class Cluster:
         return self.run_main(java.DFS_ADMIN, *arguments)
 
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
-        """Run any main class of the jars to its end; see `testbed.shell.run`."""
+        """Run any main class of the jars to its end; see `nncache.testbed.shell.run`."""
         command = self._place.runtime.command(
             main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
         )

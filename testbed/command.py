@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import click
 
-from testbed.cluster import Cluster
-from testbed.errors import TestbedError
-from testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
-from testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
+from nncache.testbed.cluster import Cluster
+from nncache.testbed.errors import TestbedError
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
+from nncache.testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
 
 _PORT = click.IntRange(0, 65_535)
 

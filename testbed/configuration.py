@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from testbed import four_letters
-from testbed.spec import GROUPS_OF_USERS, ClusterSpec
+from nncache.testbed import four_letters
+from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 _LOG4J_NAME = "log4j.properties"
 

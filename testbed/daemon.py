@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from testbed.ports import PortLease
-from testbed.process import Lifeline, ServerProcess
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, ServerProcess
 
 _ASK_TIMEOUT_S = 5.0
 _ADMIN = "--admin"

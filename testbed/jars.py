@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
-from testbed.errors import MissingToolError, ResolveError
+from nncache.testbed.errors import MissingToolError, ResolveError
 
 Progress = Callable[[str], None]
 """How long work tells what it is doing: takes one line, without its end."""
@@ -75,7 +75,7 @@ def resolve(
         MissingToolError: Maven is needed and not installed.
         ResolveError: Maven failed; the text has its own words.
     """
-    pom = resources.files("testbed").joinpath("pom.xml").read_bytes()
+    pom = resources.files("nncache.testbed").joinpath("pom.xml").read_bytes()
     digest = hashlib.sha256(pom).hexdigest()[:12]
     directory = cache_directory(environ) / f"{version}-{digest}"
     jars = _read(directory)

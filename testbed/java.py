@@ -5,8 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.jars import Progress, cache_directory, resolve, silent
-from testbed.jars import java as find_java
+from nncache.testbed.jars import Progress, cache_directory, resolve, silent
+from nncache.testbed.jars import java as find_java
 
 _HDFS = "org.apache.hadoop.hdfs"
 NAMENODE = f"{_HDFS}.server.namenode.NameNode"

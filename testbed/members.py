@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from testbed import readiness
-from testbed.process import ServerProcess
+from nncache.testbed import readiness
+from nncache.testbed.process import ServerProcess
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from testbed.errors import PortError
+from nncache.testbed.errors import PortError
 
 _LOWEST = 20_000
 _DEFAULT_EPHEMERAL_LOW = 32_768  # Linux's default, when the kernel does not say

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from testbed import guard
-from testbed.errors import StartError
+from nncache.testbed import guard
+from nncache.testbed.errors import StartError
 
 ASK_EVERY_S = 0.05  # a question costs a server about a millisecond
 _LAST_LINES = 12
@@ -17,7 +17,7 @@ _LAST_BYTES = 16_384
 
 
 class Lifeline:
-    """The pipe by which guards notice that this process has gone; see `testbed.guard`.
+    """The pipe by which guards notice that this process has gone; see `nncache.testbed.guard`.
 
     The write end is this process's alone: it is closed on exec and belongs to nobody else. `directory` is
     what the last guard removes if this process goes without stopping its servers; None keeps everything.

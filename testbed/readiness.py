@@ -6,7 +6,7 @@ import socket
 from typing import Any
 from urllib.parse import quote
 
-from testbed import four_letters
+from nncache.testbed import four_letters
 
 _USER = "user.name=testbed"  # some NameNodes answer nothing to a caller without a name
 

@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from testbed.ports import PortLease
+from nncache.testbed.ports import PortLease
 
 _CALL_TIMEOUT_S = 10.0
 _CONNECT_TIMEOUT_S = 5.0

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 # Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They
 # need no account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from testbed.process import Lifeline, ServerProcess
+from nncache.testbed.process import Lifeline, ServerProcess
 
 
 class Subscriber:

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.java import JavaRuntime
-from testbed.process import Lifeline, ServerProcess
-from testbed.shell import environment
+from nncache.testbed.java import JavaRuntime
+from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.shell import environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

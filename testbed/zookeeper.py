@@ -7,13 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from testbed import four_letters, java, readiness
-from testbed.configuration import write_zookeeper_configuration
-from testbed.jars import DEFAULT_HADOOP_VERSION
-from testbed.ports import PortLease
-from testbed.process import ServerProcess
-from testbed.spec import SMALL_JVM
-from testbed.workplace import Workplace, workplace
+from nncache.testbed import four_letters, java, readiness
+from nncache.testbed.configuration import write_zookeeper_configuration
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import ServerProcess
+from nncache.testbed.spec import SMALL_JVM
+from nncache.testbed.workplace import Workplace, workplace
 
 _START_TIMEOUT_S = 60.0
 
@@ -96,7 +96,7 @@ class ZooKeeper:
 class ZooKeeperServer(ZooKeeper):
     """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
 
-    It also ends when this process does, in whatever way (see `testbed.guard`).
+    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
     """
 
     def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:

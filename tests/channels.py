@@ -6,8 +6,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import assert_never
 
-from testbed import Cluster
-from testbed.daemon import Proxy, Publisher
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy, Publisher
 from tests.service import Service, spelled
 from tests.world import World
 

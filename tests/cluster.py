@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from testbed import Cluster, ClusterSpec
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
 """The Hadoop release of this test session: `make test HADOOP=3.4.1`."""

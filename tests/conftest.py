@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed import Cluster
-from testbed.jars import resolve
-from testbed.zookeeper import ZooKeeperServer
+from nncache.testbed import Cluster
+from nncache.testbed.jars import resolve
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION, make_directory
 from tests.house.core_coverage import own_tests
 from tests.workers import Shares, turn_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from testbed.asker import Asker, RawReply
+from nncache.testbed.asker import Asker, RawReply
 from tests.world import status_target
 
 

@@ -5,12 +5,12 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from hadoop.webhdfs import WebHdfs
-from invalidation.filters.definition import Filter
-from invalidation.filters.hdfs_store import FilterStore
-from testbed import Cluster
-from testbed.daemon import Proxy, Publisher
-from testbed.subscriber import Subscriber
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.subscriber import Subscriber
 
 NAMESERVICE = "ns1"
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from coordination.settings import ZooKeeperSettings
-from invalidation.namenodes import NameNodes
-from invalidation.settings import ChannelSettings, PollingSettings
-from invalidation.stream import ChannelSetup
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.invalidation.namenodes import NameNodes
+from nncache.invalidation.settings import ChannelSettings, PollingSettings
+from nncache.invalidation.stream import ChannelSetup
 
 
 def channel_setup(

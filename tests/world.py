@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from hadoop.calls import PREFIX
-from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from testbed import Cluster
-from testbed.asker import Asker, RawReply
-from testbed.daemon import Proxy, Publisher
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
+from nncache.testbed.daemon import Proxy, Publisher
 from tests.patience import HANG_S
 from tests.service import Service
 

@@ -2,7 +2,7 @@
 
 A process of its own, so that no other work makes a time stamp late:
 
-    python -m bench.changing.changer < order.json
+    python -m nncache.bench.changing.changer < order.json
 
 It reads an Order (one line of JSON), asks the NameNode for all states, says "ready", reads when time 0 is (one line,
 CLOCK_BOOTTIME seconds), and ends when the measured time is over. Changes are made one after the other.
@@ -17,12 +17,12 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from bench import tables
-from bench.changing.namespace import BenchNamespace, State
-from bench.plan import Change, Plan
-from bench.polling.clock import boottime
-from bench.workload import Workload
-from hadoop.errors import HadoopError
+from nncache.bench import tables
+from nncache.bench.changing.namespace import BenchNamespace, State
+from nncache.bench.plan import Change, Plan
+from nncache.bench.polling.clock import boottime
+from nncache.bench.workload import Workload
+from nncache.hadoop.errors import HadoopError
 
 LONG_AGO_S: Final = -1e9
 """When what was there before the first change came to be."""

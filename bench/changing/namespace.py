@@ -13,12 +13,12 @@ from urllib.parse import quote
 
 import aiohttp
 
-from bench.at_once import AT_ONCE, at_once
-from bench.plan import Change, Plan
-from bench.polling.replies import digest_of, file_id_of
-from bench.workload import ChangeKind
-from hadoop.calls import PREFIX
-from hadoop.webhdfs import WebHdfs
+from nncache.bench.at_once import AT_ONCE, at_once
+from nncache.bench.plan import Change, Plan
+from nncache.bench.polling.replies import digest_of, file_id_of
+from nncache.bench.workload import ChangeKind
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.webhdfs import WebHdfs
 
 _FIRST_MTIME_MS: Final = 1_700_000_000_000
 

@@ -7,7 +7,7 @@ from typing import IO, Self
 
 import msgspec
 
-from bench.changing.changer import Order, Outcome
+from nncache.bench.changing.changer import Order, Outcome
 
 
 class ChangerError(Exception):
@@ -15,12 +15,12 @@ class ChangerError(Exception):
 
 
 class ChangerProcess:
-    """One run of `bench.changing.changer`; it ends with the `with` block."""
+    """One run of `nncache.bench.changing.changer`; it ends with the `with` block."""
 
     def __init__(self, order: Order) -> None:
         """Start it; `await_ready` waits until it knows what there is."""
         self._process = subprocess.Popen(
-            (sys.executable, "-m", "bench.changing.changer"),
+            (sys.executable, "-m", "nncache.bench.changing.changer"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -36,6 +36,6 @@ all of them. Failed are those that were sent and got no reply, or one of 5xx; la
 The generator's own lateness is of the polls whose poller's poll before (by `due_s`) was over when they were due.
 """
 
-from bench.judge.reduction import reduce
+from nncache.bench.judge.reduction import reduce
 
 __all__ = ["reduce"]

@@ -9,10 +9,10 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
-from bench.judge.lateness import counted_until, first_lateness, lateness
-from bench.judge.quantiles import MOST_S, Histogram
-from bench.judge.verdicts import states, verdicts
+from nncache.bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
+from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.quantiles import MOST_S, Histogram
+from nncache.bench.judge.verdicts import states, verdicts
 
 NAMED: Final = 100
 """How many wrong answers are named, the earliest first."""

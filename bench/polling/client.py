@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import cast
 
-from bench.polling.replies import Reply, ReplyError, parse
+from nncache.bench.polling.replies import Reply, ReplyError, parse
 
 
 class Client:

@@ -20,11 +20,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-import bench
-from bench.polling.task import HOST, SEEN, Orders, make_task
-from bench.tables import HOSTS, POLLS, write
+import nncache.bench
+from nncache.bench.polling.task import HOST, SEEN, Orders, make_task
+from nncache.bench.tables import HOSTS, POLLS, write
 
-PACKAGE: Final = Path(bench.__file__).parent
+BENCH: Final = Path(nncache.bench.__file__).parent
 
 
 class ExecutorError(Exception):
@@ -78,11 +78,11 @@ def collect(spark: SparkSession, orders: Orders, directory: Path) -> None:
 
 
 def zip_code(directory: Path) -> Path:
-    """Return a zip of the package `bench` for `SparkContext.addPyFile`."""
+    """Return a zip of the package `nncache.bench` for `SparkContext.addPyFile`."""
     file = directory / "bench.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sorted(PACKAGE.rglob("*.py")):
-            archive.write(source, Path(PACKAGE.name) / source.relative_to(PACKAGE))
+        for source in (BENCH.parent / "__init__.py", *sorted(BENCH.rglob("*.py"))):
+            archive.write(source, Path("nncache") / source.relative_to(BENCH.parent))
     return file
 
 
@@ -92,7 +92,7 @@ def _lacks(spark: SparkSession, tasks: int) -> str:
     def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             try:
-                importlib.import_module("bench.polling.task")
+                importlib.import_module("nncache.bench.polling.task")
             except ImportError as exc:
                 yield pa.RecordBatch.from_pydict({"lacks": [str(exc)]})
 

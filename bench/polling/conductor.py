@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final, Self
 
-from bench.polling.clock import ASK, boottime
+from nncache.bench.polling.clock import ASK, boottime
 
 MAX_LINE_BYTES: Final = 1024
 

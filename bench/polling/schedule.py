@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from socket import SOCK_STREAM
 from typing import Any, Final
 
-from bench.figures import SCHEDULE_S
-from bench.plan import Poller
-from bench.polling.client import Client
-from bench.polling.replies import Reply
-from bench.polling.rows import Rows
+from nncache.bench.figures import SCHEDULE_S
+from nncache.bench.plan import Poller
+from nncache.bench.polling.client import Client
+from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.rows import Rows
 
 TICK_S: Final = 0.001
 """Polls are sent in lots of a thousandth of a second; the event loop's own timers are no finer."""

@@ -16,13 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from bench.plan import ROOT, Plan, Poller
-from bench.polling.clock import ClockOffset, boottime, endpoint, measure
-from bench.polling.conductor import Progress
-from bench.polling.rows import Rows
-from bench.polling.schedule import Schedule, Times
-from bench.tables import POLLS
-from bench.workload import Workload
+from nncache.bench.plan import ROOT, Plan, Poller
+from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
+from nncache.bench.polling.conductor import Progress
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Schedule, Times
+from nncache.bench.tables import POLLS
+from nncache.bench.workload import Workload
 
 try:
     import uvloop

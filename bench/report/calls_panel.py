@@ -6,11 +6,11 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from bench.figures import ModeFigures, RunInfo
-from bench.report.colours import BLACK, QUIET, of_mode
-from bench.report.drawing import DASHED, clean, decades, reach, say_nothing, short_name, write
-from bench.report.rounding import counted, number, percent
-from bench.report.savings import calls_per_s, direct_of, polls_asked_per_s, share_saved
+from nncache.bench.figures import ModeFigures, RunInfo
+from nncache.bench.report.colours import BLACK, QUIET, of_mode
+from nncache.bench.report.drawing import DASHED, clean, decades, reach, say_nothing, short_name, write
+from nncache.bench.report.rounding import counted, number, percent
+from nncache.bench.report.savings import calls_per_s, direct_of, polls_asked_per_s, share_saved
 
 _MIDDLE: Final = 0.5
 """A bar that ends beyond has room for its numbers in it."""

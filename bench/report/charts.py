@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from bench.figures import ModeFigures, RunInfo
-from bench.report.calls_panel import draw_calls
-from bench.report.colours import QUIET, of_mode, of_process
-from bench.report.curves import curve_of, nines, spread, value_at
-from bench.report.drawing import (
+from nncache.bench.figures import ModeFigures, RunInfo
+from nncache.bench.report.calls_panel import draw_calls
+from nncache.bench.report.colours import QUIET, of_mode, of_process
+from nncache.bench.report.curves import curve_of, nines, spread, value_at
+from nncache.bench.report.drawing import (
     clean,
     decades,
     footer,
@@ -23,9 +23,9 @@ from bench.report.drawing import (
     title,
     write,
 )
-from bench.report.finding import cpu, load
-from bench.report.lateness_panel import draw_lateness
-from bench.report.rounding import duration, number
+from nncache.bench.report.finding import cpu, load
+from nncache.bench.report.lateness_panel import draw_lateness
+from nncache.bench.report.rounding import duration, number
 
 PROCESSES: Final = ("namenode", "proxy", "publisher", "nginx", "generator", "changer")
 """In the order in which their CPU seconds are stacked."""

@@ -3,7 +3,7 @@
 import itertools
 import math
 
-from bench.figures import Quantiles
+from nncache.bench.figures import Quantiles
 
 Curve = tuple[tuple[float, float], ...]
 """(value, share of all that are at most that), rising in both."""

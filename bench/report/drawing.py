@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from bench.figures import ModeFigures, RunInfo
-from bench.report.colours import BLACK, PALE, QUIET
-from bench.report.finding import schedule, workload_name
-from bench.report.rounding import NONE
+from nncache.bench.figures import ModeFigures, RunInfo
+from nncache.bench.report.colours import BLACK, PALE, QUIET
+from nncache.bench.report.finding import schedule, workload_name
+from nncache.bench.report.rounding import NONE
 
 DOTS_PER_INCH: Final = 150
 WIDTH: Final = 12.0

@@ -1,8 +1,8 @@
 """What a run found, in a sentence made from its figures. (bench/report/finding.py)"""
 
-from bench.figures import AtPeriod, ModeFigures, RunInfo
-from bench.report.rounding import counted, duration, milliseconds, number, seconds_of
-from bench.report.savings import calls_per_s, polls_asked_per_s
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.report.rounding import counted, duration, milliseconds, number, seconds_of
+from nncache.bench.report.savings import calls_per_s, polls_asked_per_s
 
 
 def pollers_of(info: RunInfo) -> str:

@@ -5,11 +5,11 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
-from bench.figures import ModeFigures, RunInfo
-from bench.report.colours import QUIET, of_mode
-from bench.report.curves import Curve, curve_of, value_at
-from bench.report.drawing import DASHED, clean, decades, reach, say_nothing, write
-from bench.report.rounding import duration, seconds_of
+from nncache.bench.figures import ModeFigures, RunInfo
+from nncache.bench.report.colours import QUIET, of_mode
+from nncache.bench.report.curves import Curve, curve_of, value_at
+from nncache.bench.report.drawing import DASHED, clean, decades, reach, say_nothing, write
+from nncache.bench.report.rounding import duration, seconds_of
 
 _LEVELS: Final = (0.88, 0.71, 0.54, 0.37)
 """Heights of the labels in the corner above the curves, as shares."""

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 import jinja2
 
-from bench.checks import Check
-from bench.figures import AtPeriod, ModeFigures, RunInfo, WrongAnswer
-from bench.report.finding import freshness, load, schedule, tried, workload_name
-from bench.report.rounding import duration
-from bench.report.rows import sections
-from bench.report.savings import FORMULA, savings
-from bench.report.table import SAVING_HEADS, capital, saving_cells, setting
+from nncache.bench.checks import Check
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo, WrongAnswer
+from nncache.bench.report.finding import freshness, load, schedule, tried, workload_name
+from nncache.bench.report.rounding import duration
+from nncache.bench.report.rows import sections
+from nncache.bench.report.savings import FORMULA, savings
+from nncache.bench.report.table import SAVING_HEADS, capital, saving_cells, setting
 
 TABLES: Final = ("polls", "changes", "counters", "hosts")
 """The tables of each mode (bench/tables.py), to which the page links."""

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import ModeFigures
-from bench.report.rounding import NONE, duration, mebibytes, milliseconds, number, percent, ratio
-from bench.report.savings import calls_per_s, direct_of, share_saved
+from nncache.bench.figures import ModeFigures
+from nncache.bench.report.rounding import NONE, duration, mebibytes, milliseconds, number, percent, ratio
+from nncache.bench.report.savings import calls_per_s, direct_of, share_saved
 
 SERVERS: Final = ("proxy", "publisher", "nginx")
 """Processes between pollers and NameNode, as `cpu_s` names them."""

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from bench.figures import AtPeriod, ModeFigures, RunInfo
-from bench.report.rounding import ratio
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.report.rounding import ratio
 
 PERIODS: Final = (1.0, 5.0, 30.0)
 """Poll periods of the table, seconds."""

@@ -4,12 +4,12 @@ import re
 import textwrap
 from typing import Final
 
-from bench.checks import Check
-from bench.figures import AtPeriod, ModeFigures, RunInfo
-from bench.report.finding import freshness, load, pollers_of, schedule, tried, workload_name
-from bench.report.rounding import number, percent, seconds_of
-from bench.report.rows import Section, sections
-from bench.report.savings import FORMULA, Saving, savings
+from nncache.bench.checks import Check
+from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.report.finding import freshness, load, pollers_of, schedule, tried, workload_name
+from nncache.bench.report.rounding import number, percent, seconds_of
+from nncache.bench.report.rows import Section, sections
+from nncache.bench.report.savings import FORMULA, Saving, savings
 
 WIDTH: Final = 120
 """Columns of a terminal."""

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from bench.checks import Check
-from bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
-from bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
-from bench.report.finding import freshness, load, schedule, workload_name
-from bench.report.page import page
-from bench.report.table import as_markdown, capital, markdown, setting
+from nncache.bench.checks import Check
+from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
+from nncache.bench.report.finding import freshness, load, schedule, workload_name
+from nncache.bench.report.page import page
+from nncache.bench.report.table import as_markdown, capital, markdown, setting
 
 FIGURES: Final = "figures.json"
 

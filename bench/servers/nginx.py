@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.servers.running import Running
-from testbed.errors import MissingToolError
-from testbed.ports import PortLease
-from testbed.process import Lifeline, ServerProcess
-from testbed.readiness import accepts
+from nncache.bench.servers.running import Running
+from nncache.testbed.errors import MissingToolError
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.readiness import accepts
 
 _CONFIGURATION: Final = """\
 daemon off;

@@ -10,13 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from bench.at_once import at_once
-from bench.servers.running import Running
-from hadoop.webhdfs import WebHdfs
-from invalidation.filters.definition import Filter
-from invalidation.filters.hdfs_store import FilterStore
-from testbed import Cluster
-from testbed.daemon import Daemon, Proxy, Publisher
+from nncache.bench.at_once import at_once
+from nncache.bench.servers.running import Running
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
 _NAMESERVICE: Final = "ns1"
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from demo.accounts import Answered, accounts, balance
-from demo.chapter import Chapter
-from demo.stage import Stage
-from demo.step import Step
+from nncache.demo.accounts import Answered, accounts, balance
+from nncache.demo.chapter import Chapter
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Final
 
-from demo.chapter import Chapter
-from demo.errors import NoPublisherError
-from demo.outage import Outage, live_through
-from demo.stage import Stage
-from demo.step import Step
+from nncache.demo.chapter import Chapter
+from nncache.demo.errors import NoPublisherError
+from nncache.demo.outage import Outage, live_through
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
 
 OUTAGE: Final = Outage(
     directory="publisher",

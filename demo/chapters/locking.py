@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Final
 
-from demo.chapter import Chapter, seen_in_time, watch
-from demo.figures import counted, spoken
-from demo.sightings import DENIED, Question, View, Watched
-from demo.stage import MAX_STALENESS_S, OWNER, WORKFLOW, Stage
-from demo.step import Step
+from nncache.demo.chapter import Chapter, seen_in_time, watch
+from nncache.demo.figures import counted, spoken
+from nncache.demo.sightings import DENIED, Question, View, Watched
+from nncache.demo.stage import MAX_STALENESS_S, OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
 
 _DIRECTORY: Final = f"{WORKFLOW}/salaries"
 _PATH: Final = f"{_DIRECTORY}/_SUCCESS"

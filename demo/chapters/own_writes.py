@@ -3,13 +3,13 @@
 import asyncio
 from typing import Final
 
-from demo.chapter import Chapter
-from demo.chapters.finishing import CONTENT
-from demo.figures import counted
-from demo.reader import Reader
-from demo.sightings import MISSING, Question, Sighting, View
-from demo.stage import OWNER, WORKFLOW, Stage
-from demo.step import Step
+from nncache.demo.chapter import Chapter
+from nncache.demo.chapters.finishing import CONTENT
+from nncache.demo.figures import counted
+from nncache.demo.reader import Reader
+from nncache.demo.sightings import MISSING, Question, Sighting, View
+from nncache.demo.stage import OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
 
 _PATH: Final = f"{WORKFLOW}/own/_SUCCESS"
 _ROUNDS: Final = 10  # of two writes each

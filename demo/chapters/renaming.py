@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Final
 
-from demo.chapter import Chapter, seen_in_time, watch
-from demo.sightings import MISSING, Question, View, Watched
-from demo.stage import OWNER, WORKFLOW, Stage
-from demo.step import Step
+from nncache.demo.chapter import Chapter, seen_in_time, watch
+from nncache.demo.sightings import MISSING, Question, View, Watched
+from nncache.demo.stage import OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
 
 _DRAFT: Final = f"{WORKFLOW}/draft"
 _FINAL: Final = f"{WORKFLOW}/final"

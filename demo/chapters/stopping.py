@@ -3,10 +3,10 @@
 import asyncio
 from typing import Final
 
-from demo.chapter import Chapter
-from demo.outage import Outage, live_through
-from demo.stage import Stage
-from demo.step import Step
+from nncache.demo.chapter import Chapter
+from nncache.demo.outage import Outage, live_through
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
 
 OUTAGE: Final = Outage(
     directory="zookeeper",

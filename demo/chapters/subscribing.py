@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from demo.chapter import PATIENCE_S, Chapter
-from demo.figures import counted, spoken
-from demo.stage import FILTER, MAX_STALENESS_S, OWNER, WORKFLOW, Stage
-from demo.step import Step
-from hadoop.webhdfs import WebHdfs
-from testbed.subscriber import Subscriber
+from nncache.demo.chapter import PATIENCE_S, Chapter
+from nncache.demo.figures import counted, spoken
+from nncache.demo.stage import FILTER, MAX_STALENESS_S, OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed.subscriber import Subscriber
 
 PARTS: Final = 100
 MARK: Final = f"{WORKFLOW}/job/_SUCCESS"

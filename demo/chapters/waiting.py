@@ -3,13 +3,13 @@
 import time
 from typing import Final
 
-from demo.accounts import Accounts, accounts
-from demo.chapter import Chapter
-from demo.figures import counted, percentile, spoken
-from demo.pollers import INTERVAL_S
-from demo.sightings import MISSING, Question, Record, Sighting
-from demo.stage import OWNER, WORKFLOW, Stage
-from demo.step import Step
+from nncache.demo.accounts import Accounts, accounts
+from nncache.demo.chapter import Chapter
+from nncache.demo.figures import counted, percentile, spoken
+from nncache.demo.pollers import INTERVAL_S
+from nncache.demo.sightings import MISSING, Question, Record, Sighting
+from nncache.demo.stage import OWNER, WORKFLOW, Stage
+from nncache.demo.step import Step
 
 PATH: Final = f"{WORKFLOW}/day-1/_SUCCESS"
 

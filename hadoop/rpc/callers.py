@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from hadoop.errors import TooManyCallersError
-from hadoop.namespace import NamespaceCheck
-from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.rpc.user import RpcUser
+from nncache.hadoop.errors import TooManyCallersError
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.rpc.user import RpcUser
 
 MAX_CALLER_CONNECTIONS = 64
 """To all NameNodes together; a NameNode spends a file and some kilobytes on each."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from google.protobuf.message import Message
 
-from hadoop.addresses import split_address
-from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
-from hadoop.namespace import Namespace, NamespaceCheck
-from hadoop.remote_exception import RemoteException, Verdict
-from hadoop.rpc.framing import MAX_FRAME_BYTES
-from hadoop.rpc.handshake import Handshake, SimpleHandshake
-from hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
-from hadoop.rpc.proto import namenode_pb2 as namenode
-from hadoop.rpc.wire import Wire
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import RemoteException, Verdict
+from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
+from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
+from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.wire import Wire
 
 CLIENT_ID_BYTES = 16
 

@@ -6,8 +6,8 @@ What cannot be read whole is refused whole: an event that is passed over would l
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
-from hadoop.errors import FramingError, MalformedReplyError
-from hadoop.events import (
+from nncache.hadoop.errors import FramingError, MalformedReplyError
+from nncache.hadoop.events import (
     AclEntry,
     AclKind,
     AclScope,
@@ -25,9 +25,9 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
-from hadoop.rpc.messages import parse_message
-from hadoop.rpc.proto import inotify_pb2 as pb
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.rpc.messages import parse_message
+from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
 _FILE_TYPES = {0: FileType.FILE, 1: FileType.DIRECTORY, 2: FileType.SYMLINK}  # CreateEventProto's own numbers
 

@@ -1,6 +1,6 @@
 """Turn bytes of a Hadoop RPC connection into frames, and messages into bytes. (hadoop/rpc/framing.py)
 
-Sans-I/O: `hadoop.rpc.wire` reads and writes. Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}
+Sans-I/O: `nncache.hadoop.rpc.wire` reads and writes. Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}
 of Hadoop 3.4.1 and 3.5.0, measured there.
 
 A connection begins with a preamble of seven bytes from the client. After it both sides send frames:
@@ -8,7 +8,7 @@ a length of four bytes (big-endian), then that many bytes, which hold one or mor
 its own length as a varint.
 """
 
-from hadoop.errors import FramingError
+from nncache.hadoop.errors import FramingError
 
 LENGTH_BYTES = 4
 MAX_FRAME_BYTES = 128 * 1024 * 1024

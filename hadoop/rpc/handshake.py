@@ -1,14 +1,14 @@
 """Say who calls, at the start of a Hadoop RPC connection. (hadoop/rpc/handshake.py)
 
 This is the seam for authentication. A `Handshake` is sans-I/O and lives as long as one connection:
-`hadoop.rpc.wire` sends what it returns and feeds it every frame until it is complete. SIMPLE needs one
+`nncache.hadoop.rpc.wire` sends what it returns and feeds it every frame until it is complete. SIMPLE needs one
 frame and no reply. SASL (Kerberos, delegation tokens) will announce 0xDF, answer the server's CHALLENGEs
 in `receive`, and return the context frame with its last answer.
 """
 
 from typing import Protocol
 
-from hadoop.rpc.messages import encode_context
+from nncache.hadoop.rpc.messages import encode_context
 
 NO_AUTH_PROTOCOL = 0
 SASL_AUTH_PROTOCOL = 0xDF

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from hadoop.errors import FramingError
-from hadoop.rpc.framing import encode_frame, take_message
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.rpc.framing import encode_frame, take_message
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 CONTEXT_CALL_ID = -3
 PING_CALL_ID = -4

@@ -5,14 +5,14 @@ Source: ClientNamenodeProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
 
 from google.protobuf.message import Message
 
-from hadoop.errors import RemoteCallError
-from hadoop.events import EditsPage
-from hadoop.namespace import NamespaceCheck
-from hadoop.remote_exception import Verdict
-from hadoop.rpc.connection import Method, RpcConnection
-from hadoop.rpc.edits import decode_edits
-from hadoop.rpc.messages import MessageT
-from hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.errors import RemoteCallError
+from nncache.hadoop.events import EditsPage
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.edits import decode_edits
+from nncache.hadoop.rpc.messages import MessageT
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 

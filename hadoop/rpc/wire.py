@@ -7,11 +7,11 @@ the event loop feeds it bytes and it settles the futures of those who wait.
 import asyncio
 from typing import cast
 
-from hadoop.errors import FramingError, RpcAuthenticationError, RpcError, RpcUnavailableError
-from hadoop.rpc.framing import FrameSplitter, encode_preamble
-from hadoop.rpc.handshake import Handshake
-from hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.errors import FramingError, RpcAuthenticationError, RpcError, RpcUnavailableError
+from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
+from nncache.hadoop.rpc.handshake import Handshake
+from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 
 class Wire(asyncio.Protocol):
@@ -22,7 +22,7 @@ class Wire(asyncio.Protocol):
         I2  A reply that nobody waits for (its call was cancelled) is dropped and harms no other call.
         I3  A retired wire takes no new call, and closes when nobody waits any more.
         I4  Nothing of it holds an error that was raised: its traceback leads back here, and such a cycle lives on
-            in a daemon that leaves what is old to no collector (`nncache/housekeeping.py`).
+            in a daemon that leaves what is old to no collector (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from "no overlap".
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from invalidation.channel.records import Link
+from nncache.invalidation.channel.records import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Chain:
 
     @property
     def chain(self) -> str:
-        """The id of the stream's present life."""
+        """The id of the stream's present run."""
         return self._chain
 
     @property

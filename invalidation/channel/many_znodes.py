@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coordination.errors import NotAllowedError
-from coordination.zookeeper import Znode, ZooKeeper
+from nncache.coordination.errors import NotAllowedError
+from nncache.coordination.zookeeper import Znode, ZooKeeper
 
 AT_ONCE: Final = 100
 """Znodes read together; with ZooKeeper's default limit of 1 MiB each, that bounds the memory."""

@@ -8,14 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar, assert_never
 
-from coordination.errors import NoNodeError
-from coordination.zookeeper import ZooKeeper
-from hadoop.paths import name
-from invalidation.channel.chain import Broken, Chain, Next, Replayed
-from invalidation.channel.oddities import Oddities
-from invalidation.channel.records import Link
-from invalidation.channel.znodes import parse_txid
-from invalidation.errors import ChannelUnavailableError, CorruptZnodeError, GapKind, MissingEventsError
+from nncache.coordination.errors import NoNodeError
+from nncache.coordination.zookeeper import ZooKeeper
+from nncache.hadoop.paths import name
+from nncache.invalidation.channel.bad_znodes import BadZnodes
+from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
+from nncache.invalidation.channel.records import Link
+from nncache.invalidation.channel.znodes import parse_txid
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    CorruptZnodeError,
+    GapKind,
+    MissingEventsError,
+)
 
 FOLLOWED_BACK: Final = 3
 """Records read one after the other, the newest first, before all are listed: one is the usual case."""
@@ -57,12 +62,12 @@ class RecordReader(Generic[RecordT]):
     """
 
     def __init__(
-        self, zookeeper: ZooKeeper, path: str, parse: Callable[[str, bytes], RecordT], oddities: Oddities
+        self, zookeeper: ZooKeeper, path: str, parse: Callable[[str, bytes], RecordT], bad_znodes: BadZnodes
     ) -> None:
         self._zookeeper = zookeeper
         self._path = path
         self._parse = parse
-        self._oddities = oddities
+        self._bad_znodes = bad_znodes
         self._watch = zookeeper.watch(path)
         self._chain: Chain | None = None  # None until it is known which one is followed
         self._txid = -1  # the position while the chain is not known
@@ -97,7 +102,7 @@ class RecordReader(Generic[RecordT]):
         value = parse_txid(znode.data)
         if value is None:
             exc = CorruptZnodeError(self._path, f"not a transaction id: {znode.data[:40]!r}")
-            self._oddities.corrupt(self._path, str(exc))
+            self._bad_znodes.corrupt(self._path, str(exc))
             raise exc
         return value
 
@@ -184,7 +189,7 @@ class RecordReader(Generic[RecordT]):
         for child in await self._zookeeper.children(self._path):
             txid = parse_txid(child)
             if txid is None:
-                self._oddities.foreign(f"{self._path}/{child}")
+                self._bad_znodes.foreign(f"{self._path}/{child}")
             elif txid > self.txid:
                 txids.append(txid)
         txids.sort()
@@ -229,7 +234,7 @@ class RecordReader(Generic[RecordT]):
         try:
             return self._parse(path, data)
         except CorruptZnodeError as exc:
-            self._oddities.corrupt(path, str(exc))
+            self._bad_znodes.corrupt(path, str(exc))
             raise
 
     def _missing(self, txid: int) -> MissingEventsError:

@@ -1,6 +1,6 @@
 """Read and write what the channel's znodes hold. (invalidation/channel/records.py)
 
-JSON, for applications in any language. `chain` stands for one continuous life of a stream and is replaced whenever
+JSON, for applications in any language. `chain` stands for one continuous run of a stream and is replaced whenever
 continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is
 known exactly. What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are
 ignored (docs/releasing.md).
@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -24,12 +24,12 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.event_json import decode_event, encode_event
-from hadoop.events import EventBatch
-from hadoop.globs import compile_glob
-from hadoop.paths import InvalidPathError, canonical, name
-from invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
-from invalidation.errors import CorruptZnodeError
+from nncache.hadoop.event_json import decode_event, encode_event
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.globs import compile_glob
+from nncache.hadoop.paths import InvalidPathError, canonical, name
+from nncache.invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
+from nncache.invalidation.errors import CorruptZnodeError
 
 VERSION: Final = 1
 """Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""

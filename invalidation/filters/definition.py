@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from hadoop.globs import GlobError, compile_glob
-from hadoop.users import is_user_name
-from invalidation.channel.records import MAX_GLOB_LENGTH
-from invalidation.channel.znodes import is_filter_name
-from invalidation.filters.errors import FilterError
+from nncache.hadoop.globs import GlobError, compile_glob
+from nncache.hadoop.users import is_user_name
+from nncache.invalidation.channel.records import MAX_GLOB_LENGTH
+from nncache.invalidation.channel.znodes import is_filter_name
+from nncache.invalidation.filters.errors import FilterError
 
 __all__ = [
     "DEFINITION",
@@ -61,7 +61,7 @@ class Filter:
     """
 
     name: str
-    path_glob: str  # as in `hadoop.glob_syntax`
+    path_glob: str  # as in `nncache.hadoop.glob_syntax`
     owner: str
     allowed_subscribers: tuple[str, ...] = ()  # sorted, each once, however they are given
 

@@ -3,7 +3,7 @@
 Each message is one sentence for whoever gave the command; what HDFS said about it is part of it.
 """
 
-from invalidation.errors import InvalidationError
+from nncache.invalidation.errors import InvalidationError
 
 
 class FilterError(InvalidationError):

@@ -6,14 +6,14 @@ from typing import Final, Protocol
 
 import aiohttp
 
-from hadoop.errors import DataNodeUnavailableError, HadoopError, RemoteExceptionError
-from hadoop.filestatus import FileStatus
-from hadoop.remote_exception import Verdict
-from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.hadoop.errors import DataNodeUnavailableError, HadoopError, RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.remote_exception import Verdict
+from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 
 
 class Hdfs(Protocol):
-    """HDFS as one user; `hadoop.webhdfs.WebHdfs` has this shape and says what is raised."""
+    """HDFS as one user; `nncache.hadoop.webhdfs.WebHdfs` has this shape and says what is raised."""
 
     async def status(self, path: str) -> FileStatus:
         """Return the status of a path."""

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, assert_never
 
-from hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
-from hadoop.filestatus import FileStatus, FileType
-from hadoop.remote_exception import Verdict
-from hadoop.users import is_user_name
-from invalidation.filters.definition import (
+from nncache.hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.users import is_user_name
+from nncache.invalidation.filters.definition import (
     DEFINITION,
     MAX_DEFINITION_BYTES,
     MAX_SUBSCRIBERS,
@@ -19,9 +19,9 @@ from invalidation.filters.definition import (
     check_name,
     parse_definition,
 )
-from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
-from invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
-from invalidation.together import run_together
+from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
+from nncache.invalidation.task_group import run_all
 
 CONCURRENCY: Final = 16
 """Calls to HDFS at the same time."""
@@ -271,4 +271,4 @@ async def each_bounded(items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitabl
         for item in waiting:
             await act(item)
 
-    await run_together(*[work] * CONCURRENCY)
+    await run_all(*[work] * CONCURRENCY)

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import NoReturn, assert_never
 
-from hadoop.errors import RemoteExceptionError
-from invalidation.filters.definition import (
+from nncache.hadoop.errors import RemoteExceptionError
+from nncache.invalidation.filters.definition import (
     DEFINITION,
     SUBSCRIBERS,
     Filter,
@@ -22,14 +22,14 @@ from invalidation.filters.definition import (
     check_subscriber,
     encode_definition,
 )
-from invalidation.filters.errors import (
+from nncache.invalidation.filters.errors import (
     BrokenFilterError,
     FilterExistsError,
     FilterStoreError,
     FiltersUnavailableError,
     UnknownFilterError,
 )
-from invalidation.filters.hdfs_calls import (
+from nncache.invalidation.filters.hdfs_calls import (
     FAILURES,
     Hdfs,
     already_exists,
@@ -37,7 +37,7 @@ from invalidation.filters.hdfs_calls import (
     is_missing,
     reason_of,
 )
-from invalidation.filters.hdfs_reader import (
+from nncache.invalidation.filters.hdfs_reader import (
     Broken,
     FilterReader,
     Progress,
@@ -45,7 +45,7 @@ from invalidation.filters.hdfs_reader import (
     StoredFilters,
     each_bounded,
 )
-from invalidation.filters.settings import DEFAULT_PATH
+from nncache.invalidation.filters.settings import DEFAULT_PATH
 
 __all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from hadoop.paths import ROOT, InvalidPathError, canonical, is_cacheable
-from hadoop.settings import SettingError
+from nncache.hadoop.paths import ROOT, InvalidPathError, canonical, is_cacheable
+from nncache.hadoop.settings import SettingError
 
 DEFAULT_PATH = "/apps/nncache/filters"
 """Unless an operator says otherwise."""

@@ -9,15 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from invalidation.filters.definition import Filter
-from invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
-from invalidation.publisher.filter_plan import StoredFilters
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.publisher.filter_pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
+from nncache.invalidation.publisher.filter_plan import StoredFilters
 
 _log = logging.getLogger(__name__)
 
 
 class StoredFiltersReader(Protocol):
-    """Where the filters are kept; `invalidation.filters.hdfs_store.FilterStore` has this shape."""
+    """Where the filters are kept; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
 
     @property
     def path(self) -> str:
@@ -39,7 +39,7 @@ class KnownFilters:
 
 
 class FilterFollower:
-    """Reads the filters whenever they may have changed. What it knows outlives the publisher's lives.
+    """Reads the filters whenever they may have changed. What it knows outlasts the publisher's runs.
 
     Invariant: `stored` holds whatever changed a filter before the last `touch` of it, or another reading of it is to
     come.

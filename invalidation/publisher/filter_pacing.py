@@ -95,7 +95,7 @@ class _Paced:
 
 
 class FilterPacer:
-    """Says which filters are to be read, and when. It outlives the publisher's lives.
+    """Says which filters are to be read, and when. It outlasts the publisher's runs.
 
     Invariants:
         F2  A filter that was touched is read later, alone or with all, by a reading that begins after the touch.

@@ -7,13 +7,13 @@ would have told them. So is one whose znodes are damaged.
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from invalidation.channel.records import PublishedFilter
-from invalidation.filters.definition import Filter
-from invalidation.publisher.output_stream import FilterChange, FilterPosition
+from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 
 
 class StoredFilters(Protocol):
-    """The filters as HDFS has them; `invalidation.filters.hdfs_store.StoredFilters` has this shape."""
+    """The filters as HDFS has them; `nncache.invalidation.filters.hdfs_store.StoredFilters` has this shape."""
 
     @property
     def filters(self) -> Mapping[str, Filter]:

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from coordination.errors import NotAllowedError
-from coordination.zookeeper import SetData, ZooKeeper
-from invalidation.channel.znodes import Znodes
-from invalidation.publisher.clearing import Commit
-from invalidation.publisher.tree_reading import VOID
+from nncache.coordination.errors import NotAllowedError
+from nncache.coordination.zookeeper import SetData, ZooKeeper
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.publisher.delete_tree import Commit
+from nncache.invalidation.publisher.recovery import VOID
 
 TOLD: Final = 20
 """Znodes that one line of the log names."""
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftZnodes:
-    """The znodes that were to be deleted and can't be. It outlives the publisher's lives."""
+    """The znodes that were to be deleted and can't be. It outlasts the publisher's runs."""
 
     def __init__(self, zookeeper: ZooKeeper, znodes: Znodes) -> None:
         self._zookeeper = zookeeper

@@ -1,19 +1,20 @@
 """Where a publisher's records go. (invalidation/publisher/output_stream.py)
 
-The counterpart of `invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, chosen by name in the settings.
+The counterpart of `nncache.invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, named in the settings.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from coordination.settings import ZooKeeperSettings
-from coordination.stats import SessionStats
-from invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
-from invalidation.class_setting import load_class
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.settings import ZOOKEEPER, PublisherSettings
-from invalidation.publisher.stats import OutputStats
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.stats import SessionStats
+from nncache.invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
+from nncache.invalidation.class_setting import load_class
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.settings import ZOOKEEPER
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class OutputSetup:
 class InotifyEventOutputStream(ABC):
     """Takes publications, in order, each once, for one nameservice.
 
-    Opening it begins a life; an error of any call ends it: what was carried out is known only after the next `open`.
+    Opening it begins a run; an error of any call ends it: what was carried out is known only after the next `open`.
 
     Invariants:
         O1  A publication is visible as a whole, or the caches' part of it is not: who has read that a transaction
@@ -131,14 +132,14 @@ class InotifyEventOutputStream(ABC):
 
     @abstractmethod
     async def close(self, *, give_up: bool) -> None:
-        """End the life; `give_up` lets others publish, without it only this process's end does."""
+        """End the run; `give_up` lets others publish, without it only this process's end does."""
 
     async def shut_down(self) -> None:
-        """Give up what outlives the lives, such as a session with ZooKeeper; no life follows."""
+        """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""
         return
 
     def stats(self) -> OutputStats:
-        """Return the figures over all lives."""
+        """Return the figures over all runs."""
         return OutputStats()
 
     def session_stats(self) -> SessionStats:
@@ -146,7 +147,7 @@ class InotifyEventOutputStream(ABC):
         return SessionStats()
 
 
-_BUILT_IN = {ZOOKEEPER: "invalidation.publisher.zookeeper_output:ZooKeeperInotifyEventOutputStream"}
+_BUILT_IN = {ZOOKEEPER: "nncache.invalidation.publisher.zookeeper_output:ZooKeeperInotifyEventOutputStream"}
 
 
 def load_output_class(name: str) -> type[InotifyEventOutputStream]:

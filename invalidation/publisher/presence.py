@@ -9,12 +9,12 @@ import logging
 from dataclasses import dataclass
 from typing import Final, NoReturn, assert_never
 
-from coordination.errors import BadVersionError, CoordinationError, NodeExistsError, NoNodeError
-from coordination.zookeeper import Create, Delete, Znode, ZooKeeper
-from invalidation.errors import ChannelUnavailableError
-from invalidation.publisher.clearing import clear
-from invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
-from invalidation.publisher.stats import OutputCounters
+from nncache.coordination.errors import BadVersionError, CoordinationError, NodeExistsError, NoNodeError
+from nncache.coordination.zookeeper import Create, Delete, Znode, ZooKeeper
+from nncache.invalidation.errors import ChannelUnavailableError
+from nncache.invalidation.publisher.delete_tree import clear
+from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
+from nncache.invalidation.publisher.stats import OutputStats
 
 LOOK_S: Final = 5.0
 """Seconds between two looks when no watch has fired."""
@@ -68,7 +68,7 @@ class Presence:
     """Our place at `.publisher`."""
 
     def __init__(
-        self, zookeeper: ZooKeeper, path: str, identity: PublisherIdentity, counts: OutputCounters
+        self, zookeeper: ZooKeeper, path: str, identity: PublisherIdentity, counts: OutputStats
     ) -> None:
         self._zookeeper = zookeeper
         self._path = path

@@ -5,14 +5,14 @@ import logging
 import random
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Final, NoReturn
 
-from coordination.errors import CoordinationError, NotAllowedError
-from hadoop.errors import HadoopError, NoActiveNameNodeError
-from invalidation.backoff import Backoff
-from invalidation.edits_source import EditsSource
-from invalidation.errors import (
+from nncache.coordination.errors import CoordinationError, NotAllowedError
+from nncache.hadoop.errors import HadoopError, NoActiveNameNodeError
+from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S, SETTLED_S, Backoff
+from nncache.invalidation.edits.source import EditsSource
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
     InvalidationError,
@@ -20,27 +20,22 @@ from invalidation.errors import (
     NotPermittedError,
     WrongNamespaceError,
 )
-from invalidation.namenodes import NameNodes
-from invalidation.publisher.assembly import Assembly
-from invalidation.publisher.beginning import Beginning
-from invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.life import Life
-from invalidation.publisher.output_stream import FilterPosition, InotifyEventOutputStream, PublishedState
-from invalidation.publisher.record_pacing import RecordPacer
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.publisher.stats import PublisherCounters, PublisherStats
-from invalidation.same_namespace import see_same_namespace
-from invalidation.together import run_together
-
-ACTIVE_TIMEOUT_S: Final = 5.0
-"""How long an active NameNode is waited for when a life begins."""
-
-SETTLED_S: Final = 5.0
-"""A life that lasted as long as this was a good one: the next attempt is made at once."""
-
-NOT_PERMITTED_RETRY_S: Final = 10.0
-"""How long to wait when only an administrator can help."""
+from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import (
+    FilterPosition,
+    InotifyEventOutputStream,
+    PublishedState,
+)
+from nncache.invalidation.publisher.pending import PendingBatch
+from nncache.invalidation.publisher.record_pacing import RecordPacer
+from nncache.invalidation.publisher.resume import Resumption
+from nncache.invalidation.publisher.run import Run
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.task_group import run_all
 
 USELESS_S: Final = 10.0
 """Who has not published for so long, though it was the publisher, lets others try."""
@@ -52,9 +47,9 @@ _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Publishes, life after life.
+    """Publishes, run after run.
 
-    A life begins with reading what is published, from nothing but ZooKeeper, and ends with any error: what was
+    A run begins with reading what is published, from nothing but ZooKeeper, and ends with any error: what was
     carried out of the last write is not known then, and is not guessed.
 
     Invariants:
@@ -85,11 +80,11 @@ class Publisher:
         self._chance = chance  # spreads retries apart
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._pacer = RecordPacer(settings, clock())
-        self._counts = PublisherCounters()
-        self._beginning = Beginning(source, output, self._assemble, self._counts, clock, _new_id)
-        self._life: Life | None = None  # the present one
+        self._counts = PublisherStats()
+        self._beginning = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
+        self._run: Run | None = None  # the present one
         self._backoff = Backoff()
-        self._complaint = ""  # why the last life ended, or could not begin: the same is said once
+        self._complaint = ""  # why the last run ended, or could not begin: the same is said once
         self._useless_since = clock()  # since when nothing could be published
 
     async def run(self) -> NoReturn:
@@ -98,7 +93,7 @@ class Publisher:
             began_at = self._clock()
             try:
                 await self._live()
-                raise AssertionError("a life ends with an error")  # noqa: TRY301 - said below
+                raise AssertionError("a run ends with an error")  # noqa: TRY301 - said below
             except Exception as exc:  # noqa: BLE001 - supervised: a publisher that dies closes every proxy's gate
                 pause_s = await self._ended(exc, self._clock() - began_at)
             await asyncio.sleep(pause_s)
@@ -110,8 +105,8 @@ class Publisher:
     def stats(self) -> PublisherStats:
         """Return the figures of now."""
         stored = self._follower.stored
-        return PublisherStats(
-            **asdict(self._counts),
+        return replace(
+            self._counts,
             filters_broken=0 if stored is None else len(stored.broken),
             filter_reads=self._follower.reads,
             filters_read=self._follower.filters_read,
@@ -124,8 +119,8 @@ class Publisher:
 
     @property
     def filters(self) -> Mapping[str, FilterPosition]:
-        """The filters in force, by name, each with how far its own records go; none between two lives."""
-        return {} if self._life is None else self._life.filters
+        """The filters in force, by name, each with how far its own records go; none between two runs."""
+        return {} if self._run is None else self._run.filters
 
     @property
     def broken_filters(self) -> Mapping[str, str]:
@@ -135,19 +130,19 @@ class Publisher:
 
     def situation(self) -> str:
         """Say why nothing is being published; "" while all is well."""
-        if self._life is None:
+        if self._run is None:
             if self._output.waiting_for:
                 return f"another publisher is running: {self._output.waiting_for}"
             return self._complaint or "publishing has not begun yet"
         now = self._clock()
         if (silent_s := now - self._counts.read_at) > SILENT_S:
             return f"the edits have not been read for {silent_s:.0f} s"
-        if (waiting_s := self._life.waiting_s(now)) > SILENT_S:
+        if (waiting_s := self._run.waiting_s(now)) > SILENT_S:
             return f"what was read could not be published for {waiting_s:.0f} s"
         return ""
 
     async def _live(self) -> None:
-        """Live one life; its end is an error."""
+        """Follow one run; its end is an error."""
         try:
             active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
         except NoActiveNameNodeError as exc:
@@ -156,13 +151,13 @@ class Publisher:
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)
         self._useless_since += self._clock() - asked_at  # while another was waited for, it was not us
-        await run_together(self._output.keep, lambda: self._publish(state))
+        await run_all(self._output.keep, lambda: self._publish(state))
 
     async def _publish(self, state: PublishedState) -> None:
         if state.txid is not None:
             self._counts.published_txid = state.txid
         begun = await self._beginning.begin(state)
-        self._life = Life(
+        self._run = Run(
             begun,
             source=self._source,
             output=self._output,
@@ -173,7 +168,7 @@ class Publisher:
             new_id=_new_id,
         )
         self._counts.is_publishing = True
-        self._counts.lives += 1
+        self._counts.runs += 1
         self._counts.published_txid = begun.assembly.txid
         self._counts.read_at = self._clock()
         self._complaint = ""
@@ -182,10 +177,10 @@ class Publisher:
             begun.assembly.txid,
             len(begun.assembly.filters),
         )
-        await self._life.run()
+        await self._run.run()
 
-    def _assemble(self, txid: int, filters: Mapping[str, FilterPosition]) -> Assembly:
-        return Assembly(
+    def _assemble(self, txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
+        return PendingBatch(
             txid,
             filters,
             max_changes=self._settings.max_changes_per_record,
@@ -193,11 +188,11 @@ class Publisher:
         )
 
     async def _ended(self, exc: Exception, lasted_s: float) -> float:
-        """Clean up after a life, count and log why it ended; return the seconds to wait before the next."""
+        """Clean up after a run, count and log why it ended; return the seconds to wait before the next."""
         now = self._clock()
         self._source.stop()
-        if self._life is not None:
-            self._life, self._counts.is_publishing, self._useless_since = None, False, now
+        if self._run is not None:
+            self._run, self._counts.is_publishing, self._useless_since = None, False, now
         if isinstance(exc, MissingEventsError) and exc.kind is GapKind.UNREADABLE:
             self._beginning.found_unreadable()
         needs_help = isinstance(exc, NotPermittedError | WrongNamespaceError | NotAllowedError)
@@ -208,7 +203,7 @@ class Publisher:
         await self._output.close(give_up=give_up)
         if lasted_s >= SETTLED_S:
             self._backoff.succeeded()
-        self._counts.lives_failed += not isinstance(exc, MissingEventsError)
+        self._counts.runs_failed += not isinstance(exc, MissingEventsError)
         complaint = f"{type(exc).__name__}: {exc}"
         if complaint != self._complaint:
             self._complaint = complaint

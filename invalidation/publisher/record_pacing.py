@@ -6,7 +6,8 @@ the write rate is bounded by time, not by what happens in HDFS.
 
 from typing import Final
 
-from invalidation.publisher.settings import PublisherSettings
+from nncache.hadoop.token_bucket import TokenBucket
+from nncache.invalidation.publisher.settings import PublisherSettings
 
 MIN_SPACING_S: Final = 0.01
 """Seconds between two records while little happens."""
@@ -27,37 +28,17 @@ BURST_S: Final = 2.0
 """Seconds' worth of writes that may be made at once after a quiet time."""
 
 
-class WriteBudget:
-    """How many writes may be made: so many a second, and a bucket for bursts.
+class RecordPacer:
+    """Says when the next record is due. It outlasts the publisher's runs: a new one gives no new budget.
 
     Invariant:
         W1  Over any time t, at most burst + rate * t writes are made, and what one record takes beyond one write.
     """
 
-    def __init__(self, per_s: float, now: float) -> None:
-        self._per_s = per_s
-        self._burst = max(1.0, per_s * BURST_S)
-        self._left = self._burst  # at _updated_at
-        self._updated_at = now
-
-    @property
-    def ready_at(self) -> float:
-        """The time from which a write is allowed."""
-        return self._updated_at + max(0.0, 1.0 - self._left) / self._per_s
-
-    def charge(self, writes: int, now: float) -> None:
-        """Take writes out of the bucket."""
-        regained = self._per_s * max(0.0, now - self._updated_at)
-        self._left = min(self._burst, self._left + regained) - writes
-        self._updated_at = max(self._updated_at, now)
-
-
-class RecordPacer:
-    """Says when the next record is due. It outlives the publisher's lives: a new one gives no new budget."""
-
     def __init__(self, settings: PublisherSettings, now: float) -> None:
         self._coverage_interval_s = settings.coverage_interval_s
-        self._budget = WriteBudget(settings.max_write_ops_per_s, now)
+        per_s = settings.max_write_ops_per_s
+        self._budget = TokenBucket(per_s, max(1.0, per_s * BURST_S), now)  # of write operations
         self._spacing_s = MIN_SPACING_S
         self._last_at = now - QUIET_S  # when the last record was begun
 
@@ -67,7 +48,7 @@ class RecordPacer:
         `is_relevant` says whether some of it concerns a filter; what does not only moves the coverage.
         """
         spacing_s = self._spacing_s if is_relevant else self._coverage_interval_s
-        return max(self._last_at + spacing_s, self._budget.ready_at)
+        return max(self._last_at + spacing_s, self._budget.ready_at(1))
 
     def published(self, began_at: float, *, transactions: int, writes: int) -> None:
         """Take note of a record: how many transactions in it concern a filter, how many writes it took."""

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from hadoop.endpoint import Endpoint, parse_endpoint
-from hadoop.settings import SettingError
-
-ZOOKEEPER = "zookeeper"
-"""The output that is built in."""
+from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.settings import ZOOKEEPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

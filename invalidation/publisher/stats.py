@@ -1,36 +1,15 @@
-"""The figures of a publisher. (invalidation/publisher/stats.py)"""
+"""The figures of a publisher, counted in place; what is handed out is a copy. (invalidation/publisher/stats.py)"""
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
-from coordination.stats import SessionStats
-from invalidation.stats import ChannelStats
-
-
-@dataclass(slots=True)
-class PublisherCounters:
-    """What the publisher did since the process began, while it is counted."""
-
-    is_publishing: bool = False  # whether a life has begun: edits are read, and this process is the publisher
-    lives: int = 0  # lives begun
-    lives_failed: int = 0  # lives, and attempts to begin one, ended by anything but another active NameNode
-    read_txid: int = -1  # last transaction read in the present life
-    read_at: float = -math.inf  # seconds of the process's clock: the last answered poll
-    published_txid: int = -1  # last transaction that `.cache` covers, as far as this process knows
-    published_at: float = -math.inf  # seconds of the process's clock: when it was published
-    coverage_records: int = 0  # records that only said how far the edits have been read
-    events_matched: int = 0  # events given to subscribers; once for each filter that it matches
-    changes_published: int = 0  # changes named in the caches' records
-    changes_collapsed: int = 0  # changes that went into a larger one since there were too many
-    filters: int = 0  # filters in force
-    filter_changes: int = 0  # times that the set of filters changed
-    drops: int = 0  # times that edits were missed, and everybody was told so
-    new_chains: int = 0  # times that all chains were begun anew
+from nncache.coordination.stats import SessionStats
+from nncache.invalidation.stats import ChannelStats
 
 
-@dataclass(slots=True)
-class OutputCounters:
-    """What an output did since the process began, while it is counted."""
+@dataclass(slots=True, kw_only=True)
+class OutputStats:
+    """What an output did since the process began."""
 
     writes: int = 0  # transactions carried out
     write_ops: int = 0  # operations in them
@@ -39,54 +18,34 @@ class OutputCounters:
     cache_records: int = 0  # records for the caches
     filter_records: int = 0  # records for the subscribers of filters
     records_too_large: int = 0  # records that were replaced by one that says "everything"
-    corrupt_znodes: int = 0  # znodes of ours found damaged, and made anew
+    corrupt_znodes: int = 0  # znodes of ours found damaged, and written again
     foreign_znodes: int = 0  # znodes of others in our tree, when it was last read
     presence_waits: int = 0  # times that another publisher was waited for
 
-    def stats(self) -> "OutputStats":
-        """Return the figures of now."""
-        return OutputStats(**asdict(self))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputStats:
-    """An output's figures at one moment (see OutputCounters)."""
-
-    writes: int = 0
-    write_ops: int = 0
-    writes_failed: int = 0
-    write_s: float = 0.0
-    cache_records: int = 0
-    filter_records: int = 0
-    records_too_large: int = 0
-    corrupt_znodes: int = 0
-    foreign_znodes: int = 0
-    presence_waits: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PublisherStats:
-    """The publisher's figures at one moment (see PublisherCounters), its output's, and those of the polling."""
+    """What the publisher did since the process began, its output, and its polling."""
 
-    is_publishing: bool = False
-    lives: int = 0
-    lives_failed: int = 0
-    read_txid: int = -1
-    read_at: float = -math.inf
-    published_txid: int = -1
-    published_at: float = -math.inf
-    coverage_records: int = 0
-    events_matched: int = 0
-    changes_published: int = 0
-    changes_collapsed: int = 0
-    filters: int = 0
+    is_publishing: bool = False  # whether a run has begun: edits are read, and this process is the publisher
+    runs: int = 0  # runs begun
+    runs_failed: int = 0  # runs, and attempts to begin one, ended by anything but another active NameNode
+    read_txid: int = -1  # last transaction read in the present run
+    read_at: float = -math.inf  # seconds of the process's clock: the last answered poll
+    published_txid: int = -1  # last transaction that `.cache` covers, as far as this process knows
+    published_at: float = -math.inf  # seconds of the process's clock: when it was published
+    coverage_records: int = 0  # records that only said how far the edits have been read
+    events_matched: int = 0  # events given to subscribers; once for each filter that it matches
+    changes_published: int = 0  # changes named in the caches' records
+    changes_collapsed: int = 0  # changes that went into a larger one since there were too many
+    filters: int = 0  # filters in force
     filters_broken: int = 0  # definitions in HDFS that can't be used
-    filter_changes: int = 0
+    filter_changes: int = 0  # times that the set of filters changed
     filter_reads: int = 0  # readings of filters from HDFS: of those that changed, or of all
     filters_read: int = 0  # filters read by these
     filter_reads_failed: int = 0  # readings that failed
-    drops: int = 0
-    new_chains: int = 0
+    drops: int = 0  # times that edits were missed, and everybody was told so
+    new_chains: int = 0  # times that all chains were begun again
     waiting_for: str = ""  # the other publisher whose end is waited for; "" for none
     output: OutputStats = field(default_factory=OutputStats)
     session: SessionStats = field(default_factory=SessionStats)

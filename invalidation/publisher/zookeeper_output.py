@@ -7,42 +7,43 @@ ZKInotifyEventOutputStream of HDFS-8940.
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, NoReturn, Protocol, Self
 
-from coordination.errors import NoNodeError
-from coordination.session import Session
-from coordination.stats import SessionStats
-from coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeper
-from invalidation.channel.records import Stale
-from invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
-from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from invalidation.publisher.clearing import Commit, clear, delete_all, in_order
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.left_znodes import LeftZnodes
-from invalidation.publisher.output_stream import (
+from nncache.coordination.errors import NoNodeError
+from nncache.coordination.session import Session
+from nncache.coordination.stats import SessionStats
+from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeper
+from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.left_znodes import LeftZnodes
+from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     InotifyEventOutputStream,
     OutputSetup,
     Publication,
     PublishedState,
 )
-from invalidation.publisher.presence import Presence
-from invalidation.publisher.stats import OutputCounters, OutputStats
-from invalidation.publisher.tree import Multi, Stream, Tree, encode_number, tampered
-from invalidation.publisher.tree_reader import read_tree
-from invalidation.publisher.tree_reading import VOID, make_out
-from invalidation.together import run_together
+from nncache.invalidation.publisher.presence import Presence
+from nncache.invalidation.publisher.recovery import VOID, recover
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, encode_number, tampered
+from nncache.invalidation.publisher.znode_snapshot import read_tree
+from nncache.invalidation.task_group import run_all
 
 LOOK_S: Final = 30.0
 """Seconds between two looks for znodes that somebody else has written."""
 
 CONNECT_S: Final = 5.0
-"""How long a connection is waited for when a life begins."""
+"""How long a connection is waited for when a run begins."""
 
 
 class OwnedZooKeeper(ZooKeeper, Protocol):
-    """A session and its ends; `coordination.session.Session` has this shape."""
+    """A session and its ends; `nncache.coordination.session.Session` has this shape."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -55,7 +56,7 @@ class OwnedZooKeeper(ZooKeeper, Protocol):
 
 
 class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
-    """Writes records below the nameservice's znode. Its session with ZooKeeper outlives the lives."""
+    """Writes records below the nameservice's znode. Its session with ZooKeeper outlasts the runs."""
 
     def __init__(
         self,
@@ -74,9 +75,9 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._new_id = new_id  # of chains
         self._is_entered = False
         self._presence: Presence | None = None
-        self._tree: Tree | None = None  # of this life; None: nothing to go on with, or the filters change
+        self._tree: WritePlan | None = None  # of this run; None: nothing to go on with, or the filters change
         self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
-        self._counts = OutputCounters()
+        self._counts = OutputStats()
 
     @property
     def waiting_for(self) -> str:
@@ -100,13 +101,13 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             self._presence = Presence(self._zookeeper, self._znodes.publisher, identity, self._counts)
         await self._presence.take()
         found = await read_tree(self._zookeeper, self._znodes)
-        state, self._tree = make_out(self._znodes, found, self._max_records, self._counts)
+        state, self._tree = recover(self._znodes, found, self._max_records, self._counts)
         return state
 
     async def keep(self) -> None:
         """Raise as soon as another process may be the publisher, or has written to what is ours."""
         assert self._presence is not None, "not opened"
-        await run_together(self._presence.keep, self._watch_for_tampering)
+        await run_all(self._presence.keep, self._watch_for_tampering)
 
     async def begin(self, txid: int) -> None:
         """Give up all that is published, and begin after this transaction.
@@ -129,7 +130,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         left = await self._delete_all(ours, fence)
         generation = (parse_txid(filters.data) or 0) + 1
         cache = Stream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
-        tree = Tree(
+        tree = WritePlan(
             self._znodes,
             self._max_records,
             self._counts,
@@ -164,7 +165,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         return self._counts.writes - before
 
     async def close(self, *, give_up: bool) -> None:
-        """End the life."""
+        """End the run."""
         self._tree = None
         if give_up and self._presence is not None:
             await self._presence.give_up()
@@ -176,15 +177,15 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await self._zookeeper.__aexit__(None, None, None)
 
     def stats(self) -> OutputStats:
-        """Return the figures over all lives."""
-        return self._counts.stats()
+        """Return the figures over all runs."""
+        return replace(self._counts)
 
     def session_stats(self) -> SessionStats:
         """Return the figures of the session."""
         return self._zookeeper.stats()
 
     async def _watch_for_tampering(self) -> NoReturn:
-        """Look now and then whether all znodes are as they were left: readers must not wait for the next life."""
+        """Look now and then whether all znodes are as they were left: readers must not wait for the next run."""
         while True:
             await asyncio.sleep(LOOK_S)
             tree = self._tree
@@ -206,7 +207,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 )
 
     @property
-    def _planned(self) -> Tree:
+    def _planned(self) -> WritePlan:
         if self._tree is None:
             raise ChannelUnavailableError("nothing is known of what is published")
         return self._tree

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from nncache.admin.access import is_loopback
-from proxy.shares import Shares, holder_of
+from nncache.proxy.shares import Shares, holder_of
 
 MAX_CONNECTIONS: Final = 32
-"""Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` reserves their files."""
+"""Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` keeps files for them."""
 
 LIFETIME_S: Final = 15.0
 """Seconds after which a connection is closed, whatever it does: also one that asks again and again, or never reads."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal
 
-from hadoop.paths import InvalidPathError, canonical
 from nncache.admin.server import Answer, Page, as_json, daemon_pages
+from nncache.hadoop.paths import InvalidPathError, canonical
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,9 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from hadoop.endpoint import Endpoint
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
+from nncache.hadoop.endpoint import Endpoint
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops

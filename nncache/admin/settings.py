@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hadoop.settings import SettingError
 from nncache.admin.access import Access
+from nncache.hadoop.settings import SettingError
 
 _MIN_TOKEN_BYTES = 16
 

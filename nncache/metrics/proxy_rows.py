@@ -275,7 +275,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter("stream.covers", "stream_covers", "proofs", "Times all changes were shown to be applied."),
     gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
     gauge(
-        "stream.covered_as_of",
+        "stream.fresh_as_of",
         "stream_covered_as_of_seconds",
         "seconds since boot",
         "As of when all is applied.",

@@ -3,18 +3,18 @@
 from nncache.metrics.metric import Metric, counter, gauge
 
 PUBLISHER_ROWS: tuple[Metric, ...] = (
-    # ---- the publisher's lives
+    # ---- the publisher's runs
     gauge(
         "publisher.is_publishing",
         "publisher_publishing",
         "0 or 1",
         "Whether this process is the one that publishes.",
     ),
-    counter("publisher.lives", "publisher_lives", "lives", "Times publishing started."),
+    counter("publisher.runs", "publisher_runs", "runs", "Times publishing started."),
     counter(
-        "publisher.lives_failed",
-        "publisher_lives_failed",
-        "lives",
+        "publisher.runs_failed",
+        "publisher_runs_failed",
+        "runs",
         "Times publishing stopped, or could not start, because of an error.",
     ),
     counter(

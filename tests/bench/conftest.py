@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.spark import session
+from nncache.bench.spark import session
 
 FOR_FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",

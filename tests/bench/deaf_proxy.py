@@ -5,7 +5,7 @@ python -m tests.bench.deaf_proxy proxy --listen HOST:PORT ...
 
 from typing import Any, cast
 
-from cache.metadata_cache import MetadataCache
+from nncache.cache.metadata_cache import MetadataCache
 from nncache.cli import main
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from bench.checks import Check
-from bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo, WrongAnswer
+from nncache.bench.checks import Check
+from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo, WrongAnswer
 
 NOTHING: Final = Quantiles(
     count=0, mean=math.nan, p50=math.nan, p90=math.nan, p99=math.nan, p999=math.nan, max=math.nan
@@ -46,7 +46,7 @@ def info() -> RunInfo:
         master="local[*]",
         machine={"processor": "Example CPU <2 GHz>", "cores": "2", "memory": "8 GiB"},
         versions={"nncache": "0.1.0", "hadoop": "3.4.1", "nginx": "1.22.1"},
-        command="python -m bench.run_pollers --pollers 10000 --duration 60 --seed 7",
+        command="python -m nncache.bench.run_pollers --pollers 10000 --duration 60 --seed 7",
     )
 
 

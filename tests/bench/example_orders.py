@@ -1,8 +1,8 @@
 """Small orders for tasks that poll. (tests/bench/example_orders.py)"""
 
-from bench.polling.clock import boottime
-from bench.polling.task import Orders
-from bench.workload import Workload
+from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.task import Orders
+from nncache.bench.workload import Workload
 
 
 def orders(pollers: int, server: str, conductor: str, **changed: float) -> Orders:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bench.at_once import AT_ONCE, at_once
+from nncache.bench.at_once import AT_ONCE, at_once
 
 
 async def test_all_is_done_and_never_too_much_at_the_same_time() -> None:

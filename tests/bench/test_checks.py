@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from bench.checks import also_checks, checks
-from bench.figures import AtPeriod, ModeFigures
-from bench.workload import Callers
-from bench.workload_files import load
+from nncache.bench.checks import also_checks, checks
+from nncache.bench.figures import AtPeriod, ModeFigures
+from nncache.bench.workload import Callers
+from nncache.bench.workload_files import load
 from tests.bench.example_figures import direct, nginx, nncache
 
 DESIGN = load("design")

@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bench import driving
-from bench.checks import checks
-from bench.driving import Stage, Stand, run_mode
-from bench.figures import ModeFigures
-from bench.judge.reduction import reduce
-from bench.polling.collect import ExecutorError, prepare
-from bench.servers.nncache import Channel
-from bench.servers.running import Running
-from bench.settings import Mode, RunSettings
-from bench.workload import Workload
-from bench.workload_files import load, names
-from testbed import Cluster
-from testbed.ports import PortLease
-from testbed.process import Lifeline, ServerProcess
-from testbed.readiness import accepts
+from nncache.bench import driving
+from nncache.bench.checks import checks
+from nncache.bench.driving import Stage, Stand, run_mode
+from nncache.bench.figures import ModeFigures
+from nncache.bench.judge.reduction import reduce
+from nncache.bench.polling.collect import ExecutorError, prepare
+from nncache.bench.servers.nncache import Channel
+from nncache.bench.servers.running import Running
+from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.workload import Workload
+from nncache.bench.workload_files import load, names
+from nncache.testbed import Cluster
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.readiness import accepts
 
 POLLERS = 60
 PERIOD_S = 0.5

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.hit_path import BODY, GLOB, SERVERS, TARGET, cpu_s_of, measure, run
-from cache.settings import CacheSettings
+from nncache.bench.hit_path import BODY, GLOB, SERVERS, TARGET, cpu_s_of, measure, run
+from nncache.cache.settings import CacheSettings
 
 
 @contextmanager

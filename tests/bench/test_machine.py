@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.machine import described, versions
+from nncache.bench.machine import described, versions
 
 
 def test_the_machine_is_described_and_not_named() -> None:

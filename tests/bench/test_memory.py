@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.memory import MAX_RESIDENT, SHAPES, Filled, Shape, Turns, faults_of, fill, poll, resident
+from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Shape, Turns, faults_of, fill, poll, resident
 
 GOOD = Filled(
     entries=1_000_000,

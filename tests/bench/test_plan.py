@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from bench.plan import Plan
-from bench.workload import NEEDS, Callers, ChangeKind, Event, Workload
-from bench.workload_files import load, names
-from hadoop.globs import compile_glob
+from nncache.bench.plan import Plan
+from nncache.bench.workload import NEEDS, Callers, ChangeKind, Event, Workload
+from nncache.bench.workload_files import load, names
+from nncache.hadoop.globs import compile_glob
 
 SMALL = Workload(
     name="small",

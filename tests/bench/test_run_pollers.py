@@ -9,8 +9,8 @@ import pandas as pd
 import psutil
 import pytest
 
-from bench.report.write import read_figures
-from testbed import Cluster
+from nncache.bench.report.write import read_figures
+from nncache.testbed import Cluster
 
 COMMAND = (sys.executable, "bench/run_pollers.py")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.servers.nncache import Channel
-from bench.settings import Mode, RunSettings, warm_up_for
-from bench.workload_files import load
+from nncache.bench.servers.nncache import Channel
+from nncache.bench.settings import Mode, RunSettings, warm_up_for
+from nncache.bench.workload_files import load
 
 LONG = RunSettings(
     workload=load("design"),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.tables import CHANGES, COUNTERS, HOSTS, POLLS
+from nncache.bench.tables import CHANGES, COUNTERS, HOSTS, POLLS
 from tests.bench.recorded import change, initial, poll, record
 
 POLLED = (poll(0.0, 0.5, digest=7, served="hit"), poll(1.0, 1.5, status=0), poll(2.0, 2.5))

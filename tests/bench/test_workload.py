@@ -1,6 +1,6 @@
 """What follows from a workload's numbers."""
 
-from bench.workload import Workload
+from nncache.bench.workload import Workload
 
 HUGE = Workload(
     name="huge",

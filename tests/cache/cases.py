@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cache import (
+from nncache.cache import (
     CacheSettings,
     Caller,
     Conclusion,

@@ -1,8 +1,8 @@
 """Windows to try out."""
 
-from cache.set_aside import ANYBODY, TwoStepWrite, Writer
-from cache.windows import TwoStepWindows
-from hadoop.globs import GlobSet
+from nncache.cache.set_aside import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.windows import TwoStepWindows
+from nncache.hadoop.globs import GlobSet
 
 ALL = ("/*", "/*/*", "/*/*/*", "/*/*/*/*")
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from cache.admission import Admission, admit
-from hadoop.filestatus import render_missing
+from nncache.cache.admission import Admission, admit
+from nncache.hadoop.filestatus import render_missing
 
 STATUS = {
     "accessTime": 1,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache.crowding import crowded_directory
+from nncache.cache.crowding import crowded_directory
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What is shared with those who joined."""
 
-from cache.decisions import Conclusion
+from nncache.cache.decisions import Conclusion
 
 
 def test_only_what_was_kept_is_shared() -> None:

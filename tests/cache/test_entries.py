@@ -2,11 +2,11 @@
 
 import pytest
 
-from cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, Grant, Hit, Kind, Ticket
-from cache.replies import Reply
-from cache.ring import Account, Caller
-from cache.store import chain
-from hadoop.change import Opened
+from nncache.cache.clock_eviction import Account, Caller
+from nncache.cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, Grant, Hit, Kind, Ticket
+from nncache.cache.replies import Reply
+from nncache.cache.store import chain
+from nncache.hadoop.change import Opened
 from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, make_cache
 from tests.cache.cases import status as kept_status
 
@@ -90,7 +90,7 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
     """So that they can go with it, and any of them before."""
     kept = entry()
     grant = Grant(kept.directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
-    hits = [Hit(kept, grant, stamp=3, expires_at=301.0, key=b"%d" % number) for number in range(4)]
+    hits = [Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"%d" % number) for number in range(4)]
     for hit in hits:
         hit.link()
     assert chain(kept) == hits[::-1]
@@ -98,7 +98,7 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
         hits[number].unlink()
         assert hits[number] not in chain(kept)
     assert kept.hits is None
-    assert hits[0].cost < Hit(kept, grant, stamp=3, expires_at=301.0, key=b"long").cost
+    assert hits[0].cost < Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"long").cost
 
 
 def test_what_is_new_is_not_held_yet_unasked_and_unspoiled() -> None:
@@ -106,8 +106,8 @@ def test_what_is_new_is_not_held_yet_unasked_and_unspoiled() -> None:
     directory = Directory(None, "")
     grant = Grant(directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
     ticket = Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
-    hit = Hit(entry(), grant, stamp=3, expires_at=301.0)
-    assert (grant.alive, grant.asked, ticket.spoiled, hit.grant is grant) == (False, False, False, True)
+    hit = Hit(entry(), grant, forget_epoch=3, expires_at=301.0)
+    assert (grant.alive, grant.referenced, ticket.spoiled, hit.grant is grant) == (False, False, False, True)
     assert grant.caller == ALICE
 
 

@@ -1,7 +1,7 @@
 """What an explanation is made of."""
 
-from cache.explanation import last_forgotten, view_of
-from cache.store import Forgotten
+from nncache.cache.explanation import last_forgotten, view_of
+from nncache.cache.store import Forgotten
 from tests.cache.test_entries import entry
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
-from cache.filters import Filters
-from hadoop.change import Closed, Opened
-from hadoop.globs import GlobError
+from nncache.cache import CacheSettings, Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
+from nncache.cache.filters import Filters
+from nncache.hadoop.change import Closed, Opened
+from nncache.hadoop.globs import GlobError
 from tests.cache.cases import ALICE, BOB, TERM, fetch, fill, is_hit, missing, settle
 
 FORMER = {"1": "/a/*", "2": "/b/*", "3": "/*/*/*"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache import (
+from nncache.cache import (
     Conclusion,
     Failed,
     Forward,
@@ -10,7 +10,7 @@ from cache import (
     Reason,
     Serve,
 )
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Closed,

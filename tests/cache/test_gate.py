@@ -1,6 +1,6 @@
 """The freshness gate."""
 
-from cache.gate import FreshnessGate
+from nncache.cache.gate import FreshnessGate
 
 
 def test_is_closed_until_something_was_covered() -> None:
@@ -21,7 +21,7 @@ def test_never_goes_back_but_by_reset() -> None:
     gate = FreshnessGate(3.0)
     gate.cover(10.0, 5, 10.0)
     gate.cover(8.0, 4, 8.0)
-    assert (gate.covered_as_of, gate.covered_txid) == (10.0, 5)
+    assert (gate.fresh_as_of, gate.covered_txid) == (10.0, 5)
     gate.reset()
     assert not gate.is_open(10.0)
     assert gate.covered_txid == -1
@@ -32,7 +32,7 @@ def test_what_was_seen_is_known_apart_from_what_was_acknowledged() -> None:
     gate = FreshnessGate(3.0)
     gate.cover(10.0, 5, 8.0)
     gate.cover(11.0, 5, -1.0)
-    assert (gate.covered_as_of, gate.seen_as_of) == (11.0, 8.0)
+    assert (gate.fresh_as_of, gate.seen_as_of) == (11.0, 8.0)
     gate.reset()
     assert not gate.is_open(11.0)
     assert gate.seen_as_of < 0

@@ -8,12 +8,12 @@ def test_a_write_that_is_set_aside_is_forgotten_when_its_window_would_have_ended
     windows = make(max_windows=2)
     for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
         begin(windows, path, now, glob="/x" if path == "/x" else "/other")
-    assert not windows.covers("/w/a", 600.0)
+    assert not windows.is_blocked("/w/a", 600.0)
     windows.follow(globs("/w/*", "/x"))
     windows.check()
-    assert windows.covers("/w/b", 699.9)
-    assert not windows.covers("/w/b", 700.0)
-    assert windows.covers("/x", 700.0)
+    assert windows.is_blocked("/w/b", 699.9)
+    assert not windows.is_blocked("/w/b", 700.0)
+    assert windows.is_blocked("/x", 700.0)
     assert not windows.is_full(0.0)
 
 
@@ -26,7 +26,7 @@ def test_the_latest_writes_are_set_aside_and_the_latest_of_them_find_room() -> N
         begin(windows, f"/x/{number}", 10.0, glob="/x/*")
     windows.follow(globs("/w/*", "/x/*"))
     windows.check()
-    assert [windows.covers(f"/w/{number}", 11.0) for number in range(5)] == [False] * 4 + [True]
+    assert [windows.is_blocked(f"/w/{number}", 11.0) for number in range(5)] == [False] * 4 + [True]
     assert windows.is_full(602.9)
     assert not windows.is_full(603.0)
 
@@ -39,9 +39,9 @@ def test_a_directory_in_place_of_windows_is_covered_as_long_as_the_last_of_them(
     begin(windows, "/a/2", now=200.0, writer=of("c"), glob="/none")
     windows.follow(globs(*ALL))
     windows.check()
-    assert windows.covers("/a/any", 201.0)  # the directory
-    assert windows.covers("/a/2", WINDOW_S + 199.0)
-    assert not windows.covers("/a/2", WINDOW_S + 200.0)
+    assert windows.is_blocked("/a/any", 201.0)  # the directory
+    assert windows.is_blocked("/a/2", WINDOW_S + 199.0)
+    assert not windows.is_blocked("/a/2", WINDOW_S + 200.0)
 
 
 def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() -> None:
@@ -53,13 +53,13 @@ def test_who_uses_up_their_share_loses_one_directory_and_nobody_else_anything() 
     assert windows.open == 4
     assert begin(windows, "/a/b/3", writer=of("greedy"))
     assert windows.open == 2
-    assert windows.covers("/a/b/other", 1.0)
-    assert not windows.covers("/a/c", 1.0)
+    assert windows.is_blocked("/a/b/other", 1.0)
+    assert not windows.is_blocked("/a/c", 1.0)
     for number in range(200):
         assert begin(windows, f"/a/b/d{number}/x", writer=of("greedy"))
         windows.check()
     assert not windows.is_full(1.0)
-    assert not windows.covers("/c", 1.0)
+    assert not windows.is_blocked("/c", 1.0)
 
 
 def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
@@ -69,8 +69,8 @@ def test_rights_at_several_places_cost_nobody_what_lies_above_them() -> None:
         assert begin(windows, f"/x/mine{number % 3}/{number}", writer=of("greedy"))
         windows.check()
     assert windows.open <= 4
-    assert all(windows.covers(f"/x/mine{number}/297", 1.0) for number in range(3))
-    assert not windows.covers("/x/hers", 1.0)
+    assert all(windows.is_blocked(f"/x/mine{number}/297", 1.0) for number in range(3))
+    assert not windows.is_blocked("/x/hers", 1.0)
 
 
 def test_what_stands_for_several_writes_covers_the_ancestors_that_each_may_make() -> None:
@@ -80,4 +80,4 @@ def test_what_stands_for_several_writes_covers_the_ancestors_that_each_may_make(
         assert begin(windows, f"/a/new/b/{number}", topmost_missing="/a/new", writer=of("greedy"))
     assert windows.open == 1
     for path in ("/a/new", "/a/new/b", "/a/new/b/0", "/a/new/b/2", "/a"):
-        assert windows.covers(path, 599.0), path
+        assert windows.is_blocked(path, 599.0), path

@@ -1,8 +1,8 @@
 """The rules by which the cache answers; each test names the guarantee that its rule keeps."""
 
-from cache import Conclusion, Denied, Fetch, Forward, Join, Kind, Reason, Serve, Wait
-from cache.set_aside import Writer
-from hadoop.change import Appeared, Closed, Moved, Opened, Touched
+from nncache.cache import Conclusion, Denied, Fetch, Forward, Join, Kind, Reason, Serve, Wait
+from nncache.cache.set_aside import Writer
+from nncache.hadoop.change import Appeared, Closed, Moved, Opened, Touched
 from tests.cache.cases import (
     ALICE,
     BOB,
@@ -375,7 +375,7 @@ def test_the_fast_path_looks_again_after_a_change_and_keeps_what_is_good() -> No
     assert isinstance(decision, Serve)
     cache.apply(Appeared("/b/f"), 1.0, 101)
     assert cache.is_good(decision.hit, 1.0)
-    assert decision.hit.stamp == cache.store.stamp
+    assert decision.hit.forget_epoch == cache.store.forget_epoch
     cache.apply(Appeared("/a"), 1.0, 102)
     assert not cache.is_good(decision.hit, 1.0)
     while cache.reclaim(1):

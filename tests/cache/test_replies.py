@@ -1,6 +1,6 @@
 """What equal replies have in common is kept once."""
 
-from cache.replies import MAX_FIELD_BYTES, MAX_KINDS, Reply, Shared, SharedReplies, reply_bytes
+from nncache.cache.replies import MAX_FIELD_BYTES, MAX_KINDS, Reply, Shared, SharedReplies, reply_bytes
 
 FIELDS = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"))
 

@@ -1,6 +1,6 @@
 """ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
 
-from cache import (
+from nncache.cache import (
     CacheSettings,
     Conclusion,
     Denied,
@@ -11,9 +11,9 @@ from cache import (
     Serve,
     Wait,
 )
-from cache.rights import Rights
-from cache.store import Store
-from hadoop.change import AccessChanged, Touched
+from nncache.cache.rights import Rights
+from nncache.cache.store import Store
+from nncache.hadoop.change import AccessChanged, Touched
 from tests.cache.cases import (
     ALICE,
     BOB,

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache.set_aside import SetAside, TwoStepWrite, Writer
-from hadoop.globs import GlobSet
-from hadoop.paths import ancestors
+from nncache.cache.set_aside import SetAside, TwoStepWrite, Writer
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ancestors
 
 PATHS = st.sampled_from(["/a", "/a/b", "/a/b/c", "/a-b", "/a0", "/a/b0", "/b", "/b/c"])
 CHANGES = st.one_of(PATHS, st.just("/"))

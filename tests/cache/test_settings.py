@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cache.settings import CacheSettings
-from hadoop.settings import SettingError
+from nncache.cache.settings import CacheSettings
+from nncache.hadoop.settings import SettingError
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from cache.sizes import blob_bytes, text_bytes
+from nncache.cache.sizes import blob_bytes, text_bytes
 
 
 @pytest.mark.parametrize(

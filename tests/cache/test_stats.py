@@ -1,17 +1,10 @@
-"""The cache's counters."""
+"""The cache's figures."""
 
-from cache import CacheSettings, Caller, MetadataCache
-from cache.stats import CacheCounters
-
-
-def test_counters_start_at_nothing() -> None:
-    """A new cache has decided nothing."""
-    counters = CacheCounters()
-    assert (counters.serves, counters.changes, dict(counters.decisions)) == (0, 0, {})
+from nncache.cache import CacheSettings, Caller, MetadataCache
 
 
 def test_a_snapshot_does_not_move() -> None:
-    """Stats are values: what a scrape read stays what it was."""
+    """What a scrape read stays what it was."""
     cache = MetadataCache(CacheSettings())
     before = cache.stats(0.0)
     cache.lookup("/a", Caller("user=alice"), 0.0)

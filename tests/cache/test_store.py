@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cache.decisions import Conclusion
-from cache.entries import Hit, Kind
-from cache.replies import Reply
-from cache.ring import Caller
-from cache.store import FORGOTTEN_BYTES, Forgotten, Store
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import Conclusion
+from nncache.cache.entries import Hit, Kind
+from nncache.cache.replies import Reply
+from nncache.cache.store import FORGOTTEN_BYTES, Forgotten, Store
 from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, missing, status
 
 
@@ -36,7 +36,7 @@ def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
     directory = store.tree.find(path.rpartition("/")[0])
     assert directory is not None
     entry, grant = directory.entries[path.rpartition("/")[2]], directory.grants[caller]
-    hit = Hit(entry, grant, stamp=store.stamp, expires_at=9.0, key=head.format(path).encode())
+    hit = Hit(entry, grant, forget_epoch=store.forget_epoch, expires_at=9.0, key=head.format(path).encode())
     store.hold(hit)
     return hit
 
@@ -180,13 +180,13 @@ def test_the_stamp_moves_with_everything_that_was_good_and_with_nothing_else() -
     store = Store(max_bytes=10**9, max_items=10)
     store.forget_status("/a/f")
     store.forget_subtree("/a")
-    assert store.stamp == 0
+    assert store.forget_epoch == 0
     keep(store, "/a/f")
-    assert store.stamp == 0
+    assert store.forget_epoch == 0
     store.forget_status("/a/f")
-    assert store.stamp == 1
+    assert store.forget_epoch == 1
     store.forget_subtree("/a")
-    assert store.stamp == 2
+    assert store.forget_epoch == 2
 
 
 def test_a_line_of_statuses_goes_in_one_walk() -> None:
@@ -258,9 +258,9 @@ def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
     first, second = hold(store, "/a/f", ALICE), hold(store, "/a/f", ALICE, HEAD + "x")
     assert hold(store, "/a/f", ALICE).key == first.key
     assert (len(store.held), first.alive) == (2, False), "the newer takes the older one's place"
-    stamp = store.stamp
+    forget_epoch = store.forget_epoch
     store.forget_hit(second)
-    assert (len(store.held), store.stamp) == (1, stamp), "the entry is as good as before"
+    assert (len(store.held), store.forget_epoch) == (1, forget_epoch), "the entry is as good as before"
     store.check()
     store.forget_status("/a/f")
     assert (store.held, store.held_bytes) == ({}, 0)
@@ -305,7 +305,7 @@ def test_a_hit_goes_when_room_is_needed() -> None:
     for n in range(1_000):
         hold(store, "/a/f", ALICE, HEAD + str(n))
         assert store.bytes <= 100_000
-    assert store.counters.hits_evicted > 500
+    assert store.hits_evicted > 500
     store.check()
 
 

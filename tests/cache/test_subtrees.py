@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache.subtrees import Subtrees
+from nncache.cache.subtrees import Subtrees
 
 PLACES = ("/", "/a", "/a/b", "/a/bc", "/a/b/c", "/d", "/d/e/f")
 ASKED = (*PLACES, "/ab", "/a/b/c/d", "/d/e", "/d/e/f/g", "/x")
@@ -32,7 +32,7 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[bool, str]]) -> None:
 
 def test_tops_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hash only says where to look."""
-    monkeypatch.setattr("cache.subtrees._chains", lambda _: iter((0,)))
+    monkeypatch.setattr("nncache.cache.subtrees._chains", lambda _: iter((0,)))
     subtrees = Subtrees()
     subtrees.add("/a")
     subtrees.add("/d")

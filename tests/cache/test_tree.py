@@ -6,9 +6,9 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache.entries import Directory, Kind
-from cache.store import Store
-from cache.tree import Tree
+from nncache.cache.entries import Directory, Kind
+from nncache.cache.store import Store
+from nncache.cache.tree import Tree
 from tests.cache.cases import ALICE, missing, status
 
 PATHS = ["/", "/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cache.set_aside import TwoStepWrite, Writer
-from cache.windows import TwoStepWindows
+from nncache.cache.set_aside import TwoStepWrite, Writer
+from nncache.cache.windows import TwoStepWindows
 from tests.cache.some_windows import ALL, WINDOW_S, begin, globs, make, of
 
 
@@ -13,7 +13,7 @@ def test_covers_the_path_what_is_below_it_and_its_parents_own_status() -> None:
     """OwnWrites: all that the redirected write makes stale, and nothing else."""
     windows = make()
     begin(windows, "/a/b/f")
-    assert [p for p in ("/a/b/f", "/a/b/f/x", "/a/b", "/a/b/g", "/a", "/") if windows.covers(p, 1.0)] == [
+    assert [p for p in ("/a/b/f", "/a/b/f/x", "/a/b", "/a/b/g", "/a", "/") if windows.is_blocked(p, 1.0)] == [
         "/a/b/f",
         "/a/b/f/x",
         "/a/b",
@@ -24,7 +24,7 @@ def test_covers_ancestors_that_may_have_to_be_made() -> None:
     """A missing ancestor appears with all below it, and changes its own parent's status."""
     windows = make()
     begin(windows, "/a/b/c/f", topmost_missing="/a/b")
-    assert [p for p in ("/a", "/a/b", "/a/b/z", "/a/b/c", "/a/x") if windows.covers(p, 1.0)] == [
+    assert [p for p in ("/a", "/a/b", "/a/b/z", "/a/b/c", "/a/x") if windows.is_blocked(p, 1.0)] == [
         "/a",
         "/a/b",
         "/a/b/z",
@@ -46,7 +46,7 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
     """A window takes room, and no CLOSE of what concerns nobody need be told; its path's place decides."""
     windows = make(max_windows=1)
     assert begin(windows, path, glob="/w/*/_DONE")
-    assert (windows.open == 1) is windows.covers(path, 1.0) is is_followed
+    assert (windows.open == 1) is windows.is_blocked(path, 1.0) is is_followed
     begin(windows, "/x/y", glob="/w/*/_DONE")
     assert not windows.is_full(1.0)
     windows.check()
@@ -57,16 +57,16 @@ def test_a_write_that_concerned_no_filter_is_followed_once_one_comes() -> None:
     windows = make()
     for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
         begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
-    assert not any(windows.covers(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
+    assert not any(windows.is_blocked(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
     windows.follow(globs("/w/*/_DONE"))
     windows.check()
     assert windows.open == 2
     windows.appeared("/w/day", 51)
     assert windows.open == 1
-    assert windows.covers("/w/day/_DONE", 600.9)
+    assert windows.is_blocked("/w/day/_DONE", 600.9)
     windows.opened("/w/day/_DONE", 51)
     windows.closed("/w/day/_DONE")
-    assert not windows.covers("/w/day/_DONE", 2.0)
+    assert not windows.is_blocked("/w/day/_DONE", 2.0)
     windows.check()
 
 
@@ -83,7 +83,7 @@ def test_a_window_about_ancestors_outlasts_them_once_its_path_or_a_lower_one_mat
         assert windows.open == (number > 1)
         windows.check()
     windows.follow(globs("/other"))
-    assert windows.covers("/w/day/tmp/part-2", 1.0)
+    assert windows.is_blocked("/w/day/tmp/part-2", 1.0)
     windows.opened("/w/day/tmp/part-2", 51)
     windows.closed("/w/day/tmp/part-2")
     assert windows.open == 0
@@ -95,10 +95,10 @@ def test_a_window_about_ancestors_ends_when_the_lowest_that_matters_has_appeared
     begin(windows, "/w/day/tmp/part-0", topmost_missing="/w", glob="/w/*/_DONE")
     for path, txid in (("/w", 51), ("/w/day/tmp", 51), ("/w/day/tmp/part-0", 51), ("/w/day", 50)):
         windows.appeared(path, txid)
-        assert windows.covers("/w/day/_DONE", 1.0), (path, txid)
+        assert windows.is_blocked("/w/day/_DONE", 1.0), (path, txid)
     windows.check()
     windows.appeared("/w/day", 51)
-    assert not windows.covers("/w/day/_DONE", 1.0)
+    assert not windows.is_blocked("/w/day/_DONE", 1.0)
     windows.check()
 
 
@@ -118,7 +118,7 @@ def test_windows_about_one_ancestor_end_together_where_it_is_known_to_be_newer()
     windows.check()
     windows.appeared("/w/day", 61)
     assert windows.open == 1
-    assert not windows.covers("/w/day/_DONE", 600.0)
+    assert not windows.is_blocked("/w/day/_DONE", 600.0)
     windows.check()
 
 
@@ -128,7 +128,7 @@ def test_a_window_about_its_own_path_does_not_end_with_an_ancestor() -> None:
     begin(windows, "/w/day/_DONE", topmost_missing="/w/day", glob="/w/*/_DONE")
     windows.appeared("/w/day", 51)
     windows.appeared("/w/day/_DONE", 51)
-    assert windows.covers("/w/day/_DONE", 1.0)
+    assert windows.is_blocked("/w/day/_DONE", 1.0)
 
 
 @pytest.mark.parametrize("topmost", [None, "/w/day/a", "/w/day/a/b"])
@@ -144,9 +144,9 @@ def test_ends_by_time() -> None:
     windows = make()
     begin(windows, "/f", 0.0)
     begin(windows, "/g", 100.0)
-    assert windows.covers("/f", 599.9)
-    assert not windows.covers("/f", 600.0)
-    assert windows.covers("/g", 600.0)
+    assert windows.is_blocked("/f", 599.9)
+    assert not windows.is_blocked("/f", 600.0)
+    assert windows.is_blocked("/g", 600.0)
     windows.check()
 
 
@@ -157,11 +157,11 @@ def test_a_close_ends_it_only_after_its_own_create() -> None:
     windows.closed("/f")
     windows.opened("/f", 50)
     windows.closed("/f")
-    assert windows.covers("/f", 1.0)
+    assert windows.is_blocked("/f", 1.0)
     windows.opened("/f", 51)
-    assert windows.covers("/f", 1.0)
+    assert windows.is_blocked("/f", 1.0)
     windows.closed("/f")
-    assert not windows.covers("/f", 1.0)
+    assert not windows.is_blocked("/f", 1.0)
     windows.check()
 
 
@@ -173,7 +173,7 @@ def test_a_close_of_another_path_ends_nothing() -> None:
     windows.closed("/g")
     windows.opened("/f", 51)
     windows.closed("/g")
-    assert windows.covers("/f", 1.0)
+    assert windows.is_blocked("/f", 1.0)
 
 
 def test_two_writes_of_one_path_end_by_time_alone() -> None:
@@ -184,8 +184,8 @@ def test_two_writes_of_one_path_end_by_time_alone() -> None:
     windows.opened("/f", 51)
     windows.closed("/f")
     windows.closed("/f")
-    assert windows.covers("/f", 605.0)
-    assert not windows.covers("/f", 610.0)
+    assert windows.is_blocked("/f", 605.0)
+    assert not windows.is_blocked("/f", 610.0)
 
 
 def test_an_unknown_last_txid_leaves_only_time() -> None:
@@ -194,7 +194,7 @@ def test_an_unknown_last_txid_leaves_only_time() -> None:
     begin(windows, "/f", after_txid=None)
     windows.opened("/f", 10**9)
     windows.closed("/f")
-    assert windows.covers("/f", 1.0)
+    assert windows.is_blocked("/f", 1.0)
 
 
 def test_a_write_that_finds_no_room_covers_everything() -> None:
@@ -205,7 +205,7 @@ def test_a_write_that_finds_no_room_covers_everything() -> None:
     assert windows.is_full(604.9)
     assert not windows.is_full(605.0)
     assert windows.open == 1
-    windows.cover_all(10.0)  # a fault of the cache: nothing is known of a write that is under way
+    windows.block_all(10.0)  # a fault of the cache: nothing is known of a write that is under way
     assert windows.is_full(609.9)
     assert not windows.is_full(610.0)
 
@@ -248,7 +248,7 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[str, str, int]]) -> None:
             expected = any(
                 asked == p or asked.startswith(p + "/") or asked == (p.rsplit("/", 1)[0] or "/") for p in live
             )
-            assert windows.covers(asked, now) == expected, (asked, live)
+            assert windows.is_blocked(asked, now) == expected, (asked, live)
         windows.check()
 
 
@@ -282,12 +282,12 @@ def test_without_a_right_there_is_no_window_until_a_namenode_says_that_it_is_the
         (write,) = windows.take_doubtful()
         assert (write.path, len(calls)) == ("/a/b", turn)
         assert answer(windows, write, has_right=False) == ()
-        assert not windows.covers("/a/b", 1.0)
+        assert not windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")
     windows.may_be_granted("/a")  # also while it is being asked
     (write,) = windows.take_doubtful()
     assert answer(windows, write) == ("/a/b",)
-    assert windows.covers("/a/b", 1.0)
+    assert windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")
     assert windows.take_doubtful() == []
 
@@ -300,8 +300,8 @@ def test_a_write_without_a_right_is_remembered_no_longer_for_being_asked_about()
     (write,) = windows.take_doubtful()
     assert answer(windows, write, has_right=False, now=WINDOW_S - 2) == ()
     assert answer(windows, write, now=WINDOW_S - 1) == ("/a/b",)
-    assert windows.covers("/a/b", WINDOW_S - 0.5)
-    assert not windows.covers("/a/b", WINDOW_S)
+    assert windows.is_blocked("/a/b", WINDOW_S - 0.5)
+    assert not windows.is_blocked("/a/b", WINDOW_S)
     assert answer(windows, write, now=WINDOW_S) == ()  # it is over
     assert windows.open == 0
 
@@ -312,12 +312,12 @@ def test_a_window_gets_as_narrow_as_what_a_namenode_says() -> None:
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     windows.opened("/a/b/c", 60)
-    assert windows.covers("/a/x", 1.0)
+    assert windows.is_blocked("/a/x", 1.0)
     assert answer(windows, write) == ("/a/b/c",)
-    assert not windows.covers("/a/x", 1.0)
-    assert windows.covers("/a/b/c", 1.0)
+    assert not windows.is_blocked("/a/x", 1.0)
+    assert windows.is_blocked("/a/b/c", 1.0)
     windows.closed("/a/b/c")
-    assert not windows.covers("/a/b/c", 1.0)
+    assert not windows.is_blocked("/a/b/c", 1.0)
 
 
 def test_a_window_to_which_there_is_no_right_is_set_aside() -> None:
@@ -326,7 +326,7 @@ def test_a_window_to_which_there_is_no_right_is_set_aside() -> None:
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     assert answer(windows, write, has_right=False) == ()
-    assert not windows.covers("/a/b/c", 1.0)
+    assert not windows.is_blocked("/a/b/c", 1.0)
     windows.may_be_granted("/a/b")
     (again,) = windows.take_doubtful()
     assert again.path == "/a/b/c"
@@ -352,9 +352,9 @@ def test_the_window_of_one_write_leaves_the_other_its_own() -> None:
     for write in (one, other):
         windows.begin(write, now=0.0, filters=globs(*ALL))
     answer(windows, one, has_right=False)
-    assert windows.covers("/a/b", 1.0)
+    assert windows.is_blocked("/a/b", 1.0)
     answer(windows, other, has_right=False)
-    assert not windows.covers("/a/b", 1.0)
+    assert not windows.is_blocked("/a/b", 1.0)
 
 
 def test_an_address_has_a_share_whatever_names_come_from_it() -> None:

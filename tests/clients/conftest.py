@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import proxied
 from tests.cluster import make_directory
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.clients.conftest import Compare
 
 USER = "alice"

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
-from hadoop.calls import PREFIX
-from hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate
-from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from hadoop.rpc.namenode import NameNodeRpc
-from testbed import Cluster
-from testbed.asker import Asker, RawReply
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
 from tests.cluster import make_directory
 from tests.datanode import begin, has_replied
 from tests.model.namespace import SUPERUSER

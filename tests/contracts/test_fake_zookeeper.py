@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from coordination.errors import BadVersionError, ConnectionLostError
-from coordination.zookeeper import Create, SetData
+from nncache.coordination.errors import BadVersionError, ConnectionLostError
+from nncache.coordination.zookeeper import Create, SetData
 from tests.coordination.fake_zookeeper import SESSION_TIMEOUT_S, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hadoop.calls import PREFIX
-from hadoop.paths import MAX_PATH_CHARS, MAX_PATH_LEVELS
-from testbed import Cluster
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.paths import MAX_PATH_CHARS, MAX_PATH_LEVELS
+from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.contracts.test_odd_requests import DEADLINE_S, Asker
 
@@ -27,7 +27,7 @@ async def place(cluster: Cluster) -> AsyncIterator[tuple[Asker, str]]:
 
 
 async def test_nothing_is_made_beyond_the_limits(cluster: Cluster) -> None:
-    """OwnWrites needs no window and no forgetting there: `hadoop.paths.exceeds_limits`."""
+    """OwnWrites needs no window and no forgetting there: `nncache.hadoop.paths.exceeds_limits`."""
     async with place(cluster) as (asker, directory):
         deepest = directory + (MAX_PATH_LEVELS - 1) * "/a"
         name = "/" + 200 * "b"
@@ -65,7 +65,7 @@ async def test_a_renamed_directory_takes_what_is_in_it_beyond_them(cluster: Clus
 
 @pytest.mark.parametrize("fields", ["Host: a\r\nHost: a", "Host: a\r\nX: 1\r\nhost:a"])
 async def test_equal_hosts_are_answered(cluster: Cluster, fields: str) -> None:
-    """Verbatim: `proxy.vetting.one_host` leaves one of them."""
+    """Verbatim: `nncache.proxy.clients.vetting.one_host` leaves one of them."""
     host, _, port = cluster.namenodes[0].http.rpartition(":")
     async with asyncio.timeout(DEADLINE_S):
         reader, writer = await asyncio.open_connection(host, int(port))

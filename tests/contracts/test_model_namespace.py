@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.contracts.real_namespace import RealNamespace, Said, Shown, said
 from tests.model import namespace as ns
 from tests.model import operations

@@ -1,6 +1,6 @@
 """Odd requests at a real NameNode.
 
-It reads them as `hadoop.calls` does, and changes no more than `hadoop.effects` says.
+It reads them as `nncache.hadoop.calls` does, and changes no more than `nncache.hadoop.effects` says.
 """
 
 import asyncio
@@ -8,14 +8,14 @@ import uuid
 
 import pytest
 
-from hadoop.calls import PREFIX, read_call
-from hadoop.changes import changes_of_event
-from hadoop.effects import ExistingPath, effects_of_call
-from hadoop.events import Event
-from hadoop.filestatus import render_missing
-from hadoop.outcomes import outcome_of
-from hadoop.rpc.namenode import NameNodeRpc
-from testbed import Cluster
+from nncache.hadoop.calls import PREFIX, parse_call
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.effects import ExistingPath, effects_of_call
+from nncache.hadoop.events import Event
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.outcomes import outcome_of
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.hadoop.footprints import stale
 from tests.hadoop.test_paths import SPELLINGS
@@ -157,7 +157,7 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
             method, _, target = request.partition(" ")
             spelled = asker.target(target.replace("@", PREFIX).replace("$", directory))
             status, body, events = await asker.events_of(method, spelled)
-            call = read_call(method, spelled)
+            call = parse_call(method, spelled)
             effects = effects_of_call(call, outcome_of(call, status, body), existing)
             forgotten = stale(effects.changes)
             for event in events:

@@ -1,4 +1,4 @@
-"""ZooKeeper and the fake that stands for it do the same: what `coordination.zookeeper` says."""
+"""ZooKeeper and the fake that stands for it do the same: what `nncache.coordination.zookeeper` says."""
 
 import asyncio
 import uuid
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
     NodeExistsError,
@@ -15,8 +15,8 @@ from coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData
-from testbed import Cluster
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData
+from nncache.testbed import Cluster
 from tests.coordination.worlds import FakeWorld, RealWorld, World, connected, remove
 
 MOMENT_S = 0.05

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable
 
 import pytest
 
-from coordination.errors import ConnectionLostError, NoNodeError
-from coordination.zookeeper import Create, SetData, ZooKeeper
-from testbed.relay import Relay
-from testbed.zookeeper import ZooKeeperServer
+from nncache.coordination.errors import ConnectionLostError, NoNodeError
+from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
+from nncache.testbed.relay import Relay
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.coordination.worlds import connected
 from tests.patience import SLACK_S

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     BadVersionError,
     NodeExistsError,
     NoNodeError,
@@ -16,7 +16,7 @@ from coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ def parent_of(path: str) -> str:
 
 
 class FakeTree:
-    """The znodes. Its reads and writes raise as the calls of `coordination.zookeeper` do."""
+    """The znodes. Its reads and writes raise as the calls of `nncache.coordination.zookeeper` do."""
 
     def __init__(self) -> None:
         self.zxid = 0  # counts the transactions, the ends of sessions among them

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from coordination.errors import ConnectionLostError, CoordinationError
+from nncache.coordination.errors import ConnectionLostError, CoordinationError
 
 TURN_S = 1e-6
 """Keeps apart what would else be due at one time: the loop does not order that."""

@@ -6,20 +6,21 @@ No thread, no socket, no chance: it works on any event loop, one whose time is v
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     ConnectionLostError,
     CoordinationError,
     NodeExistsError,
     NoNodeError,
     NotAllowedError,
 )
-from coordination.stats import CallCounters, SessionStats
-from coordination.watches import Look, Watcher, Watches
-from coordination.zookeeper import Create, Operation, Znode
+from nncache.coordination.stats import SessionStats
+from nncache.coordination.watches import Watcher, Watches, WatchHandle
+from nncache.coordination.zookeeper import Create, Operation, Znode
 from tests.coordination.fake_tree import FakeTree
 from tests.coordination.fake_wire import TURN_S, Answer, FakeWire
 
@@ -169,7 +170,7 @@ class FakeZooKeeper:
 
 
 class FakeSession:
-    """A session with the fake; what it promises is said in `coordination.zookeeper.ZooKeeper`."""
+    """A session with the fake; what it promises is said in `nncache.coordination.zookeeper.ZooKeeper`."""
 
     def __init__(self, server: FakeZooKeeper) -> None:
         self.session_id = 0
@@ -180,7 +181,7 @@ class FakeSession:
         self._connected = asyncio.Event()
         self._sessions = 0  # counts
         self._watches = Watches(self)
-        self._counters = CallCounters()
+        self._counters = SessionStats()
 
     async def __aenter__(self) -> Self:
         return self
@@ -201,14 +202,11 @@ class FakeSession:
 
     def stats(self) -> SessionStats:
         """Return the figures."""
-        return SessionStats(
+        return replace(
+            self._counters,
             is_connected=self.is_connected,
             connections=self.connection_id,
             sessions=self._sessions,
-            calls=self._counters.calls,
-            calls_failed=self._counters.calls_failed,
-            writes=self._counters.writes,
-            writes_refused=self._counters.writes_refused,
             watches_armed=self._watches.armed,
             watches_fired=self._watches.fired,
         )
@@ -261,7 +259,7 @@ class FakeSession:
                 if not await self.exists(above, None):
                     await self.commit([Create(above, b"")])
 
-    def watch(self, path: str) -> Look:
+    def watch(self, path: str) -> WatchHandle:
         """Return a look at a path."""
         return self._watches.look(path)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from coordination.connection import Connection
-from coordination.errors import ConnectionLostError
-from coordination.settings import ZooKeeperSettings
-from testbed.ports import PortLease
+from nncache.coordination.connection import Connection
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.testbed.ports import PortLease
 from tests.coordination.scripted_zookeeper import Mood, ScriptedZooKeeper
 
 LONG_S = 10.0

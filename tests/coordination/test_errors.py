@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     BadVersionError,
     CoordinationError,
     NodeExistsError,

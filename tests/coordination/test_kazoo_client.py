@@ -12,8 +12,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 from kazoo.interfaces import IAsyncResult
 
-from coordination.errors import ConnectionLostError
-from coordination.kazoo_client import (
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.kazoo_client import (
     GRACE_S,
     MAX_IN_FLIGHT,
     Client,
@@ -24,8 +24,8 @@ from coordination.kazoo_client import (
     Expired,
     Suspended,
 )
-from testbed.relay import Relay
-from testbed.zookeeper import ZooKeeperServer
+from nncache.testbed.relay import Relay
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.patience import SLACK_S
 
 LONG_S = 10.0

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from coordination.kazoo_log import KazooLog
+from nncache.coordination.kazoo_log import KazooLog
 
 
 def test_a_host_without_an_address_is_heard_of() -> None:
@@ -19,7 +19,7 @@ def test_a_host_without_an_address_is_heard_of() -> None:
 def test_the_rest_is_for_debugging(caplog: pytest.LogCaptureFixture) -> None:
     """Warnings and errors, a traceback too; not that of every call."""
     log = KazooLog(lambda _: None)
-    with caplog.at_level(logging.DEBUG, logger="coordination.kazoo_log"):
+    with caplog.at_level(logging.DEBUG, logger="nncache.coordination.kazoo_log"):
         log.debug("Sending request(xid=%s): %s", 1, "GetData")
         log.warning("Connection dropped: %s", "socket connection broken")
         log.error("Unhandled exception in connection loop", exc_info=RuntimeError("xids do not match"))

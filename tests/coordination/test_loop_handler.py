@@ -11,7 +11,7 @@ import pytest
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import Callback, EventType, WatchedEvent
 
-from coordination.loop_handler import LoopHandler
+from nncache.coordination.loop_handler import LoopHandler
 from tests.patience import HANG_S
 
 LONG_S = 10.0

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from coordination.connection import CLOSE_S
-from coordination.errors import ConnectionLostError, NoNodeError
-from coordination.session import Session
-from coordination.settings import ZooKeeperSettings
-from coordination.zookeeper import Create, SetData
-from testbed.ports import PortLease
-from testbed.relay import Relay
-from testbed.zookeeper import ZooKeeperServer
+from nncache.coordination.connection import CLOSE_S
+from nncache.coordination.errors import ConnectionLostError, NoNodeError
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create, SetData
+from nncache.testbed.ports import PortLease
+from nncache.testbed.relay import Relay
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.coordination.worlds import connected, expire
 from tests.patience import SLACK_S
 

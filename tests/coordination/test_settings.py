@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from coordination.settings import ZooKeeperSettings
-from hadoop.settings import SettingError
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.settings import SettingError
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from kazoo.protocol.serialization import SetData as KazooSetData
 from kazoo.protocol.states import ZnodeStat
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from coordination.errors import (
+from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
     CoordinationError,
@@ -22,8 +22,8 @@ from coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from coordination.translation import begin_transaction, failure, refusal, znode
-from coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.translation import begin_transaction, failure, refusal, znode
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
 
 STAT = ZnodeStat(
     czxid=7, mzxid=8, ctime=0, mtime=0, version=3, cversion=4, aversion=5, ephemeralOwner=-9,

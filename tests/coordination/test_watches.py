@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from coordination.errors import ConnectionLostError, NoNodeError
-from coordination.watches import Watcher, Watches
-from coordination.zookeeper import Znode
+from nncache.coordination.errors import ConnectionLostError, NoNodeError
+from nncache.coordination.watches import Watcher, Watches
+from nncache.coordination.zookeeper import Znode
 
 PATH = "/a"
 LONG_S = 10.0

@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from kazoo.client import KazooClient
 from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 
-from coordination.session import Session
-from coordination.settings import ZooKeeperSettings
-from coordination.zookeeper import Delete, ZooKeeper
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Delete, ZooKeeper
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 
 DEADLINE_S = 10.0

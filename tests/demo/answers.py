@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from demo.sightings import View
-from hadoop.calls import PREFIX
+from nncache.demo.sightings import View
+from nncache.hadoop.calls import PREFIX
 
 FILE = {
     "accessTime": 0,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from demo.accounts import Accounts, Answered, accounts, balance
-from demo.sightings import MISSING, Question, Record, Sighting
+from nncache.demo.accounts import Accounts, Answered, accounts, balance
+from nncache.demo.sightings import MISSING, Question, Record, Sighting
 
 BOOKS = Accounts(reads=100, hits_seen=90, hits=90, joined=3, calls=7)
 

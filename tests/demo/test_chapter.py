@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from demo.chapter import seen_in_time, watch
-from demo.errors import NotInMemoryError
-from demo.pollers import Pollers
-from demo.sightings import MISSING, Question, View, Watched
-from demo.stage import MAX_STALENESS_S
+from nncache.demo.chapter import seen_in_time, watch
+from nncache.demo.errors import NotInMemoryError
+from nncache.demo.pollers import Pollers
+from nncache.demo.sightings import MISSING, Question, View, Watched
+from nncache.demo.stage import MAX_STALENESS_S
 from tests.demo.answers import Answering
 from tests.patience import HANG_S
 
@@ -74,7 +74,7 @@ async def test_patience_ends() -> None:
 
 async def test_nothing_is_changed_that_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seeing a change of what the NameNode is asked about each time would prove nothing."""
-    monkeypatch.setattr("demo.chapter._REMEMBER_S", 0.1)
+    monkeypatch.setattr("nncache.demo.chapter._REMEMBER_S", 0.1)
     with Answering() as answering:
         answering.is_hit = False
         with pytest.raises(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.command import BAD_WISH, INTERRUPTED, main
+from nncache.demo.command import BAD_WISH, INTERRUPTED, main
 from tests.demo.told import Told
 from tests.house.tree import ROOT
 
@@ -109,7 +109,7 @@ def processes_of(directory: Path) -> list[str]:
 def test_a_signal_leaves_nothing_running(number: signal.Signals) -> None:
     """Also amid the start, when servers are half up."""
     with subprocess.Popen(
-        [sys.executable, "-m", "demo"],
+        [sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
         env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""},
         stdin=subprocess.DEVNULL,

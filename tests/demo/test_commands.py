@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from demo.commands import nncache_command, run, shown
-from demo.errors import CommandError
+from nncache.demo.commands import nncache_command, run, shown
+from nncache.demo.errors import CommandError
 
 
 def test_the_command_is_called_from_where_one_stands() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from demo import counter
-from demo.counter import CALLS, MARKS, CallCounter
-from demo.errors import SilentCounterError
-from demo.sightings import Question
-from testbed import Cluster
-from testbed.asker import Asker
+from nncache.demo import counter
+from nncache.demo.counter import CALLS, MARKS, CallCounter
+from nncache.demo.errors import SilentCounterError
+from nncache.demo.sightings import Question
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 
 
 async def test_it_counts_each_call_and_no_old_figure(cluster: Cluster) -> None:

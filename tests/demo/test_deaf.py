@@ -3,10 +3,17 @@
 from collections.abc import Iterator
 from typing import Self
 
-from demo.deaf import DeafStream
-from hadoop.change import EverythingUnknown
-from invalidation.stats import ChannelStats
-from invalidation.stream import Changes, ChannelSetup, Covered, Filters, InotifyEventInputStream, StreamItem
+from nncache.demo.deaf import DeafStream
+from nncache.hadoop.change import EverythingUnknown
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
+    Changes,
+    ChannelSetup,
+    Covered,
+    Filters,
+    InotifyEventInputStream,
+    StreamItem,
+)
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
 from tests.setup import channel_setup

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from demo.figures import counted, percentile, spoken, spread
+from nncache.demo.figures import counted, percentile, spoken, spread
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import shlex
 
-from demo.guide import Addresses, hints
+from nncache.demo.guide import Addresses, hints
 from tests.demo.told import Told
 from tests.demo.typed import parameters_of
 

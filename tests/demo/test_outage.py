@@ -2,8 +2,8 @@
 
 import pytest
 
-from demo.outage import Outage, reads, resumption
-from demo.sightings import MISSING, Question, Record, Sighting, View
+from nncache.demo.outage import Outage, reads, resumption
+from nncache.demo.sightings import MISSING, Question, Record, Sighting, View
 
 OUTAGE = Outage(directory="x", meanwhile="while it rains", afterwards="once it is dry", resume_s=5.0)
 

@@ -2,8 +2,8 @@
 
 import threading
 
-from demo.pollers import INTERVAL_S, Pollers
-from demo.sightings import MISSING, Question, View, all_answered
+from nncache.demo.pollers import INTERVAL_S, Pollers
+from nncache.demo.sightings import MISSING, Question, View, all_answered
 from tests.demo.answers import Answering
 
 ALICE, BOB = Question("alice", "/w/f"), Question("bob", "/w/f")

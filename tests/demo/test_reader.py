@@ -2,9 +2,9 @@
 
 import pytest
 
-from demo.reader import Reader, view_of
-from demo.sightings import DENIED, MISSING, Question, View
-from testbed.asker import RawReply
+from nncache.demo.reader import Reader, view_of
+from nncache.demo.sightings import DENIED, MISSING, Question, View
+from nncache.testbed.asker import RawReply
 from tests.demo.answers import Answering
 
 QUESTION = Question("bob", "/w/f")

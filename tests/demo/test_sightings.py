@@ -1,6 +1,6 @@
 """What readers saw, and what follows from it."""
 
-from demo.sightings import (
+from nncache.demo.sightings import (
     DENIED,
     MISSING,
     Question,

@@ -1,12 +1,12 @@
 """What the story is played on."""
 
-from cache.settings import CacheSettings
-from demo.chapters import cutting, killing, stopping, subscribing, waiting
-from demo.sightings import MISSING, Question, Sighting
-from demo.stage import GLOB, MAX_STALENESS_S, WORKFLOW, Stage, filter_command
-from hadoop.globs import compile_glob
-from testbed import Cluster, Relay
-from testbed.daemon import Proxy
+from nncache.cache.settings import CacheSettings
+from nncache.demo.chapters import cutting, killing, stopping, subscribing, waiting
+from nncache.demo.sightings import MISSING, Question, Sighting
+from nncache.demo.stage import GLOB, MAX_STALENESS_S, WORKFLOW, Stage, filter_command
+from nncache.hadoop.globs import compile_glob
+from nncache.testbed import Cluster, Relay
+from nncache.testbed.daemon import Proxy
 from tests.demo.typed import parameters_of
 
 

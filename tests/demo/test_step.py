@@ -2,7 +2,7 @@
 
 import pytest
 
-from demo.step import Step, exit_code
+from nncache.demo.step import Step, exit_code
 
 TRUE = Step(title="a", expected="b", seen="b", came_true=True)
 UNTRUE = Step(title="a", expected="b", seen="c", came_true=False)

@@ -4,11 +4,11 @@ from typing import cast
 
 import pytest
 
-from demo.chapter import Chapter
-from demo.errors import NotInMemoryError
-from demo.stage import Stage
-from demo.step import Step
-from demo.story import CHAPTERS, played_to_its_end
+from nncache.demo.chapter import Chapter
+from nncache.demo.errors import NotInMemoryError
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
+from nncache.demo.story import CHAPTERS, played_to_its_end
 from tests.demo.told import Told
 
 NO_STAGE = cast("Stage", None)  # for chapters that need none

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from demo.chapter import Chapter
-from demo.guide import Hint
-from demo.stage import Stage
-from demo.step import Step
-from demo.terminal import Terminal
+from nncache.demo.chapter import Chapter
+from nncache.demo.guide import Hint
+from nncache.demo.stage import Stage
+from nncache.demo.step import Step
+from nncache.demo.terminal import Terminal
 from tests.demo.told import Told
 
 WORK = "A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper"

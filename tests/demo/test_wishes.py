@@ -2,11 +2,11 @@
 
 import pytest
 
-from demo.deaf import DeafStream
-from demo.errors import WishError
-from demo.wishes import Wishes, Without
-from invalidation.stream import load_stream_class
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.demo.deaf import DeafStream
+from nncache.demo.errors import WishError
+from nncache.demo.wishes import Wishes, Without
+from nncache.invalidation.stream import load_stream_class
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 
 @pytest.mark.parametrize("environ", [{}, {"HADOOP": "", "DEMO_WITHOUT": ""}])

@@ -31,9 +31,9 @@ class Told:
 
 
 def tell(**wishes: str) -> Told:
-    """Run `python -m demo` to its end, with these environment variables over those of `make test`."""
+    """Run `python -m nncache.demo` to its end, with these environment variables over those of `make test`."""
     done = subprocess.run(
-        [sys.executable, "-m", "demo"],
+        [sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""} | wishes,
         stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from nncache.commands import nncache
+from nncache.commands.group import nncache
 
 
 def parameters_of(words: Sequence[str]) -> dict[str, object]:

@@ -15,9 +15,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from testbed import Cluster, ClusterSpec
-from testbed.jars import DEFAULT_HADOOP_VERSION
-from testbed.spec import FULL_SPEED_JVM
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.spec import FULL_SPEED_JVM
 from tests.channels import Channel, proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S, Excuse
 from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target

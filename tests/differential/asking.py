@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from testbed.asker import RawReply
+from nncache.testbed.asker import RawReply
 from tests.world import status_target
 
 _TIMEOUT_S = 30.0

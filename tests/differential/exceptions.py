@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from testbed.asker import RawReply
+from nncache.testbed.asker import RawReply
 from tests.differential import operation as kinds
 from tests.differential.operation import Operation, file_id
 from tests.world import MAX_STALENESS_S, Where, World

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from hadoop.errors import RemoteCallError
-from hadoop.rpc.namenode import NameNodeRpc
-from testbed import Cluster
+from nncache.hadoop.errors import RemoteCallError
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.testbed import Cluster
 
 
 class OpenFiles:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from testbed.asker import Asker, RawReply
+from nncache.testbed.asker import Asker, RawReply
 from tests.datanode import begin
 from tests.world import Where, World
 

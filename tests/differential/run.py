@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
-from testbed.asker import RawReply
+from nncache.testbed.asker import RawReply
 from tests.differential.asking import Line, Lines, Pair
 from tests.differential.exceptions import Excuse, Excuses, status_of
 from tests.differential.figures import Answer, Figures

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hadoop.jmx import JOURNAL_QUERY, parse_last_txid
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster
-from testbed.asker import Asker
-from testbed.daemon import Daemon
+from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Daemon
 
 _AT_ONCE = 32
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")

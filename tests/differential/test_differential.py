@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target

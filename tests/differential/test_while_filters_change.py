@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.differential.figures import KEEPABLE
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for

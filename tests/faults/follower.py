@@ -5,13 +5,13 @@ import statistics
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from hadoop.webhdfs import WebHdfs
-from invalidation.consumer import Consumer
-from invalidation.direct import DirectInotifyEventInputStream
 from nncache.clock import boottime
-from testbed import Cluster
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.testbed import Cluster
 from tests.invalidation.judge import Judge
 from tests.patience import HANG_S
 from tests.setup import channel_setup
@@ -58,7 +58,7 @@ class Follower:
         """Wait until everything up to now is covered; return how long it took."""
         now = boottime()
         await self.until(
-            lambda: self.judge.open_since is not None and self.judge.covered_as_of >= now, within_s=within_s
+            lambda: self.judge.open_since is not None and self.judge.fresh_as_of >= now, within_s=within_s
         )
         return boottime() - now
 

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from coordination.session import Session
-from coordination.settings import ZooKeeperSettings
-from coordination.zookeeper import Create, SetData, ZooKeeper
 from nncache.clock import boottime
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
 from tests.service import NAMESERVICE, Service
 
 _T = TypeVar("_T")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from testbed import Cluster, Relay
+from nncache.testbed import Cluster, Relay
 from tests.channels import proxied
 from tests.faults.outage import survive
 from tests.world import World
@@ -58,7 +58,7 @@ def test_without_the_right_to_read_edits_all_is_forwarded_and_said(
     cluster: Cluster, hdfs_directory: str
 ) -> None:
     """Inotify needs a superuser: without one the proxy only forwards, and its log says what to do."""
-    from testbed.daemon import Proxy  # noqa: PLC0415 - only here is no gate awaited
+    from nncache.testbed.daemon import Proxy  # noqa: PLC0415 - only here is no gate awaited
 
     namenode = cluster.namenodes[0]
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from testbed import Cluster, ClusterSpec
+from nncache.testbed import Cluster, ClusterSpec
 from tests.channels import proxied
 from tests.cluster import HADOOP, make_directory
 from tests.patience import HANG_S

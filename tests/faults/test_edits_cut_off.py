@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from hadoop.change import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
-from hadoop.webhdfs import WebHdfs
-from invalidation.consumer import Consumer
 from nncache.clock import boottime
-from testbed import Cluster, Relay
+from nncache.hadoop.change import AccessChanged, Appeared, Closed, Moved, Opened, Vanished
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.consumer import Consumer
+from nncache.testbed import Cluster, Relay
 from tests.faults.follower import Follower, summary
 from tests.invalidation.fakes import RecordingSink
 
@@ -30,7 +30,7 @@ async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_director
             await alice.rename(f"{hdfs_directory}/f", f"{hdfs_directory}/g")
             await alice.delete(f"{hdfs_directory}/g")
         end = boottime()
-        await follower.until(lambda: follower.consumer.stats().covered_as_of >= end)
+        await follower.until(lambda: follower.consumer.stats().fresh_as_of >= end)
     f, g = f"{hdfs_directory}/f", f"{hdfs_directory}/g"
     assert sink.changes == [
         Appeared(f),
@@ -71,7 +71,7 @@ async def test_the_rpc_port_cut_off_loses_nothing(cluster: Cluster, hdfs_directo
             cut_at = boottime()
             await follower.make(f"{hdfs_directory}/a", f"{hdfs_directory}/b")
             await asyncio.sleep(2.0)
-            assert follower.judge.covered_as_of <= cut_at
+            assert follower.judge.fresh_as_of <= cut_at
             relay.restore()
             await follower.covered()
         assert len(follower.judge.applied_at) == 2
@@ -88,7 +88,7 @@ async def test_a_silent_rpc_port_covers_nothing(cluster: Cluster, hdfs_directory
             silent_since = boottime()
             await follower.make(f"{hdfs_directory}/a")
             await asyncio.sleep(3.0)
-            assert follower.judge.covered_as_of <= silent_since
+            assert follower.judge.fresh_as_of <= silent_since
             relay.restore()
             await follower.covered()
         assert (len(follower.judge.applied_at), follower.judge.opened) == (1, 1)

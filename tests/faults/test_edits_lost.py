@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster, ClusterSpec, Relay
+from nncache.testbed import Cluster, ClusterSpec, Relay
 from tests.cluster import HADOOP
 from tests.faults.follower import Follower
 

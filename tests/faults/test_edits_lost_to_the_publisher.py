@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster, ClusterSpec
+from nncache.testbed import Cluster, ClusterSpec
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.test_edits_lost import PURGING, checkpoint

@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.security import make_digest_acl
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.service import NAMESERVICE
 from tests.world import Where, World

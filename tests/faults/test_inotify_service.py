@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.faults.tampering import Tampering
 from tests.patience import HANG_S

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hadoop.webhdfs import WebHdfs
-from invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
-from invalidation.filters.hdfs_store import FilterStore
-from testbed import Cluster
-from testbed.zookeeper import ZooKeeperServer
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP
 from tests.service import Service
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
-from hadoop.namespace import Namespace
-from testbed import Cluster, ClusterSpec, Relay
-from testbed.asker import Asker
-from testbed.daemon import Proxy, Publisher
+from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
+from nncache.hadoop.namespace import Namespace
+from nncache.testbed import Cluster, ClusterSpec, Relay
+from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Proxy, Publisher
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.service import NAMESERVICE, Service

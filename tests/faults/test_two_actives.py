@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed import Cluster, ClusterSpec
+from nncache.testbed import Cluster, ClusterSpec
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.world import Where, World

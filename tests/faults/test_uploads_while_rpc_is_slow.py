@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster, Relay
+from nncache.testbed import Cluster, Relay
 from tests.channels import proxied
 from tests.world import Where, World
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -14,7 +14,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.paths import ROOT
+from nncache.hadoop.paths import ROOT
 
 
 def changes_at(paths: st.SearchStrategy[str]) -> st.SearchStrategy[Change]:

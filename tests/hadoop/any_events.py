@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from hadoop.events import (
+from nncache.hadoop.events import (
     AclEntry,
     AclKind,
     AclScope,
@@ -19,7 +19,7 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileType
 
 texts = st.text(max_size=8)
 paths = texts.map("/".__add__) | texts

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from hadoop.election_view import NameNode
-from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
-from hadoop.namespace import Namespace
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from nncache.hadoop.namespace import Namespace
 from tests.patience import HANG_S
 
 NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")

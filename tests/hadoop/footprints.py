@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Closed,
@@ -18,7 +18,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.paths import ancestors, parent
+from nncache.hadoop.paths import ancestors, parent
 
 
 def shown(changes: Iterable[Footprint]) -> str:

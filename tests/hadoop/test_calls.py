@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.calls import Call, PlainRead, read_call, read_plain
-from hadoop.filestatus import render_missing
-from hadoop.operations import OPERATIONS, operation
-from hadoop.paths import canonical, decode_target_path, is_cacheable
+from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.operations import OPERATIONS, operation
+from nncache.hadoop.paths import canonical, decode_target_path, is_cacheable
 
 V1 = "/webhdfs/v1"
 
@@ -36,7 +36,7 @@ def test_a_plain_read_is_read(
 ) -> None:
     """The four names, in any order; the path as the key and as a 404 quotes it."""
     path, as_requested, user_name, doas, delegation = expected
-    assert read_plain(V1 + target) == PlainRead(
+    assert parse_plain(V1 + target) == StatusRequest(
         path=path, as_requested=as_requested, user_name=user_name, doas=doas, delegation=delegation
     )
 
@@ -74,7 +74,7 @@ def test_a_plain_read_is_read(
 )  # fmt: skip
 def test_anything_else_is_not_plain(target: str) -> None:
     """Such a request is forwarded and leaves no trace in the cache."""
-    assert read_plain(target) is None
+    assert parse_plain(target) is None
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), min_size=1, max_size=8)
@@ -88,7 +88,7 @@ def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.Dat
         quote(char, safe="") if data.draw(st.booleans()) or char not in "abcXYZ019-._~" else char
         for char in path.replace("/", data.draw(st.sampled_from(["/", "//"])))
     )
-    plain = read_plain(f"{V1}/{spelled}?op=GETFILESTATUS")
+    plain = parse_plain(f"{V1}/{spelled}?op=GETFILESTATUS")
     if not is_cacheable(path):
         assert plain is None
         return
@@ -101,7 +101,7 @@ def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.Dat
 def call_of(line: str) -> Call:
     """Read "METHOD target"; a target may hold blanks."""
     method, _, target = line.partition(" ")
-    return read_call(method, target)
+    return parse_call(method, target)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_arguments_are_decoded_and_all_kept() -> None:
 @pytest.mark.parametrize("query", ["x=%zz", "x=%", "%=x", "x=%ff", "x=\ud800"])
 def test_an_unreadable_parameter_leaves_the_query_uncertain(query: str) -> None:
     """What can be read is kept, and it is said that there was more."""
-    call = read_call("PUT", f"{V1}/w?op=MKDIRS&{query}")
+    call = parse_call("PUT", f"{V1}/w?op=MKDIRS&{query}")
     assert not call.is_certain
     assert call.arguments["op"] == ("MKDIRS",)
 
@@ -175,8 +175,8 @@ def test_an_unreadable_parameter_leaves_the_query_uncertain(query: str) -> None:
 def test_so_many_parameters_are_read_and_no_more() -> None:
     """What stands behind them may say anything, so the query is not certain."""
     most = "&".join(["op=MKDIRS", *(f"a={number}" for number in range(999))])
-    assert read_call("PUT", f"{V1}/w?{most}").is_certain
-    call = read_call("PUT", f"{V1}/w?{most}&op=DELETE")
+    assert parse_call("PUT", f"{V1}/w?{most}").is_certain
+    call = parse_call("PUT", f"{V1}/w?{most}&op=DELETE")
     assert not call.is_certain
     assert call.op is None
     assert call.arguments["op"] == ("MKDIRS",)
@@ -184,7 +184,7 @@ def test_so_many_parameters_are_read_and_no_more() -> None:
 
 def test_a_fragment_makes_everything_uncertain() -> None:
     """A NameNode cuts there, what stands before may cut elsewhere."""
-    call = read_call("PUT", f"{V1}/w?op=MKDIRS#")
+    call = parse_call("PUT", f"{V1}/w?op=MKDIRS#")
     assert (call.is_certain, call.arguments) == (False, {})
 
 
@@ -202,7 +202,7 @@ def test_a_fragment_makes_everything_uncertain() -> None:
 )
 def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) -> None:
     """RFC 9110 section 9.2.1; an unknown method may write."""
-    assert read_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
+    assert parse_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
 
 
 TARGETISH = st.text("/webhdfsv1?&=#%2Fop.;:+MKDIRS@\ud800\udcff\0é ", max_size=40) | st.text()
@@ -210,8 +210,8 @@ TARGETISH = st.text("/webhdfsv1?&=#%2Fop.;:+MKDIRS@\ud800\udcff\0é ", max_size=
 
 @given(st.text(max_size=8), TARGETISH, st.sampled_from(["", V1, V1 + "/", "http://h" + V1]))
 def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
-    """`read_call` is total, and what it is certain of is canonical."""
-    call = read_call(method, prefix + tail)
+    """`parse_call` is total, and what it is certain of is canonical."""
+    call = parse_call(method, prefix + tail)
     if call.path is not None:
         assert call.path == canonical(call.path)
         assert call.as_requested is not None
@@ -222,9 +222,9 @@ def test_any_request_line_is_read(method: str, tail: str, prefix: str) -> None:
 def test_any_target_is_plain_or_not_and_both_readers_agree(tail: str, query: str) -> None:
     """What the strict reader takes, the loose one takes for the same."""
     target = f"{V1}/{tail}{query}"
-    plain = read_plain(target)
+    plain = parse_plain(target)
     if plain is not None:
-        call = read_call("GET", target)
+        call = parse_call("GET", target)
         assert call.op is operation("GET", "GETFILESTATUS")
         assert (call.path, call.as_requested, call.is_certain) == (plain.path, plain.as_requested, True)
         assert is_cacheable(plain.path)
@@ -255,7 +255,7 @@ def test_a_call_is_read_however_it_is_spelled(
             *(f"{spell(key)}={spell(value)}" for key, value in arguments.items()),
         ]
     )
-    call = read_call(op.method.lower(), f"{V1}/{spell(path[1:])}?{query}")
+    call = parse_call(op.method.lower(), f"{V1}/{spell(path[1:])}?{query}")
     assert call.op is op
     assert call.path == (None if {".", ".."} & set(path.split("/")) else path)
     assert call.is_certain

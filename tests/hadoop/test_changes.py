@@ -2,8 +2,8 @@
 
 import pytest
 
-from hadoop.changes import changes_of_event
-from hadoop.events import (
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import (
     Append,
     Close,
     Create,
@@ -16,7 +16,7 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileType
 from tests.hadoop.footprints import shown, stale
 
 V1 = "/webhdfs/v1"

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from hadoop.claims import Claim, claim_after, latest_of
+from nncache.hadoop.claims import Claim, claim_after, latest_of
 
 
 def claim(after: float, by: float, transition_ms: int = 0) -> Claim:

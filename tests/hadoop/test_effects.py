@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.calls import Call, read_call
-from hadoop.change import EverythingUnknown, LineTouched, Moved, SubtreeUnknown
-from hadoop.changes import changes_of_event
-from hadoop.effects import (
+from nncache.hadoop.calls import Call, parse_call
+from nncache.hadoop.change import EverythingUnknown, LineTouched, Moved, SubtreeUnknown
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.effects import (
     LEFT_TO_EVENTS,
     NO_EFFECT,
     Effects,
@@ -16,7 +16,7 @@ from hadoop.effects import (
     opens_window,
     written_path,
 )
-from hadoop.events import (
+from nncache.hadoop.events import (
     Append,
     Close,
     Create,
@@ -29,9 +29,9 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
-from hadoop.operations import OPERATIONS, Effect, Operation
-from hadoop.outcomes import CallOutcome
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.operations import OPERATIONS, Effect, Operation
+from nncache.hadoop.outcomes import CallOutcome
 from tests.hadoop.footprints import shown, stale
 
 V1 = "/webhdfs/v1"
@@ -153,7 +153,7 @@ def test_a_write_makes_stale_what_the_table_says(row: str) -> None:
     row = row.replace("$", 1_000 * "/a")  # as deep as HDFS makes a path
     request, expected = (part.strip() for part in row.rsplit("|", 1))
     method, target = request.split(" ")
-    call = read_call(method, V1 + target)
+    call = parse_call(method, V1 + target)
     assert said(effects_of_call(call, CallOutcome.DONE)) == expected
     if expected == "-" and call.op is not None and call.op.effect is Effect.NOTHING:
         return
@@ -176,25 +176,25 @@ def said(effects: Effects) -> str:
 
 def test_a_list_of_paths_in_an_unknown_write_counts_whole_and_in_parts() -> None:
     """A comma may separate paths, as in CONCAT, or belong to a name."""
-    changes = effects_of_call(read_call("POST", f"{V1}/p?op=NEW&to=/a,/b"), CallOutcome.DONE).changes
+    changes = effects_of_call(parse_call("POST", f"{V1}/p?op=NEW&to=/a,/b"), CallOutcome.DONE).changes
     assert set(map(SubtreeUnknown, ("/p", "/a", "/b", "/a,/b"))) <= set(changes)
 
 
 @pytest.mark.parametrize("query", ["NEW&x", "CONCAT&sources"])
 def test_so_many_paths_are_looked_at_one_by_one(query: str) -> None:
     """Beyond them the events tell."""
-    call = read_call("POST", f"{V1}/p?op={query}=" + ",".join(f"/{number}" for number in range(1_001)))
+    call = parse_call("POST", f"{V1}/p?op={query}=" + ",".join(f"/{number}" for number in range(1_001)))
     assert effects_of_call(call, CallOutcome.DONE) == LEFT_TO_EVENTS
 
 
 def test_an_unknown_write_that_names_an_alias_is_left_to_events_in_part() -> None:
     """Only events name what an alias stands for."""
-    effects = effects_of_call(read_call("PUT", f"{V1}/p?op=NEW&to=/.reserved/.inodes/1"), CallOutcome.DONE)
+    effects = effects_of_call(parse_call("PUT", f"{V1}/p?op=NEW&to=/.reserved/.inodes/1"), CallOutcome.DONE)
     assert said(effects) == "subtreeunknown /p, touched /p to / ..."
 
 
 def test_the_table_has_a_row_for_every_operation_that_writes() -> None:
-    """A new row in `hadoop.operations` needs one here."""
+    """A new row in `nncache.hadoop.operations` needs one here."""
     for row in OPERATIONS:
         assert row.method == "GET" or f"?op={row.name}" in CALLS, row
 
@@ -222,7 +222,7 @@ def test_a_read_makes_stale_an_access_time_at_most(row: str) -> None:
     """Once it is done; one that was refused, or has no answer, has an event of its own if it has done anything."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
-    call = read_call(method, V1 + target)
+    call = parse_call(method, V1 + target)
     assert said(effects_of_call(call, CallOutcome.DONE)) == expected
     for outcome in (CallOutcome.UNDONE, CallOutcome.HALFWAY, CallOutcome.UNKNOWN):
         assert effects_of_call(call, outcome) == NO_EFFECT
@@ -231,7 +231,7 @@ def test_a_read_makes_stale_an_access_time_at_most(row: str) -> None:
 @pytest.mark.parametrize("op", ["MKDIRS", "CREATESYMLINK"])
 def test_missing_ancestors_appear_as_well(op: str) -> None:
     """From the topmost one that is missing."""
-    call = read_call("PUT", f"{V1}/a/b/c/d?op={op}")
+    call = parse_call("PUT", f"{V1}/a/b/c/d?op={op}")
 
     def done(existing: ExistingPath) -> str:
         return said(effects_of_call(call, CallOutcome.DONE, existing))
@@ -247,33 +247,33 @@ def test_a_redirect_has_changed_nothing() -> None:
     """What its second step may change is the window's business."""
     odd = ExistingPath(topmost_missing="/a"), ExistingPath(is_known=False), ExistingPath(is_directory=True)
     for existing in odd:
-        call = read_call("PUT", f"{V1}/a/b?op=CREATE")
+        call = parse_call("PUT", f"{V1}/a/b?op=CREATE")
         assert effects_of_call(call, CallOutcome.DONE, existing) == NO_EFFECT
 
 
 def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
     """It is redirected for whoever sees a directory or an empty file; the events tell of an access time."""
-    call = read_call("POST", f"{V1}/a/b?op=APPEND")
+    call = parse_call("POST", f"{V1}/a/b?op=APPEND")
     assert effects_of_call(call, CallOutcome.DONE, ExistingPath(is_directory=True)) == NO_EFFECT
     assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(may_write=False))) == "..."
     assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "touched /a/b"
-    truncate = read_call("POST", f"{V1}/a/b?op=TRUNCATE&newlength=0")
+    truncate = parse_call("POST", f"{V1}/a/b?op=TRUNCATE&newlength=0")
     effects = effects_of_call(truncate, CallOutcome.DONE, ExistingPath(is_directory=True))
     assert said(effects) == "touched /a/b"
 
 
 def test_other_writes_make_no_ancestors() -> None:
     """They do not look at what may be missing."""
-    call = read_call("PUT", f"{V1}/a/b?op=SETTIMES")
+    call = parse_call("PUT", f"{V1}/a/b?op=SETTIMES")
     assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing="/a"))) == "touched /a/b"
 
 
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
     """Who may write a directory that all may write must not empty it for the others."""
-    call = read_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
+    call = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
     assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
     assert said(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
-    newer = read_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
+    newer = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
     assert said(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
 
 
@@ -297,13 +297,13 @@ def test_only_what_may_have_a_second_step_opens_a_window(row: str) -> None:
     """Also when the path or the rest of the query is not certain: the redirect that follows decides."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
-    assert opens_window(read_call(method, V1 + target.replace("$", 1_000 * "/a"))) is (expected == "yes")
+    assert opens_window(parse_call(method, V1 + target.replace("$", 1_000 * "/a"))) is (expected == "yes")
 
 
 def test_the_written_path_is_the_one_of_the_events() -> None:
     """Without the raw prefix; None for other aliases and for what cannot be read."""
     targets = ("//w/f/", "/.reserved/raw/w/f", "/.reserved/.inodes/1", "/%ff")
-    found = [written_path(read_call("PUT", V1 + target)) for target in targets]
+    found = [written_path(parse_call("PUT", V1 + target)) for target in targets]
     assert found == ["/w/f", "/w/f", None, None]
 
 
@@ -345,7 +345,7 @@ EVENTS_OF_CALLS: list[tuple[str, list[Event]]] = [
 def test_a_call_forgets_at_least_what_its_events_will(request_line: str, events: list[Event]) -> None:
     """OwnWrites: the event comes later than the answer, so the call's own footprint must hold it."""
     method, target = request_line.split(" ")
-    found = effects_of_call(read_call(method, V1 + target), CallOutcome.DONE)
+    found = effects_of_call(parse_call(method, V1 + target), CallOutcome.DONE)
     for event in events:
         assert not found.is_complete or stale(found.changes).covers(stale(changes_of_event(event)))
 
@@ -363,7 +363,7 @@ def calls(draw: st.DrawFn) -> Call:
     query = f"op={op.name}"
     for key in draw(st.lists(st.sampled_from(["destination", "sources", "xattr.name", "x"]), max_size=3)):
         query += f"&{key}={draw(PLACES | st.sampled_from(['user.a', 'raw.a', '/a/b,/a/c', 'b', '%zz']))}"
-    return read_call(op.method, f"{V1}{draw(PLACES)}?{query}")
+    return parse_call(op.method, f"{V1}{draw(PLACES)}?{query}")
 
 
 @given(calls(), st.sampled_from(CallOutcome), st.sampled_from([None, "/", "/a", "/a/b"]))
@@ -396,5 +396,5 @@ def test_changes_are_canonical_and_said_once(call: Call, topmost_missing: str | 
 def test_every_write_has_some_effect_or_is_listed(op: Operation) -> None:
     """A row that says NOTHING by mistake would be a stale answer."""
     without = {"ENABLEECPOLICY", "DISABLEECPOLICY", "RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN", "CREATE"}
-    call = read_call(op.method, f"{V1}/p?op={op.name}&destination=/q")
+    call = parse_call(op.method, f"{V1}/p?op={op.name}&destination=/q")
     assert (effects_of_call(call, CallOutcome.DONE) != NO_EFFECT) is (op.name not in without)

@@ -1,8 +1,8 @@
 """Who is active, from what each NameNode says of itself."""
 
-from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
-from hadoop.ha_state import HaState
-from hadoop.namespace import Namespace
+from nncache.hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace
 
 A = NameNode("a:9870", "a:8020")
 B = NameNode("b:9870", "b:8020")

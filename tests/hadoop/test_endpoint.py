@@ -2,8 +2,8 @@
 
 import pytest
 
-from hadoop.endpoint import Endpoint, parse_endpoint
-from hadoop.settings import SettingError
+from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.settings import SettingError
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The error tree of the room."""
 
-from hadoop.errors import (
+from nncache.hadoop.errors import (
     HadoopError,
     JmxUnavailableError,
     MalformedReplyError,
@@ -12,7 +12,7 @@ from hadoop.errors import (
     TooManyCallersError,
     WebHdfsError,
 )
-from hadoop.remote_exception import RemoteException, Verdict
+from nncache.hadoop.remote_exception import RemoteException, Verdict
 
 
 def test_the_tree_has_one_root() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.event_json import EventJsonError, decode_event, encode_event
-from hadoop.events import (
+from nncache.hadoop.event_json import EventJsonError, decode_event, encode_event
+from nncache.hadoop.events import (
     AclEntry,
     AclKind,
     AclScope,
@@ -25,7 +25,7 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileType
 from tests.hadoop.any_events import events
 
 EXAMPLES: list[tuple[Event, str]] = [

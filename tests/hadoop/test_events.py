@@ -2,8 +2,17 @@
 
 import pytest
 
-from hadoop.events import AclKind, AclScope, Close, Create, EventBatch, MetadataKind, Unlink, XAttrNamespace
-from hadoop.filestatus import FileType
+from nncache.hadoop.events import (
+    AclKind,
+    AclScope,
+    Close,
+    Create,
+    EventBatch,
+    MetadataKind,
+    Unlink,
+    XAttrNamespace,
+)
+from nncache.hadoop.filestatus import FileType
 
 
 @pytest.mark.parametrize(

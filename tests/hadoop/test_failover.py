@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from hadoop.errors import NoActiveNameNodeError, RemoteCallError
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from hadoop.remote_exception import Verdict
-from testbed import Cluster, ClusterSpec
+from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.remote_exception import Verdict
+from nncache.testbed import Cluster, ClusterSpec
 from tests.cluster import HADOOP
 from tests.patience import HANG_S
 

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.errors import MalformedReplyError
-from hadoop.filestatus import ErasureCodingPolicy, FileStatus, FileType, parse_file_status, render_missing
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.filestatus import (
+    ErasureCodingPolicy,
+    FileStatus,
+    FileType,
+    parse_file_status,
+    render_missing,
+)
 
 # As a NameNode sent them.
 FILE = (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.errors import HadoopError
-from hadoop.glob_syntax import (
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.glob_syntax import (
     MAX_DEPTH,
     MAX_EXPANSIONS,
     AnyChar,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hadoop.globs import GlobError, GlobSet, compile_glob
-from hadoop.paths import ancestors
+from nncache.hadoop.globs import GlobError, GlobSet, compile_glob
+from nncache.hadoop.paths import ancestors
 
 # What GlobExpander and GlobFilter of Hadoop 3.4.1 and 3.5.0 said, both the same, component by component as Globber
 # asks. (So they did for 187,000 random pairs of a glob that is accepted here and a path made from it.)

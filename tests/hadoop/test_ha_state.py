@@ -1,6 +1,6 @@
 """The states of a NameNode."""
 
-from hadoop.ha_state import HaState
+from nncache.hadoop.ha_state import HaState
 
 
 def test_the_values_are_those_of_the_wire() -> None:

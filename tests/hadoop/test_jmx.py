@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.election_view import Answer, Journal
-from hadoop.errors import MalformedReplyError
-from hadoop.events import Create
-from hadoop.ha_state import HaState
-from hadoop.jmx import (
+from nncache.hadoop.election_view import Answer, Journal
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.events import Create
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
     JOURNAL_QUERY,
@@ -29,9 +29,9 @@ from hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
-from hadoop.namespace import Namespace
-from hadoop.rpc.namenode import NameNodeRpc
-from testbed import Cluster
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 
 PARSERS: tuple[Callable[[bytes], Any], ...] = (

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from hadoop.election_view import Answer
-from hadoop.errors import JmxUnavailableError, MalformedReplyError
-from hadoop.ha_state import HaState
-from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
-from hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
-from hadoop.namespace import Namespace
+from nncache.hadoop.election_view import Answer
+from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
+from nncache.hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
+from nncache.hadoop.namespace import Namespace
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
 
 Subject = tuple[FakeJmx, JmxClient]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hadoop.election_view import NameNode
-from hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
-from hadoop.settings import SettingError
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
+from nncache.hadoop.settings import SettingError
 
 
 def test_the_defaults_are_hadoops_own_ports_on_this_machine() -> None:

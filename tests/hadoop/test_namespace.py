@@ -2,8 +2,8 @@
 
 import pytest
 
-from hadoop.errors import RpcUnavailableError, WrongAddressError
-from hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.errors import RpcUnavailableError, WrongAddressError
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
 
 OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hadoop.operations import OPERATIONS, Effect, Operation, operation
+from nncache.hadoop.operations import OPERATIONS, Effect, Operation, operation
 
 # GetOpParam$Op, PutOpParam$Op, PostOpParam$Op and DeleteOpParam$Op of 3.4.1 and of 3.5.0, without NULL: the same.
 ENUMS = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hadoop.calls import PREFIX, read_call
-from hadoop.outcomes import CallOutcome, outcome_of
+from nncache.hadoop.calls import PREFIX, parse_call
+from nncache.hadoop.outcomes import CallOutcome, outcome_of
 
 TRUE, FALSE = b'{"boolean":true}', b'{"boolean":false}'
 
@@ -76,4 +76,4 @@ def test_the_reply_tells_the_outcome(
 ) -> None:
     """A refusal that comes before anything is made must cost others nothing; what is doubtful is not a refusal."""
     method, _, target = request_line.partition(" ")
-    assert outcome_of(read_call(method, PREFIX + target), status, body) is outcome
+    assert outcome_of(parse_call(method, PREFIX + target), status, body) is outcome

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.paths import (
+from nncache.hadoop.paths import (
     InvalidPathError,
     ancestors,
     canonical,

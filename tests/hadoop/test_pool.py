@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hadoop.election_view import NameNode
-from hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
-from hadoop.jmx import JOURNAL_QUERY
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.namespace import Namespace
-from hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.user import RpcUser
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
+from nncache.hadoop.jmx import JOURNAL_QUERY
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
 from tests.hadoop.rpc.fake_namenode import version
 from tests.hadoop.rpc.fake_server import Answer, Call, Result, fake_server
@@ -371,8 +371,8 @@ async def test_callers_have_connections_that_end_with_the_pool() -> None:
 
 async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A NameNode keeps no file open for a caller who has gone."""
-    monkeypatch.setattr("hadoop.pool.IDLE_S", 0.02)
-    monkeypatch.setattr("hadoop.rpc.callers.IDLE_S", 0.02)
+    monkeypatch.setattr("nncache.hadoop.pool.IDLE_S", 0.02)
+    monkeypatch.setattr("nncache.hadoop.rpc.callers.IDLE_S", 0.02)
     async with fake_server(closed) as server, fake_jmx() as only:
         namenode = NameNode(only.namenode.http, server.address)
         async with watched(FakeJmx(namenode=namenode)) as pool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.remote_exception import RemoteException, Verdict, parse_remote_exception, verdict_of
+from nncache.hadoop.remote_exception import RemoteException, Verdict, parse_remote_exception, verdict_of
 
 STANDBY = (
     b'{"RemoteException":{"exception":"StandbyException","javaClassName":"org.apache.hadoop.ipc.StandbyException",'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hadoop.retry import FailureKind, may_retry
+from nncache.hadoop.retry import FailureKind, may_retry
 
 
 @pytest.mark.parametrize("kind", FailureKind)

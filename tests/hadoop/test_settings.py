@@ -1,7 +1,7 @@
 """What a wrong setting says."""
 
-from hadoop.errors import HadoopError
-from hadoop.settings import SettingError
+from nncache.hadoop.errors import HadoopError
+from nncache.hadoop.settings import SettingError
 
 
 def test_a_wrong_setting_names_key_value_and_what_is_allowed() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hadoop.users import is_user_name
+from nncache.hadoop.users import is_user_name
 
 
 @pytest.mark.parametrize("name", ["alice", "dr.who", "_svc-1", "HOST$", "a" * 255])

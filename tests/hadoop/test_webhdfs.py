@@ -7,12 +7,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
-from hadoop.filestatus import FileType
-from hadoop.remote_exception import Verdict
-from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster
+from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
 
 ODD_NAME = "ä b+c%41&?#;,=x"
 

@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, RemoteExceptionError
-from hadoop.webhdfs_transport import WebHdfsTransport
-from testbed.ports import PortLease
+from nncache.hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, RemoteExceptionError
+from nncache.hadoop.webhdfs_transport import WebHdfsTransport
+from nncache.testbed.ports import PortLease
 
 TARGET = "/webhdfs/v1/a?op=X"
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
 
-from proxy.client_connection import ClientConnection
-from proxy.exchange import encode_request
-from proxy.front_end import FrontEnd
-from proxy.limits import LimitSettings
-from proxy.server import Server, _HttpServer
-from proxy.settings import ProxySettings
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.server import Server, _HttpServer
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.exchange import encode_request
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.house.tree import ROOT
 from tests.proxy.doubles import FakeClock, make_cache

@@ -13,7 +13,7 @@ from typing import Final
 import click
 from rich.progress import Progress, TaskID
 
-from testbed import Cluster, ClusterSpec
+from nncache.testbed import Cluster, ClusterSpec
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.hostile.attacker.figures import AttackFigures, tell_chunk

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import count, takewhile
 from typing import Final
 
-from hadoop.calls import PREFIX
+from nncache.hadoop.calls import PREFIX
 
 FRAME_BYTES: Final = 300  # kept free for the request line, Host and what else each shape has once
 

@@ -11,12 +11,12 @@ from typing import Final
 
 import pytest
 
-from cache import Caller
-from cache.subtrees import Subtrees
-from cache.tree import Tree
-from hadoop import paths
-from hadoop.calls import PREFIX, read_call, read_plain
-from hadoop.change import (
+from nncache.cache import Caller
+from nncache.cache.subtrees import Subtrees
+from nncache.cache.tree import Tree
+from nncache.hadoop import paths
+from nncache.hadoop.calls import PREFIX, parse_call, parse_plain
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Closed,
@@ -29,13 +29,13 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.effects import ExistingPath, effects_of_call
-from hadoop.globs import GlobSet
-from hadoop.outcomes import CallOutcome
-from hadoop.paths import InvalidPathError
-from invalidation.channel.digest import Digest
-from invalidation.channel.narrowing import concerns
-from proxy.headers import request_headers
+from nncache.hadoop.effects import ExistingPath, effects_of_call
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.outcomes import CallOutcome
+from nncache.hadoop.paths import InvalidPathError
+from nncache.invalidation.publisher.digest import Digest
+from nncache.invalidation.publisher.narrowing import concerns
+from nncache.proxy.headers import request_headers
 from tests.hostile.costing import Cost, counted, serve
 from tests.hostile.shapes import SHAPES
 from tests.proxy.doubles import FakeClock, make_cache
@@ -206,11 +206,11 @@ def _with_calls(path: str) -> None:
             f"{PREFIX}/a/b?op={op}&destination={path}&sources={path}&xattr.name={path}",
             f"{PREFIX}/a/b?op={op}&{path.replace('/', '&')}",
         ):
-            call = read_call(method, target)
+            call = parse_call(method, target)
             for outcome in CallOutcome:
                 topmost = "/a" if (call.path or "").startswith("/a/") else None
                 effects_of_call(call, outcome, ExistingPath(topmost_missing=topmost))
-    read_plain(f"{PREFIX}{path}?op=GETFILESTATUS&user.name=a")
+    parse_plain(f"{PREFIX}{path}?op=GETFILESTATUS&user.name=a")
 
 
 def _with_fields(text: str) -> None:
@@ -251,29 +251,29 @@ def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
 # ---- nothing is left out ---------------------------------------------------------------------------
 
 MODULES: Final = (
-    "hadoop.paths",
-    "hadoop.calls",
-    "hadoop.effects",
-    "hadoop.globs",
-    "cache.tree",
-    "cache.subtrees",
-    "cache.windows",
-    "cache.store",
-    "cache.metadata_cache",
-    "cache.explanation",
-    "invalidation.channel.narrowing",
-    "proxy.head_buffer",
-    "proxy.targets",
-    "proxy.vetting",
-    "proxy.cache_directives",
+    "nncache.hadoop.paths",
+    "nncache.hadoop.calls",
+    "nncache.hadoop.effects",
+    "nncache.hadoop.globs",
+    "nncache.cache.tree",
+    "nncache.cache.subtrees",
+    "nncache.cache.windows",
+    "nncache.cache.store",
+    "nncache.cache.metadata_cache",
+    "nncache.cache.explanation",
+    "nncache.invalidation.publisher.narrowing",
+    "nncache.proxy.clients.head_buffer",
+    "nncache.proxy.targets",
+    "nncache.proxy.clients.vetting",
+    "nncache.proxy.cache_directives",
 )
 """Where what a request says is read."""
 
 NOT_OF_A_REQUEST: Final = frozenset(
     {
-        "hadoop.globs.Glob.matches",
-        "hadoop.globs.compile_glob",
-        "cache.metadata_cache.MetadataCache.close_stream",
+        "nncache.hadoop.globs.Glob.matches",
+        "nncache.hadoop.globs.compile_glob",
+        "nncache.cache.metadata_cache.MetadataCache.close_stream",
     }
 )
 """Functions there that are given texts of settings, or of our own."""
@@ -307,5 +307,5 @@ def test_every_reader_of_texts_is_among_them() -> None:
         with counted(cost, long_text=LONG_TEXT):
             read("/a" * LONG_TEXT)
     readers = set(_readers())
-    assert {"hadoop.paths.canonical", "hadoop.globs.GlobSet.may_concern"} <= readers
+    assert {"nncache.hadoop.paths.canonical", "nncache.hadoop.globs.GlobSet.may_concern"} <= readers
     assert readers - cost.fed == NOT_OF_A_REQUEST

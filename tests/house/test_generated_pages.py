@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.reference import pages
+from nncache.settings.reference import pages
 from tests.house.tree import ROOT
 
 

@@ -1,15 +1,74 @@
-"""What the packages ship beside their code."""
+"""What is installed: one import name, the runtime alone, and all that it needs."""
 
-import tomllib
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT
+from tests.house.tree import ROOMS, ROOT
 
-FOUND = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+TOOLS = ("bench", "demo", "testbed")
+"""Rooms of a checkout: they start clusters and load."""
+
+BUILT_FROM = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "nncache",
+    *(room for room in ROOMS if room != "nncache"),
+)
 
 
-@pytest.mark.parametrize("package", [name.rstrip("*") for name in FOUND["find"]["include"]])
-def test_type_checkers_read_its_annotations(package: str) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_type_checkers_read_its_annotations(room: str) -> None:
     """PEP 561: without a py.typed an installed package counts as untyped."""
-    assert (ROOT / package / "py.typed").is_file()
+    assert (ROOT / room / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "nncache"])
+def test_a_room_is_imported_below_nncache(room: str) -> None:
+    """docs/decisions/0001: a relative link, so that it holds wherever the checkout lies."""
+    assert (ROOT / "nncache" / room).readlink() == Path("..") / room
+
+
+def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
+    """`nncache proxy` works from it, `import cache` does not, and `nncache cluster` says what it needs."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in BUILT_FROM:
+        path = ROOT / name
+        if path.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "results")
+            shutil.copytree(path, source / name, symlinks=True, ignore=ignored)
+        else:
+            shutil.copy(path, source)
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    subprocess.run((*pip, "wheel", "--no-deps", "-w", tmp_path, source), check=True, timeout=100)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"nncache"}
+    rooms = {name.split("/")[1] for name in names}
+    assert rooms >= {*ROOMS} - {"nncache", *TOOLS}
+    assert not rooms & {*TOOLS}
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        # Isolated, with our dependencies but without the editable nncache of this environment.
+        start = (
+            "import sys; sys.meta_path[:] = [m for m in sys.meta_path if 'editable' not in repr(m).lower()]; "
+            f"sys.path[:] = [{str(installed)!r}] + [p for p in sys.path if p != {str(ROOT)!r}]; "
+        )
+        command = (sys.executable, "-I", "-c", start + code)
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+
+    shown = run("sys.argv = ['nncache', 'proxy', '--help']; from nncache.cli import main; main()")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "--namenode" in shown.stdout
+    assert "No module named 'cache'" in run("import cache").stderr
+    refused = run("sys.argv = ['nncache', 'cluster']; from nncache.cli import main; main()")
+    assert refused.returncode == 1
+    assert "clone the repository" in refused.stderr

@@ -14,7 +14,7 @@ def test_a_file_is_one_share() -> None:
 
 def test_short_tests_come_last() -> None:
     """They fill up what the long ones leave."""
-    long, short = "tests/faults/test_edits_lost.py::test_a", "tests/cache/test_ring.py::test_a"
+    long, short = "tests/faults/test_edits_lost.py::test_a", "tests/cache/test_clock_eviction.py::test_a"
     assert turn_of("tests/demo/test_story.py::test_it") < turn_of(long) < turn_of(short)
 
 

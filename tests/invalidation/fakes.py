@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from hadoop.change import Change
-from hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
-from hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
-from hadoop.events import EditsPage, Event, EventBatch, Unlink
-from hadoop.ha_state import HaState
-from hadoop.namespace import Namespace, NamespaceCheck
-from hadoop.remote_exception import RemoteException
+from nncache.hadoop.change import Change
+from nncache.hadoop.election_view import Active, Answer, ElectionView, Journal, NameNode, Probe
+from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError, RpcUnavailableError
+from nncache.hadoop.events import EditsPage, Event, EventBatch, Unlink
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import RemoteException
 
 PROBE_S = 0.005
 """What a probe of the pool takes."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from hadoop.change import Appeared, Change, Vanished
+from nncache.hadoop.change import Appeared, Change, Vanished
 
 
 class Judge:
@@ -16,10 +16,10 @@ class Judge:
         self.acknowledged: list[tuple[float, str]] = []  # (time, path): each path is changed once
         self.opened = 0  # how often
         self.closed: list[str] = []  # why
-        self.applied_at: dict[str, float] = {}  # by path, over all lives
+        self.applied_at: dict[str, float] = {}  # by path, over all runs
         self.open_since: float | None = None
         self.applied: set[str] = set()  # since then
-        self.covered_as_of = 0.0
+        self.fresh_as_of = 0.0
         self.globs: dict[str, str] = {}  # the filters in force, by id
         self.wrongs: list[str] = []
 
@@ -55,7 +55,7 @@ class Judge:
         due = {path for at, path in self.acknowledged if self.open_since <= at < as_of}
         if missing := due - self.applied:
             self.wrongs.append(f"covered as of {as_of} without {sorted(missing)}")
-        self.covered_as_of = as_of
+        self.fresh_as_of = as_of
 
     def close_stream(self, reason: str) -> None:
         """Forget everything."""

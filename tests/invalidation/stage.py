@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from invalidation.edits_source import EditsRead
-from invalidation.polled_edits import PolledEdits
-from invalidation.settings import PollingSettings
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.settings import PollingSettings
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock

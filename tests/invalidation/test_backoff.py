@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invalidation.backoff import Backoff
+from nncache.invalidation.backoff import Backoff
 
 
 def test_the_first_failure_is_followed_by_a_try_at_once() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hadoop.settings import SettingError
-from invalidation.class_setting import load_class
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.class_setting import load_class
 
 HERE = "tests.invalidation.test_class_setting"
 

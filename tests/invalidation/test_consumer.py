@@ -9,17 +9,25 @@ from dataclasses import dataclass
 
 import pytest
 
-from hadoop.change import Touched, Vanished
-from hadoop.events import EventBatch, Rename, Unlink
-from invalidation.consumer import BREATH, NOT_PERMITTED_RETRY_S, Consumer
-from invalidation.errors import (
+from nncache.hadoop.change import Touched, Vanished
+from nncache.hadoop.events import EventBatch, Rename, Unlink
+from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S
+from nncache.invalidation.consumer import ITEMS_PER_TURN, Consumer
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     InvalidationError,
     MissingEventsError,
     NotPermittedError,
 )
-from invalidation.stats import ChannelStats
-from invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, StreamItem, Transactions
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
+    Changes,
+    Covered,
+    Filters,
+    InotifyEventInputStream,
+    StreamItem,
+    Transactions,
+)
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import RecordingSink
 from tests.invalidation.virtual_time import clock, until
@@ -28,7 +36,7 @@ Line = StreamItem | Exception | float  # a number is a wait in seconds
 
 
 class ScriptedStream(InotifyEventInputStream):
-    """Plays one script per life; when they are used up, lives are quiet for ever."""
+    """Plays one script per run; when they are used up, runs are quiet for ever."""
 
     def __init__(self, *scripts: list[Line]) -> None:
         self.scripts = deque(scripts)
@@ -39,7 +47,7 @@ class ScriptedStream(InotifyEventInputStream):
 
     @property
     def term(self) -> int:
-        """The number of the life."""
+        """The number of the run."""
         return len(self.opened_at)
 
     async def open(self) -> None:
@@ -93,7 +101,7 @@ def gone(txid: int) -> Transactions:
 
 
 def down(times: int) -> list[list[Line]]:
-    """Return scripts of lives that can't begin."""
+    """Return scripts of runs that can't begin."""
     return [[ChannelUnavailableError("down")] for _ in range(times)]
 
 
@@ -139,7 +147,7 @@ def test_items_are_applied_in_order_and_covered_after() -> None:
     ]
     stats = stage.consumer.stats()
     assert (stats.transactions, stats.events, stats.changes, stats.covers) == (4, 5, 4, 1)
-    assert (stats.applied_txid, stats.covered_as_of, stats.term) == (7, 9.0, 1)
+    assert (stats.applied_txid, stats.fresh_as_of, stats.term) == (7, 9.0, 1)
     assert stats.channel.polls == 7
 
 
@@ -174,7 +182,7 @@ def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
     "end", [ChannelUnavailableError("x"), InvalidationError("x"), ValueError("x"), StopAsyncIteration()]
 )
 def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
-    """K3: whether it was foreseen or not; the next life begins."""
+    """K3: whether it was foreseen or not; the next run begins."""
     stage = play(for_a_second, [gone(3), end], [gone(4)])
     assert [call for call, _ in stage.sink.calls] == ["open", "apply", "close", "open", "apply", "close"]
     assert stage.consumer.stats().streams_failed == 1
@@ -194,7 +202,7 @@ def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_a_cache_that_cannot_even_be_closed_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
-    """The gate closes by time; the next life flushes again."""
+    """The gate closes by time; the next run flushes again."""
 
     def fail_once(stage: Stage) -> None:
         stage.sink.close_faults = [RuntimeError("worse")]
@@ -216,7 +224,7 @@ def test_a_stream_that_cannot_be_opened_is_tried_again_ever_more_patiently() -> 
 
 
 def test_a_good_life_makes_patience_short_again() -> None:
-    """After a life of more than some seconds the next attempt is made at once."""
+    """After a run of more than some seconds the next attempt is made at once."""
     stage = play(lambda _: asyncio.sleep(60), *down(10), [gone(1), 20.0, MissingEventsError("gap")])
     assert stage.stream.opened_at[11] - stage.stream.opened_at[10] == pytest.approx(20.0)
 
@@ -313,6 +321,6 @@ def test_a_long_page_lets_others_run() -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    script: list[Line] = [gone(txid) for txid in range(1, 20 * BREATH)]
-    play(story, [*script, Covered(1.0, 20 * BREATH)])
+    script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_TURN)]
+    play(story, [*script, Covered(1.0, 20 * ITEMS_PER_TURN)])
     assert turns >= 19

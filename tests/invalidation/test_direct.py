@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hadoop.events import EventBatch, Unlink
-from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.errors import MissingEventsError
-from invalidation.stream import Covered, StreamItem, Transactions
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.errors import MissingEventsError
+from nncache.invalidation.stream import Covered, StreamItem, Transactions
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
@@ -80,7 +80,7 @@ def test_what_is_seen_before_it_is_durable_is_waited_for() -> None:
 
 
 def test_what_a_life_left_unread_is_not_in_the_next() -> None:
-    """A new life begins at the present end; the old one's items are gone."""
+    """A new run begins at the present end; the old one's items are gone."""
 
     async def story(namenode: FakeNameNode, channel: DirectInotifyEventInputStream) -> None:
         async with channel as stream:
@@ -94,13 +94,13 @@ def test_what_a_life_left_unread_is_not_in_the_next() -> None:
                 case Covered(txid=txid):
                     assert txid == 12
                 case other:
-                    pytest.fail(f"{other} belongs to the life before")
+                    pytest.fail(f"{other} belongs to the run before")
 
     play(story)
 
 
 def test_the_same_coverage_is_said_once() -> None:
-    """While peers confirm nothing later, there is nothing new to say; a life that says nothing has not ended."""
+    """While peers confirm nothing later, there is nothing new to say; a run that says nothing has not ended."""
 
     async def story() -> None:
         pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))

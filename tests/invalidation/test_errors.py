@@ -1,6 +1,6 @@
 """The error tree of the room."""
 
-from invalidation.errors import (
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
     InvalidationError,

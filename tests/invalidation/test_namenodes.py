@@ -6,17 +6,17 @@ from typing import Protocol
 
 import pytest
 
-from hadoop.election_view import Probe
-from hadoop.errors import RemoteCallError
-from hadoop.events import Create, Event, Unlink
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from hadoop.remote_exception import Verdict
-from hadoop.rpc.namenode import NameNodeRpc
-from invalidation.namenodes import EditsRpc, NameNodes
 from nncache.clock import boottime
-from testbed import Cluster
-from testbed.relay import Relay
+from nncache.hadoop.election_view import Probe
+from nncache.hadoop.errors import RemoteCallError
+from nncache.hadoop.events import Create, Event, Unlink
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.invalidation.namenodes import EditsRpc, NameNodes
+from nncache.testbed import Cluster
+from nncache.testbed.relay import Relay
 from tests.cluster import webhdfs
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeLog, FakeNameNode, FakePool, remote_error
 from tests.patience import HANG_S

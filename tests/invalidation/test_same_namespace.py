@@ -2,22 +2,22 @@
 
 import pytest
 
-from hadoop.errors import (
+from nncache.hadoop.errors import (
     HadoopError,
     MalformedReplyError,
     RpcAuthenticationError,
     RpcUnavailableError,
     WrongAddressError,
 )
-from hadoop.ha_state import HaState
-from hadoop.namespace import Namespace
-from invalidation.errors import (
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace
+from nncache.invalidation.errors import (
     ChannelUnavailableError,
     NotPermittedError,
     UnreadableEditsError,
     WrongNamespaceError,
 )
-from invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.same_namespace import see_same_namespace, unavailable
 from tests.invalidation.fakes import (
     ACCESS_CONTROL,
     IO,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hadoop.settings import SettingError
-from invalidation.settings import PollingSettings
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.settings import PollingSettings
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,17 @@
 
 import pytest
 
-from hadoop.settings import SettingError
-from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.settings import DIRECT
-from invalidation.stats import ChannelStats
-from invalidation.stream import ChannelSetup, Covered, InotifyEventInputStream, StreamItem, load_stream_class
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.settings import DIRECT
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import (
+    ChannelSetup,
+    Covered,
+    InotifyEventInputStream,
+    StreamItem,
+    load_stream_class,
+)
 from tests.invalidation.fakes import FakePool
 from tests.setup import channel_setup
 
@@ -19,7 +25,7 @@ class CountdownStream(InotifyEventInputStream):
 
     @property
     def term(self) -> int:
-        """One life is like another."""
+        """One run is like another."""
         return 1
 
     async def open(self) -> None:
@@ -82,8 +88,8 @@ async def test_a_life_is_a_context_and_an_iterator() -> None:
     """It may be entered again; what a channel doesn't count or can't hurry is left at that."""
     stream = CountdownStream(channel_setup(FakePool(lambda: 0.0), lambda: 0.0))
     for _ in range(2):
-        async with stream as life:
-            assert life is stream
-            life.request_probe()
-            assert [item async for item in life] == [Covered(0.0, 2), Covered(0.0, 1), Covered(0.0, 0)]
+        async with stream as run:
+            assert run is stream
+            run.request_probe()
+            assert [item async for item in run] == [Covered(0.0, 2), Covered(0.0, 1), Covered(0.0, 0)]
     assert stream.stats() == ChannelStats()

@@ -4,9 +4,9 @@ import asyncio
 import copy
 from collections.abc import Callable, Mapping
 
-from hadoop.ha_state import HaState
-from invalidation.consumer import Consumer
-from invalidation.direct import DirectInotifyEventInputStream
+from nncache.hadoop.ha_state import HaState
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.direct import DirectInotifyEventInputStream
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.judge import Judge
 from tests.invalidation.virtual_time import clock, until
@@ -113,7 +113,7 @@ class World:
                 await asyncio.sleep(pause_s)
             self.heal()
             healed_at = clock()
-            await until(lambda: self.judge.covered_as_of > healed_at)
+            await until(lambda: self.judge.fresh_as_of > healed_at)
             for task in running:
                 task.cancel()
         assert not self.judge.wrongs

@@ -7,9 +7,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from testbed import Cluster, ClusterSpec
-from testbed.jars import DEFAULT_HADOOP_VERSION
-from testbed.zookeeper import ZooKeeperServer
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.channels import Channel, proxied
 from tests.cluster import make_directory
 from tests.job_commit.run import globs_of, run_job

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
 
 _AT_ONCE = 16
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testbed.zookeeper import ZooKeeperServer
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.job_commit.job import Job
 from tests.world import World
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster
-from testbed.zookeeper import ZooKeeperServer
+from nncache.testbed import Cluster
+from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP
 from tests.job_commit.run import globs_of, run_job

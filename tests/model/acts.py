@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from invalidation.stats import StreamStats
+from nncache.invalidation.stats import StreamStats
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.channels import ChannelName

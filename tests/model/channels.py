@@ -6,12 +6,12 @@ from enum import Enum
 from functools import partial
 from typing import Protocol
 
-from hadoop.events import Unlink
-from invalidation.direct import DirectInotifyEventInputStream
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.settings import PollingSettings
-from invalidation.stream import InotifyEventInputStream
-from invalidation.zookeeper_stream import ZooKeeperInotifyEventInputStream
+from nncache.hadoop.events import Unlink
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.settings import PollingSettings
+from nncache.invalidation.stream import InotifyEventInputStream
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.publisher.stage import FakeFilters, FakeProcess, Stage

@@ -10,11 +10,11 @@ from itertools import chain
 from math import inf
 from typing import Final
 
-from cache.decisions import Known
-from cache.entries import Directory, Entry, Grant, Kind, Ticket
-from hadoop.events import Event, Rename
-from hadoop.filestatus import FileType
-from proxy.messages import Headers
+from nncache.cache.decisions import Known
+from nncache.cache.entries import Directory, Entry, Grant, Kind, Ticket
+from nncache.hadoop.events import Event, Rename
+from nncache.hadoop.filestatus import FileType
+from nncache.proxy.messages import Headers
 from tests.invalidation.fakes import FakePool
 from tests.model.cluster import Cluster, Version
 from tests.model.guarantee import Guarantee
@@ -133,7 +133,7 @@ class Judge:
         if kept != _FIELDS_OF_A_HIT:
             self.say(Guarantee.VERBATIM, f"{told.path}: fields {kept}")
         is_collapsed = b"collapsed" in told.made
-        if not is_collapsed and self._clock() - self._cache.gate.covered_as_of > MAX_STALENESS_S + _SLACK_S:
+        if not is_collapsed and self._clock() - self._cache.gate.fresh_as_of > MAX_STALENESS_S + _SLACK_S:
             self.say(
                 Guarantee.BOUNDED,
                 f"{told.path} is answered from memory, though nothing shows how fresh it is",
@@ -195,7 +195,7 @@ class Judge:
 
     def _believable(self, versions: list[Version], state: Callable[[Version], object]) -> Iterator[Version]:
         """Give the versions, the newest first, of whose state the cache may not know yet that it has ended."""
-        position, as_of = self._cache.position, self._cache.gate.covered_as_of - _SLACK_S
+        position, as_of = self._cache.position, self._cache.gate.fresh_as_of - _SLACK_S
         now = versions[-1]
         yield now
         for before, after in _pairs(versions):

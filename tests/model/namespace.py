@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from hadoop.events import (
+from nncache.hadoop.events import (
     Event,
 )
-from hadoop.filestatus import FileType, render_missing
-from hadoop.paths import ROOT, parent
+from nncache.hadoop.filestatus import FileType, render_missing
+from nncache.hadoop.paths import ROOT, parent
 
 SUPERUSER: Final = "hdfs"
 _BLOCK: Final = 128

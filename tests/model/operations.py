@@ -8,9 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from hadoop.events import Append, Close, Create, MetadataKind, MetadataUpdate, Rename, Truncate, Unlink
-from hadoop.filestatus import FileType
-from hadoop.paths import ROOT, name, parent
+from nncache.hadoop.events import (
+    Append,
+    Close,
+    Create,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Truncate,
+    Unlink,
+)
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.paths import ROOT, name, parent
 from tests.model.namespace import (
     ALL,
     FALSE,

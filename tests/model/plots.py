@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hadoop.namespace import Namespace
-from hadoop.paths import ROOT, parent
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.paths import ROOT, parent
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import operations
 from tests.model.acts import World
@@ -217,7 +217,7 @@ def answer_oddly(world: World, number: int) -> None:
     path, odd = draw.path(), ODD_ANSWERS[draw.of(len(ODD_ANSWERS))]
 
     async def story() -> None:
-        system.upstream.oddities.append(odd)
+        system.upstream.bad_znodes.append(odd)
         for user in USERS:
             await system.read(path, user, refresh=user == USERS[0])
         await system.read(path, USERS[0])

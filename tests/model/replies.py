@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from cache import Hit
-from hadoop.filestatus import render_missing
-from proxy.messages import Headers
-from proxy.response import RawResponse
+from nncache.cache import Hit
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.messages import Headers
 from tests.model.namespace import Answer
 from tests.model.upstream import ODD_ANSWERS
 

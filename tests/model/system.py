@@ -11,15 +11,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from cache import CacheSettings
-from hadoop.calls import PREFIX
-from hadoop.change import EverythingUnknown, Footprint
-from hadoop.paths import ancestors
-from invalidation.consumer import Consumer
-from proxy.front_end import FrontEnd
-from proxy.messages import Header, Headers
-from proxy.response import RawResponse
-from proxy.settings import ProxySettings
+from nncache.cache import CacheSettings
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.change import EverythingUnknown, Footprint
+from nncache.hadoop.paths import ancestors
+from nncache.invalidation.consumer import Consumer
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.messages import Header, Headers
+from nncache.proxy.settings import ProxySettings
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.virtual_time import clock
 from tests.model import namespace as ns

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from cache import (
+from nncache.cache import (
     CacheSettings,
     Caller,
     Conclusion,
@@ -28,7 +28,7 @@ from cache import (
     Ticket,
     Unchanged,
 )
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -154,7 +154,7 @@ class CacheTwin(RuleBasedStateMachine):
                 told = reply.headers[0][1] if hit.entry.is_missing else reply.body
                 assert int(told) == self.statuses[path], "NoLateFill"
                 assert self.proven.get((caller, parent(path))) == self.rights[parent(path)], "ProvenGrant"
-                assert self.now - self.cache.gate.covered_as_of <= 3.0, "Bounded"
+                assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
                 assert self.cache.is_good(hit, self.now)
                 self.hits.append((hit, path, self.statuses[path], self.rights[parent(path)]))
@@ -247,7 +247,7 @@ class CacheTwin(RuleBasedStateMachine):
         for hit, path, status, rights in self.hits:
             if self.cache.is_good(hit, self.now):
                 assert (status, rights) == (self.statuses[path], self.rights[parent(path)])
-                assert self.now - self.cache.gate.covered_as_of <= 3.0, "Bounded"
+                assert self.now - self.cache.gate.fresh_as_of <= 3.0, "Bounded"
                 assert not self.is_under_write(path), "OwnWrites"
 
     @rule(slice_=st.integers(1, 5))

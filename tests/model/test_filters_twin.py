@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from cache import (
+from nncache.cache import (
     CacheSettings,
     Conclusion,
     Failed,
@@ -23,9 +23,9 @@ from cache import (
     Serve,
     Ticket,
 )
-from hadoop.change import Change
-from hadoop.globs import GlobSet
-from invalidation.channel.narrowing import concerns
+from nncache.hadoop.change import Change
+from nncache.hadoop.globs import GlobSet
+from nncache.invalidation.publisher.narrowing import concerns
 from tests.model.test_cache_twin import CALLERS, DIRECTORIES, PATHS, changes, footprint, parent
 
 GLOBS = ("/*", "/a/b/f", "/a/b/*", "/{a,e}/*", "/e")

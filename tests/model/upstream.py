@@ -9,15 +9,23 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from hadoop.calls import PREFIX
-from hadoop.election_view import NameNode
-from hadoop.errors import CallerRefusedError
-from hadoop.paths import canonical
-from hadoop.rpc.user import RpcUser
-from proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
-from proxy.messages import NO_TERM, Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
-from proxy.ports import Right
-from proxy.response import RawResponse
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.errors import CallerRefusedError
+from nncache.hadoop.paths import canonical
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
+from nncache.proxy.messages import (
+    NO_TERM,
+    Decorate,
+    Headers,
+    RequestHead,
+    Settle,
+    SettledReply,
+    UpstreamReply,
+)
+from nncache.proxy.ports import Right
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
@@ -68,7 +76,7 @@ class ClientRequest:
 
 
 class ModelUpstream:
-    """Fetcher and Streamer over the cluster, as `proxy.upstream.Upstream` is over real ones."""
+    """Fetcher and Streamer over the cluster, as `nncache.proxy.upstream.client.Upstream` is over real ones."""
 
     def __init__(
         self,
@@ -94,10 +102,10 @@ class ModelUpstream:
         self._tasks = tasks
         self.fetches = 0
         self.failures = 0  # calls that no NameNode has answered
-        self.oddities: list[Answer] = []  # what the next reads are answered, whatever they ask
+        self.bad_znodes: list[Answer] = []  # what the next reads are answered, whatever they ask
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Ask the NameNode that says that it is active, one after the other for a while (`proxy.failover`)."""
+        """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
         self.fetches += 1
         spelled, _, query = head.target.partition("?")
         as_requested, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]
@@ -141,13 +149,13 @@ class ModelUpstream:
             if client.method != "GET" or client.answer is not REDIRECT:
                 self.failures += 1
             if error.outcome_unknown:
-                await self._to_its_end(settle, None)
+                await self._shielded(settle, None)
             raise
         except asyncio.CancelledError:
             if client.is_sent:
-                await self._to_its_end(settle, None)
+                await self._shielded(settle, None)
             raise
-        await self._to_its_end(settle, settled)
+        await self._shielded(settle, settled)
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
     async def _written(self, client: ClientRequest) -> SettledReply:
@@ -184,8 +192,8 @@ class ModelUpstream:
 
     def _answer(self, namenode: ModelNameNode, user: str, as_requested: str) -> Answer:
         assert namenode is self._cluster.active, "there is one active NameNode"
-        if self.oddities:
-            answer = self.oddities.pop()
+        if self.bad_znodes:
+            answer = self.bad_znodes.pop()
             self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             return answer
         path = canonical(as_requested)
@@ -207,7 +215,7 @@ class ModelUpstream:
         active = self._pool.active
         return active.term if active is not None and active.namenode == namenode.address else NO_TERM
 
-    async def _to_its_end(self, settle: Settle, reply: SettledReply | None) -> None:
+    async def _shielded(self, settle: Settle, reply: SettledReply | None) -> None:
         async def captured() -> Exception | None:
             try:
                 await settle(reply)

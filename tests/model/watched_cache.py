@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from cache import (
+from nncache.cache import (
     CacheSettings,
     Caller,
     Conclusion,
@@ -17,10 +17,10 @@ from cache import (
     Outcome,
     Ticket,
 )
-from cache.entries import Directory
-from cache.set_aside import ANYBODY, Writer
-from hadoop.change import Footprint
-from hadoop.paths import ROOT, name, parent
+from nncache.cache.entries import Directory
+from nncache.cache.set_aside import ANYBODY, Writer
+from nncache.hadoop.change import Footprint
+from nncache.hadoop.paths import ROOT, name, parent
 
 
 class WatchedCache(MetadataCache):
@@ -109,9 +109,9 @@ class WatchedCache(MetadataCache):
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
         """Forget."""
         self._fail("apply")
-        before = self.store.stamp
+        before = self.store.forget_epoch
         super().apply(change, now, txid)
-        if txid is None and self.store.stamp != before:
+        if txid is None and self.store.forget_epoch != before:
             self.on_cost(change)
         if txid is not None:
             self.told.add(txid)

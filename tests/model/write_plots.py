@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hadoop.paths import ROOT, parent
+from nncache.hadoop.paths import ROOT, parent
 from tests.model import operations
 from tests.model.acts import World
 from tests.model.draws import PATHS, USERS, Draw

@@ -7,7 +7,7 @@ from typing import Self
 
 from aiohttp import web
 
-from hadoop.jmx import STARTED_QUERY
+from nncache.hadoop.jmx import STARTED_QUERY
 
 
 class FakeNameNode:

@@ -1,19 +1,21 @@
 """Figures of each room, made up, for tests of what shows them."""
 
-from cache.decisions import Conclusion, Reason
-from cache.stats import CacheStats
-from coordination.stats import SessionStats
-from hadoop.pool import PoolStats
-from invalidation.publisher.stats import PublisherStats
-from invalidation.stats import ChannelStats, RecordStats, StreamStats
+from collections import Counter
+
 from nncache.admin.server import AdminStats
+from nncache.cache.decisions import Conclusion, Reason
+from nncache.cache.stats import CacheStats
+from nncache.coordination.stats import SessionStats
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.pool import PoolStats
+from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
-from nncache.watchdog import LoopStats
-from proxy.cache_status import Bypass
-from proxy.fastpath import FastPathStats
-from proxy.front_end import FrontEndStats
-from proxy.server import ServerStats
-from proxy.upstream import ForwardStats
+from nncache.proxy.cache_status import Bypass
+from nncache.proxy.clients.fastpath import FastPathStats
+from nncache.proxy.clients.server import ServerStats
+from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.upstream.client import ForwardStats
 
 
 def made_up(daemon: Daemon) -> dict[str, object]:
@@ -38,8 +40,8 @@ def _all() -> dict[str, object]:
             serves=1,
             joins=0,
             waits=0,
-            decisions={Reason.NO_GRANT: 3},
-            conclusions={Conclusion.STORED: 2},
+            decisions=Counter({Reason.NO_GRANT: 3}),
+            conclusions=Counter({Conclusion.STORED: 2}),
             changes=0,
             forgotten=0,
             flushes=0,

@@ -3,7 +3,6 @@
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -35,17 +34,6 @@ def test_what_ends_a_start_is_one_line(arguments: list[str], line: str, code: in
     assert result.stderr.startswith(f"nncache: {line}")
     assert result.stderr.count("\n") == 1
     assert (result.stdout, result.returncode) == ("", code)
-
-
-def test_a_foreign_room_is_one_line(tmp_path: Path) -> None:
-    """Told before anything of the foreign package is imported."""
-    (tmp_path / "proxy.py").write_text("raise ImportError('imported')")
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from nncache.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert result.stderr.startswith(f"nncache: the import name proxy leads to {tmp_path / 'proxy.py'}, ")
-    assert (result.stderr.count("\n"), result.returncode) == (1, 1)
 
 
 def test_a_port_in_use_is_one_line() -> None:

@@ -10,9 +10,14 @@ from nncache.logs import LogSettings, OneLine, set_up_logs
 
 def test_a_record_is_one_line_with_a_utc_time() -> None:
     """What a peer sent cannot forge a second line."""
-    record = logging.LogRecord("proxy.server", logging.INFO, __file__, 1, "from %s", ("a\r\nERROR b",), None)
+    record = logging.LogRecord(
+        "nncache.proxy.clients.server", logging.INFO, __file__, 1, "from %s", ("a\r\nERROR b",), None
+    )
     record.created, record.msecs = 0.0, 7.0
-    assert OneLine().format(record) == "1970-01-01T00:00:00.007Z INFO proxy.server: from a\\r\\nERROR b"
+    assert (
+        OneLine().format(record)
+        == "1970-01-01T00:00:00.007Z INFO nncache.proxy.clients.server: from a\\r\\nERROR b"
+    )
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029"])

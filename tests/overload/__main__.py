@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from testbed import Cluster, ClusterSpec
-from testbed.errors import TestbedError
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.errors import TestbedError
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.overload.attack import Attack
 from tests.overload.attacks.table import ATTACKS, BY_NAME
 from tests.overload.chart import draw

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from bench.report.colours import BLACK, BLUE, VERMILLION
-from bench.report.drawing import DASHED, new_figure
+from nncache.bench.report.colours import BLACK, BLUE, VERMILLION
+from nncache.bench.report.drawing import DASHED, new_figure
 from tests.overload.figures import Results
 from tests.overload.samples import Kind
 from tests.overload.verdicts import MIN_HITS

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, assert_never
 
-from hadoop.webhdfs import WebHdfs
-from invalidation.filters.definition import Filter
-from invalidation.filters.hdfs_store import FilterStore
-from testbed import Cluster
-from testbed.daemon import Proxy, Publisher
-from testbed.relay import Relay
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.relay import Relay
 from tests.channels import Channel
 from tests.overload import places
 from tests.overload.proc import MIB, status_bytes

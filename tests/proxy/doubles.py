@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from cache import CacheSettings, Caller, MetadataCache
-from hadoop.calls import PlainRead, read_plain
-from hadoop.election_view import NameNode
-from hadoop.filestatus import render_missing
-from hadoop.rpc.user import RpcUser
-from proxy.errors import ProxyError
-from proxy.identity import caller_of
-from proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
-from proxy.ports import Right
-from proxy.reads import Read
-from proxy.response import RawResponse
+from nncache.cache import CacheSettings, Caller, MetadataCache
+from nncache.hadoop.calls import StatusRequest, parse_plain
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.identity import caller_of
+from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
+from nncache.proxy.ports import Right
+from nncache.proxy.reads import Read
 from tests.patience import HANG_S
 
 T = TypeVar("T")
@@ -89,9 +89,9 @@ def make_cache(clock: FakeClock, **settings: Any) -> MetadataCache:
     return cache
 
 
-def plain_read(path: str, user: str = "alice") -> PlainRead:
+def plain_read(path: str, user: str = "alice") -> StatusRequest:
     """The plain read of a path."""
-    plain = read_plain(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
+    plain = parse_plain(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
     assert plain is not None
     return plain
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from cache import Fetch, MetadataCache, Serve
-from proxy.flights import Flight, Flights
+from nncache.cache import Fetch, MetadataCache, Serve
+from nncache.proxy.flights import Flight, Flights
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, HeldNameNode, caller, head_of, make_cache, plain_read
 

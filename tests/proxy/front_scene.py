@@ -8,20 +8,20 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from cache import Hit, MetadataCache
-from hadoop.calls import PREFIX
-from hadoop.election_view import NameNode
-from hadoop.filestatus import render_missing
-from hadoop.rpc.user import RpcUser
-from proxy.errors import ProxyError
-from proxy.fastpath import FastPath
-from proxy.front_end import FrontEnd
-from proxy.limits import LimitSettings
-from proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
-from proxy.ports import Right
-from proxy.response import RawResponse
-from proxy.server import Server
-from proxy.settings import ProxySettings
+from nncache.cache import Hit, MetadataCache
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.proxy.ports import Right
+from nncache.proxy.settings import ProxySettings
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,

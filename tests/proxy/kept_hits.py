@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from cache.entries import Hit, Kind
-from cache.replies import Reply
-from cache.ring import Caller
-from cache.store import Store
-from proxy.fastpath import FastPath
+from nncache.cache.clock_eviction import Caller
+from nncache.cache.entries import Hit, Kind
+from nncache.cache.replies import Reply
+from nncache.cache.store import Store
+from nncache.proxy.clients.fastpath import FastPath
 
 JOE = Caller("user=joe")
 
@@ -26,7 +26,7 @@ def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, rep
     if entry is None:
         entry = store.keep_entry(ticket, reply, kind=kind, replied_at=replied_at, since_txid=1)
     store.keep_grant(directory, caller, of_status=False, proven_at=replied_at, expires_at=replied_at + 300)
-    return Hit(entry, directory.grants[caller], stamp=store.stamp, expires_at=replied_at + 300)
+    return Hit(entry, directory.grants[caller], forget_epoch=store.forget_epoch, expires_at=replied_at + 300)
 
 
 def fast_path_alone(clock: Callable[[], float]) -> FastPath:

@@ -9,21 +9,21 @@ from http import HTTPStatus
 import aiohttp
 from yarl import URL
 
-from cache import CacheSettings, MetadataCache
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from invalidation.consumer import Consumer
-from invalidation.direct import DirectInotifyEventInputStream
+from nncache.cache import CacheSettings, MetadataCache
 from nncache.clock import boottime
-from nncache.queries import PoolQueries
-from proxy.fastpath import FastPath
-from proxy.front_end import FrontEnd
-from proxy.limits import LimitSettings
-from proxy.server import Server
-from proxy.settings import ProxySettings
-from proxy.upstream import Upstream
-from testbed import Cluster
-from testbed.asker import Asker, RawReply
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.direct import DirectInotifyEventInputStream
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.server import Server
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.queries import PoolQueries
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
 from tests.proxy.front_scene import WireReply, ask
 from tests.setup import channel_setup
 
@@ -84,7 +84,12 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
         asyncio.TaskGroup() as background,
         Upstream(pool, limits, boottime) as upstream,
         FrontEnd(
-            cache, upstream, PoolQueries(pool, timeout_s=5.0), consumer, ProxySettings(), boottime
+            cache,
+            upstream,
+            PoolQueries(pool, timeout_s=5.0, clock=boottime),
+            consumer,
+            ProxySettings(),
+            boottime,
         ) as front_end,
     ):
         tasks = [background.create_task(pool.run()), background.create_task(consumer.run())]

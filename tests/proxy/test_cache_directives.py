@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 
 SIMPLE = b'hadoop.auth="u=joe&p=joe&t=simple&e=1795300000000&s=c2lnbmF0dXJl"'
 KERBEROS = b'hadoop.auth="u=joe&p=joe@REALM&t=kerberos&e=1795300000000&s=c2lnbmF0dXJl"'

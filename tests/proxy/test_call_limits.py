@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 import pytest
 
-from proxy import call_limits
-from proxy.call_limits import CallLimits, LimitedFetcher
-from proxy.errors import TooManyCallsError, TooManyRequestsError
-from proxy.messages import RequestHead
+from nncache.proxy import call_limits
+from nncache.proxy.call_limits import CallLimits, LimitedFetcher
+from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
+from nncache.proxy.messages import RequestHead
 from tests.proxy.doubles import FakeClock, HeldNameNode
 from tests.proxy.front_scene import scene
 from tests.proxy.wire import limits_of_tests

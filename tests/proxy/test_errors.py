@@ -1,6 +1,6 @@
 """Errors know the reply that they become."""
 
-from proxy.errors import OverloadedError, TooManyRequestsError
+from nncache.proxy.errors import OverloadedError, TooManyRequestsError
 
 
 def test_too_many_requests_say_when_to_come_again() -> None:

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cache import Kind, Known, MetadataCache, Reply
-from cache.set_aside import Writer
-from cache.settings import CacheSettings
-from hadoop.calls import read_call
-from hadoop.change import AccessChanged
-from hadoop.effects import ExistingPath
-from hadoop.election_view import NameNode
-from hadoop.errors import CallerRefusedError
-from hadoop.rpc.user import RpcUser
-from proxy.existing_path import PathProbe
-from proxy.messages import Settle
-from proxy.ports import Right
+from nncache.cache import Kind, Known, MetadataCache, Reply
+from nncache.cache.set_aside import Writer
+from nncache.cache.settings import CacheSettings
+from nncache.hadoop.calls import parse_call
+from nncache.hadoop.change import AccessChanged
+from nncache.hadoop.effects import ExistingPath
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.errors import CallerRefusedError
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.existing_path import PathProbe
+from nncache.proxy.messages import Settle
+from nncache.proxy.ports import Right
 from tests.patience import HANG_S
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, caller, script, settled, turns
 from tests.proxy.write_scene import scene
@@ -45,7 +45,7 @@ class Scene:
 
     async def probe(self, method: str, target: str) -> ExistingPath:
         """Survey a call below /webhdfs/v1."""
-        return await self.path_probe.probe(read_call(method, "/webhdfs/v1" + target), None)
+        return await self.path_probe.probe(parse_call(method, "/webhdfs/v1" + target), None)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
     scene.keep("/a/b/x")
     tree = Tree(hidden={"/a/b"})
     path_probe = PathProbe(scene.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
-    call = read_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
+    call = parse_call("PUT", "/webhdfs/v1/a/b/c?op=MKDIRS")
     assert await path_probe.probe(call, ALICE) == ExistingPath(is_known=False)
     assert path_probe.query_failures == 0
 

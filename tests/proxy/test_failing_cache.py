@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache import Forward
+from nncache.cache import Forward
 from tests.proxy.doubles import (
     ScriptedStreamer,
     caller,

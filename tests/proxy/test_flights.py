@@ -5,21 +5,21 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cache import CacheSettings, Conclusion, Fetch, MetadataCache
-from hadoop.change import Appeared, Opened, Touched
-from hadoop.errors import RpcUnavailableError
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from hadoop.rpc.user import RpcUser
-from hadoop.webhdfs import WebHdfs
+from nncache.cache import CacheSettings, Conclusion, Fetch, MetadataCache
 from nncache.clock import boottime
-from nncache.queries import PoolQueries
-from proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
-from proxy.flights import Flight, Flights
-from proxy.limits import LimitSettings
-from proxy.messages import NO_TERM, UpstreamReply
-from proxy.upstream import Upstream
-from testbed import Cluster
+from nncache.hadoop.change import Appeared, Opened, Touched
+from nncache.hadoop.errors import RpcUnavailableError
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
+from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import NO_TERM, UpstreamReply
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.queries import PoolQueries
+from nncache.testbed import Cluster
 from tests.proxy.doubles import (
     DENIED,
     DIRECTORY,
@@ -346,7 +346,7 @@ async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights
         running = tasks.create_task(pool.run())
         cache.open_stream((await pool.wait_active(10)).term)
         cache.cover(boottime(), 1)
-        may_close, queries = asyncio.Event(), PoolQueries(pool, timeout_s=5.0)
+        may_close, queries = asyncio.Event(), PoolQueries(pool, timeout_s=5.0, clock=boottime)
         flights = Flights(tasks, cache, upstream, queries, boottime, query_timeout_s=5.0)
 
         async def read(path: str, user: str) -> tuple[int, Conclusion]:

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from hadoop.filestatus import render_missing
-from proxy.errors import NoActiveNameNodeError
-from testbed import Cluster
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.errors import NoActiveNameNodeError
+from nncache.testbed import Cluster
 from tests.patience import HANG_S
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE
 from tests.proxy.front_scene import scene

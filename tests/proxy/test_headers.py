@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.headers import (
+from nncache.proxy.headers import (
     cache_status,
     encode_fields,
     end_to_end,

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.calls import PlainRead, read_call, read_plain
-from hadoop.rpc.user import RpcUser
-from proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_target
+from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_target
 
 
-def plain(query: str) -> PlainRead:
+def plain(query: str) -> StatusRequest:
     """The read with this query."""
-    read = read_plain(f"/webhdfs/v1/w/f?op=GETFILESTATUS{query}")
+    read = parse_plain(f"/webhdfs/v1/w/f?op=GETFILESTATUS{query}")
     assert read is not None
     return read
 
@@ -63,8 +63,10 @@ def test_the_name_tells_all_parts_apart(
     for (one_user, one_doas, one_token, one_peer), (user, doas, token, peer) in itertools.combinations(
         parts, 2
     ):
-        one = PlainRead(path="/f", as_requested="/f", user_name=one_user, doas=one_doas, delegation=one_token)
-        other = PlainRead(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=token)
+        one = StatusRequest(
+            path="/f", as_requested="/f", user_name=one_user, doas=one_doas, delegation=one_token
+        )
+        other = StatusRequest(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=token)
         same = (one_user, one_doas, one_token) == (user, doas, token) and (doas is None or one_peer == peer)
         assert (caller_of(one, one_peer) == caller_of(other, peer)) is same
 
@@ -93,7 +95,7 @@ def test_who_is_not_named_cannot_be_asked_as() -> None:
 )
 def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
     """For limits alone: the first of each, whatever it proves."""
-    assert claimed_caller(read_call("GET", f"/webhdfs/v1/f?{query}")) == claimed
+    assert claimed_caller(parse_call("GET", f"/webhdfs/v1/f?{query}")) == claimed
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hadoop.settings import SettingError
-from proxy.limits import LimitSettings, reserve_files
+from nncache.hadoop.settings import SettingError
+from nncache.proxy.limits import LimitSettings, reserve_files
 
 
 def test_the_defaults_are_allowed() -> None:

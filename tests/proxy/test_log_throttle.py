@@ -6,10 +6,10 @@ import logging
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from hadoop.calls import read_call
-from proxy.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
-from proxy.messages import RequestHead
-from proxy.writes import Writes
+from nncache.hadoop.calls import parse_call
+from nncache.proxy.log_throttle import COMPLAIN_EVERY_S, ThrottledLog
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.writes import Writes
 from tests.proxy.doubles import (
     FakeClock,
     HeldNameNode,
@@ -62,7 +62,7 @@ async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_l
                 writes.pass_through(
                     make_mocked_request("PUT", target),
                     RequestHead("PUT", target, ()),
-                    read_call("PUT", target),
+                    parse_call("PUT", target),
                     lambda _: (METHOD,),
                 )
             )
@@ -70,4 +70,7 @@ async def test_writes_to_a_namenode_that_refuses_our_questions_do_not_fill_the_l
                 await turns()
                 held.answer(PermissionError("not the superuser"))
     assert writes.query_failures == 15
-    assert [record.name for record in caplog.records] == ["proxy.existing_path", "proxy.writes"]
+    assert [record.name for record in caplog.records] == [
+        "nncache.proxy.existing_path",
+        "nncache.proxy.writes",
+    ]

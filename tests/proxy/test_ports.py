@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from nncache.queries import PoolQueries
-from proxy.limits import LimitSettings
-from proxy.ports import Clock, Fetcher, NameNodeQueries, Streamer
-from proxy.upstream import Upstream
+from nncache.clock import boottime
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries, Streamer
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.queries import PoolQueries
 
 
 async def test_the_real_parts_fit() -> None:
@@ -17,6 +18,6 @@ async def test_the_real_parts_fit() -> None:
     upstream = Upstream(pool, LimitSettings(), clock)
     fetcher: Fetcher = upstream
     streamer: Streamer = upstream
-    queries: NameNodeQueries = PoolQueries(pool, timeout_s=1.0)
+    queries: NameNodeQueries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
     methods: list[Callable[..., object]] = [fetcher.fetch, streamer.stream, queries.exists]
     assert all(map(callable, methods))

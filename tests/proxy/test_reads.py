@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from cache import MetadataCache, Reason
-from hadoop.change import AccessChanged, Appeared, Touched
-from proxy.errors import UpstreamTimeoutError
-from proxy.flights import Flights
-from proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
+from nncache.cache import MetadataCache, Reason
+from nncache.hadoop.change import AccessChanged, Appeared, Touched
+from nncache.proxy.errors import UpstreamTimeoutError
+from nncache.proxy.flights import Flights
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, PassOn, ReadAnswer, Reads, Unanswered
 from tests.proxy.doubles import (
     DENIED,
     FILE,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hadoop.endpoint import Endpoint
-from hadoop.settings import SettingError
-from proxy.settings import ProxySettings
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.settings import SettingError
+from nncache.proxy.settings import ProxySettings
 
 
 def test_the_defaults_are_on_loopback() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.shares import GREED, Shares, holder_of
+from nncache.proxy.shares import GREED, Shares, holder_of
 
 
 def fill(shares: Shares, holder: str) -> int:

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from hadoop.calls import read_call
-from hadoop.change import AccessChanged, Vanished
-from hadoop.rpc.user import RpcUser
-from proxy.identity import claimed_caller
-from proxy.messages import RequestHead
-from proxy.ports import Right
-from proxy.writes import Writes
+from nncache.hadoop.calls import parse_call
+from nncache.hadoop.change import AccessChanged, Vanished
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.identity import claimed_caller
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.ports import Right
+from nncache.proxy.writes import Writes
 from tests.proxy.doubles import HeldNameNode, ScriptedStreamer, script, settled, turns
 from tests.proxy.write_scene import Scene, scene
 
@@ -137,7 +137,7 @@ async def test_one_host_has_one_share_of_the_windows_and_no_name_is_kept_that_is
         s.cache.open_window = lambda *call: kept.append(call[-1])  # type: ignore[method-assign]  # what it is told
         for peer in ("2001:db8::1", "2001:db8::2"):
             target = f"/webhdfs/v1/w/f?op=CREATE&user.name={'c' * 60_000}"
-            call = read_call("PUT", target)
+            call = parse_call("PUT", target)
             head = RequestHead("PUT", target, (), peer, claimed_caller(call))
             await s.passing(head, redirect())
         one, other = (writer.owners for writer in kept)
@@ -147,7 +147,7 @@ async def test_one_host_has_one_share_of_the_windows_and_no_name_is_kept_that_is
 
 async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a slow NameNode has left open is asked again, and does not cost a tree for as long as a window lasts."""
-    monkeypatch.setattr("proxy.writes.ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
     async with scene(query_timeout_s=0.01) as s:
         s.namenode.rights = {"/w/a/b": Right.MISSING, "/w": Right.GRANTED}
         writing = s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect())
@@ -186,7 +186,7 @@ async def test_a_window_that_covers_a_directory_in_the_files_place_ends() -> Non
 
 async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a NameNode that never answers."""
-    monkeypatch.setattr("proxy.writes.ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("nncache.proxy.writes.ASK_AGAIN_S", 0.0)
     async with scene(query_timeout_s=0.01) as s:
         _silence(s.namenode)
         writing = s.write("PUT", CREATE, redirect())

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from cache import Fetch, Kind, Known, Reply
-from hadoop.errors import RpcUnavailableError
-from proxy.errors import (
+from nncache.cache import Fetch, Kind, Known, Reply
+from nncache.hadoop.errors import RpcUnavailableError
+from nncache.proxy.errors import (
     ClientGoneError,
     NoActiveNameNodeError,
     NotSentError,
@@ -15,7 +15,7 @@ from proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
-from proxy.messages import Settle, SettledReply
+from nncache.proxy.messages import Settle, SettledReply
 from tests.proxy.doubles import (
     DENIED,
     NAMENODE,

@@ -10,15 +10,15 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from hadoop.election_view import Active, NameNode
-from hadoop.errors import NoActiveNameNodeError
 from nncache.clock import boottime
-from proxy.fastpath import FastPath
-from proxy.headers import request_headers
-from proxy.limits import LimitSettings
-from proxy.messages import Headers, RequestHead, SettledReply
-from proxy.server import Handler, Server
-from proxy.upstream import Upstream
+from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.headers import request_headers
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.upstream.client import Upstream
 from tests.proxy.kept_hits import fast_path_alone
 
 HEAD_END = b"\r\n\r\n"

@@ -8,12 +8,12 @@ from typing import Any
 
 from aiohttp.test_utils import make_mocked_request
 
-from cache import Fetch, Kind, Known, MetadataCache, Reply, Serve
-from hadoop.calls import read_call
-from proxy.cache_status import Bypass, forwarded
-from proxy.messages import RequestHead
-from proxy.ports import Right, Streamer
-from proxy.writes import Writes
+from nncache.cache import Fetch, Kind, Known, MetadataCache, Reply, Serve
+from nncache.hadoop.calls import parse_call
+from nncache.proxy.cache_status import Bypass, forwarded
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.ports import Right, Streamer
+from nncache.proxy.writes import Writes
 from tests.patience import HANG_S
 from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, caller, make_cache, turns
 
@@ -74,7 +74,7 @@ class Scene:
             query_timeout_s=self.query_timeout_s,
             two_step_timeout_s=self.query_timeout_s,
         )
-        request, call = make_mocked_request(head.method, head.target), read_call(head.method, head.target)
+        request, call = make_mocked_request(head.method, head.target), parse_call(head.method, head.target)
         return self.writes.pass_through(request, head, call, lambda _: (METHOD,))
 
 

@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeElapsedColumn
 
-from testbed import Cluster, ClusterSpec
-from testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.races import fills, model, parts, real
 from tests.races.figures import Figures
 

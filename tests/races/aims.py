@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from coordination.errors import ConnectionLostError
-from hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
-from hadoop.remote_exception import RemoteException
+from nncache.coordination.errors import ConnectionLostError
+from nncache.hadoop.errors import JmxUnavailableError, RemoteCallError, RpcUnavailableError
+from nncache.hadoop.remote_exception import RemoteException
 from tests.races.exemptions import OFF_THE_PATH
 from tests.races.steering import Arrival, Hold, Stand, Throw, Verdict
 

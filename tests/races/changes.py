@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
-from hadoop.calls import PREFIX
+from nncache.hadoop.calls import PREFIX
 from tests.races.client import Client, Reply
 
 GLOBS: Final = tuple("/races" + "/*" * depth for depth in range(2, 7))

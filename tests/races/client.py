@@ -42,7 +42,7 @@ class GoneError(Exception):
 
 
 class Client:
-    """One connection to a server ("host:port"), made when needed and kept."""
+    """One connection to a server ("daemons.host:port"), made when needed and kept."""
 
     def __init__(self, address: str, *, receive_buffer_bytes: int = 0) -> None:
         host, _, port = address.rpartition(":")

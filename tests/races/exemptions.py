@@ -22,25 +22,25 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "hadoop.rpc.connection.RpcConnection._open_wire: await wire.wait_ready()": _HANDSHAKE,
     "hadoop.rpc.connection.RpcConnection._usable_wire: exit self._connecting": _LOCK,
     "hadoop.rpc.wire.Wire.wait_ready: await asyncio.shield(self._ready)": _HANDSHAKE,
-    "invalidation.channel.life.Life._read_filters: exit self._filter_lock": _LOCK,
+    "invalidation.follower.follower.Follower._read_filters: exit self._filter_lock": _LOCK,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": "close has nothing to wait for",
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__()": _TASK_GROUP,
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__()": (
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__()": _TASK_GROUP,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__()": (
         "a session begins to connect and returns (coordination/session.py)"
     ),
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.open: await self._entered()": (
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self._entered()": (
         "what is awaited in it does not wait, see there"
     ),
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
         "the life before was closed by its own `async with`, so there are no tasks to wait for"
     ),
-    "nncache.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
+    "nncache.proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
         "giving a connection back is synchronous (hadoop/rpc/callers.py)"
     ),
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
-    "proxy.upstream.Upstream.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
-    "proxy.upstream.Upstream._pass_on: await response.prepare(request)": "RawResponse.prepare awaits nothing",
-    "proxy.upstream.Upstream.fetch: await answer.close()": (
+    "proxy.upstream.client.Upstream.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
+    "proxy.upstream.client.Upstream._pass_on: await response.prepare(request)": "RawResponse.prepare awaits nothing",
+    "proxy.upstream.client.Upstream.fetch: await answer.close()": (
         "it waits for a body that is being sent, and what is fetched has none"
     ),
 }
@@ -59,31 +59,31 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle()": _IDLE,
     "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close()": _ENDS,
     "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close()": _IDLE,
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
-    "invalidation.zookeeper_stream.ZooKeeperInotifyEventInputStream.shut_down: "
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: "
     "await zookeeper.__aexit__(None, None, None)": _ENDS,
-    "proxy.failover.FailoverClient.ask: await answer.close()": (
+    "proxy.upstream.failover.FailoverClient.ask: await answer.close()": (
         "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
         "same wait is raced in `_ask_one`"
     ),
-    "proxy.exchange.Exchange.send_body: await writer.write_eof()": (
+    "proxy.upstream.exchange.Exchange.send_body: await writer.write_eof()": (
         "it waits only where the last part filled the connection's buffers to just below their limit, and then for "
         "what `writer.write(part)` waits for, which is raced"
     ),
-    "proxy.client_connection.ClientConnection.finish_response: "
+    "proxy.clients.connection.ClientConnection.finish_response: "
     "await super().finish_response(request, resp, start_time)": (
         "it waits only where a reply from memory stands behind others that its client does not read; the same wait, "
         "`RawResponse._wait_for_reader`, is raced in `Upstream._pass_on`"
     ),
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
-    "proxy.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
+    "proxy.clients.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
     "reuse_address=True)": "the proxy begins: it listens after this",
-    "proxy.server.Server.stop: await self._all_left.wait()": _ENDS,
-    "proxy.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
-    "proxy.upstream.Upstream._pass_on: await answer.close()": (
+    "proxy.clients.server.Server.stop: await self._all_left.wait()": _ENDS,
+    "proxy.clients.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
+    "proxy.upstream.client.Upstream._pass_on: await answer.close()": (
         "it waits only for the body of a request whose reply was too long to be held and came whole before the body "
         "was sent; the same wait is raced in `Upstream.stream`"
     ),
-    "proxy.upstream.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
+    "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
 }
 """It may wait, but not on the way of a read, a forwarded call or a change. A long run may hold one there in passing."""

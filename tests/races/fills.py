@@ -16,16 +16,16 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, Final
 
-from cache import Caller, Fetch, Serve
-from cache.decisions import Failed
-from hadoop.change import (
+from nncache.cache import Caller, Fetch, Serve
+from nncache.cache.decisions import Failed
+from nncache.hadoop.change import (
     Closed,
     Opened,
 )
-from hadoop.election_view import NameNode
-from hadoop.filestatus import render_missing
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.namespace import Answer
 from tests.races.figures import Figures
@@ -73,7 +73,7 @@ class Track(World):
             self.txid += 2
             self.truth.change(Closed(each))
         self.windows.clear()
-        if self.now - self.cache.gate.covered_as_of > 1:
+        if self.now - self.cache.gate.fresh_as_of > 1:
             self.cache.cover(self.now, self.txid)
 
     async def _fill(self, path: str, user: str) -> None:
@@ -198,7 +198,7 @@ class Track(World):
             elif isinstance(decision, Serve):
                 entry = decision.hit.entry
                 self._judge_hit(int(entry.reply.headers[0][1]), each, user)
-                if self.now - self.cache.gate.covered_as_of > self.cache.gate.max_staleness_s:
+                if self.now - self.cache.gate.fresh_as_of > self.cache.gate.max_staleness_s:
                     self._say(f"Bounded: {each} is served with the gate closed")
                 if any(
                     each == top or each.startswith(top + "/") or each == parent_of(top)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Final
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -17,7 +17,7 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from proxy.errors import UpstreamCutError
+from nncache.proxy.errors import UpstreamCutError
 from tests.races.fills_truth import parent_of
 from tests.races.fills_world import World
 

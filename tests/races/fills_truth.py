@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,

@@ -5,21 +5,21 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from cache import CacheSettings, Caller, Fetch, MetadataCache
-from cache.decisions import Failed
-from hadoop.calls import PlainRead
-from hadoop.change import (
+from nncache.cache import CacheSettings, Caller, Fetch, MetadataCache
+from nncache.cache.decisions import Failed
+from nncache.hadoop.calls import StatusRequest
+from nncache.hadoop.change import (
     Appeared,
     Change,
     EverythingUnknown,
     Opened,
 )
-from hadoop.election_view import NameNode
-from hadoop.rpc.user import RpcUser
-from proxy.flights import Flights
-from proxy.messages import RequestHead, UpstreamReply
-from proxy.ports import Right
-from proxy.reads import Read, ReadAnswer, Reads
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.flights import Flights
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.ports import Right
+from nncache.proxy.reads import Read, ReadAnswer, Reads
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth
 
@@ -159,7 +159,7 @@ class World:
     def ask(self, path: str, user: str, *, refresh: bool = False) -> None:
         """Let a client ask."""
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
-        plain = PlainRead(path=path, as_requested=path, user_name=user, doas=None, delegation=None)
+        plain = StatusRequest(path=path, as_requested=path, user_name=user, doas=None, delegation=None)
         head = RequestHead("GET", target, ((b"X-Path", path.encode()), (b"X-User", user.encode())))
         read = Read(plain=plain, caller=Caller(f"user={user}"), head=head, refresh=refresh)
         self.clients.append((self.tasks.create_task(self.reads.answer(read)), path, user))

@@ -23,7 +23,7 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.8  # of the races with something long to carry: held where only that makes one wait
 )
-_SETTLING: Final = "Upstream.stream: self._to_its_end(settle(settled))"
+_SETTLING: Final = "Upstream.stream: self._shielded(settle(settled))"
 _CLOSED_AFTER_A_FAULT: Final = (
     "Upstream.stream: answer.close()#2"  # only a fault while it settles leads there
 )

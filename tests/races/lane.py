@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from cache.decisions import Conclusion
-from proxy.flights import Flight
+from nncache.cache.decisions import Conclusion
+from nncache.proxy.flights import Flight
 from tests.races.aims import Aim, Book, Errand, error_at, may_be_cancelled
 from tests.races.changes import Change, Ground, Hdfs, Plot, Refused
 from tests.races.client import Client, GoneError, Reply
@@ -73,7 +73,7 @@ class Shared:
 
     proxy: Proxied
     hdfs: Hdfs
-    namenode: str  # "host:port" of its WebHDFS, past any proxy and relay
+    namenode: str  # "daemons.host:port" of its WebHDFS, past any proxy and relay
     figures: Figures
     changes: tuple[Change, ...]
     weights: Mapping[Kind, int]

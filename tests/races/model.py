@@ -18,7 +18,7 @@ from typing import Any, Final
 import click
 import pytest
 
-from invalidation.channel import life
+from nncache.invalidation.follower import follower
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.channels import ChannelName
 from tests.races.figures import SHOWN, Figures
@@ -38,8 +38,8 @@ _REACHED: Final = (
     "proxy.existing_path",
     "invalidation.consumer",
     "invalidation.direct",
-    "invalidation.polled_edits",
-    "invalidation.confirmed_namenode",
+    "invalidation.edits.poller",
+    "invalidation.edits.confirmed_namenode",
 )
 """Modules whose places the model reaches; those of the ZooKeeper channel it reaches in part."""
 
@@ -47,11 +47,11 @@ PLACES: Final = Places(
     (
         *_REACHED,
         "invalidation.same_namespace",
-        "invalidation.zookeeper_stream",
-        "invalidation.channel.life",
+        "invalidation.follower.stream",
+        "invalidation.follower.follower",
         "invalidation.channel.reader",
-        "invalidation.channel.filter_set",
-        "invalidation.channel.probing",
+        "invalidation.follower.filter_set",
+        "invalidation.follower.probing",
     )
 )
 """Those that the model has; what talks to sockets is raced on the real stack."""
@@ -67,9 +67,9 @@ _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _BEGINS_OR_ENDS,
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _BEGINS_OR_ENDS,
-    "invalidation.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits()": _NEVER_ROLLS,
-    "invalidation.polled_edits.PolledEdits.read: await self._roll_if_due(namenode)": _NEVER_ROLLS,
-    "invalidation.polled_edits.PolledEdits._roll_if_due: await namenode.roll_edits()": _NEVER_ROLLS,
+    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits()": _NEVER_ROLLS,
+    "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due(namenode)": _NEVER_ROLLS,
+    "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits()": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": _NEVER_WAITS,
     "proxy.writes.Writes.pass_through: await self.take(call, CallOutcome.UNKNOWN, effect.existing)": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep(ASK_AGAIN_S)": (
@@ -184,7 +184,7 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
 
     with pytest.MonkeyPatch.context() as patched:
         if number % 2:
-            patched.setattr(life, "MAX_QUEUED", 1)  # so that the queue is full at times
+            patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue is full at times
         steering = steered(told)
     figures = world.figures
     for stand, times in world.stands.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from hadoop.paths import parent
+from nncache.hadoop.paths import parent
 from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.cluster import Operation

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hadoop.events import Create, Event, Unlink
-from hadoop.filestatus import FileType
-from hadoop.paths import ROOT
+from nncache.hadoop.events import Create, Event, Unlink
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.paths import ROOT
 from tests.model.cluster import Operation
 from tests.model.namespace import SUPERUSER, Inode, Namespace, Step
 

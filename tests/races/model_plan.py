@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from hadoop.errors import RpcUnavailableError
-from proxy.errors import UpstreamCutError
+from nncache.hadoop.errors import RpcUnavailableError
+from nncache.proxy.errors import UpstreamCutError
 from tests.model.draws import Write
 from tests.model.system import System
 from tests.races.model_changes import (

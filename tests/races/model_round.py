@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Generator
 from contextvars import Context
 from typing import Any, Final, TypeVar, cast
 
-from cache import Conclusion
+from nncache.cache import Conclusion
 from tests.model.system import System
 from tests.races.model_ground import Lane
 from tests.races.model_plan import Race
@@ -169,7 +169,7 @@ class Applying:
         return self.hold
 
 
-_OF_THE_PUBLISHER: Final = frozenset({"invalidation.polled_edits", "invalidation.confirmed_namenode"})
+_OF_THE_PUBLISHER: Final = frozenset({"invalidation.edits.poller", "invalidation.edits.confirmed_namenode"})
 """Outermost, these are its own; the proxy's begin with a consumer or a life of the channel."""
 
 _PATIENCE: Final = 100

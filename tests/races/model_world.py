@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self
 
-from cache import Conclusion
-from hadoop.ha_state import HaState
+from nncache.cache import Conclusion
+from nncache.hadoop.ha_state import HaState
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -248,7 +248,7 @@ class World:
     async def _covered(self) -> None:
         """Wait until all that was acknowledged before now is known to be applied."""
         since, consumer, gate = clock(), self.system.consumer, self._cache.gate
-        while gate.covered_as_of <= since:  # what is acknowledged at this very moment counts
+        while gate.fresh_as_of <= since:  # what is acknowledged at this very moment counts
             consumer.request_probe()
             await consumer.wait_covered(1.0)
             if clock() > since + HANGS_S:

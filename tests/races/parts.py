@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
 
-from testbed import Cluster
-from testbed.relay import Relay
+from nncache.testbed import Cluster
+from nncache.testbed.relay import Relay
 from tests.races.changes import GLOBS, WITH_BODIES
 from tests.races.lane import Kind
 from tests.races.proxied import Site

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Final, TypeAlias
 
-ROOT: Final = Path(__file__).parents[2]
+PACKAGE: Final = Path(__file__).parents[2] / "nncache"
 
 
 class Kind(StrEnum):
@@ -30,7 +30,7 @@ class Place:
     """One place in the source.
 
     Attributes:
-        module: of the file, such as "proxy.flights".
+        module: below the package, such as "proxy.flights".
         qualname: of the function, as Python has it.
         text: what is awaited, entered or iterated; with "#2" for the second one of the same text in a function.
     """
@@ -57,13 +57,13 @@ class Place:
 
 
 FILL: Final = (
-    "proxy.client_connection",
-    "proxy.server",
+    "proxy.clients.connection",
+    "proxy.clients.server",
     "proxy.front_end",
     "proxy.reads",
     "proxy.flights",
     "proxy.call_limits",
-    "nncache.queries",
+    "nncache.proxy.upstream.queries",
     "hadoop.rpc.callers",
     "hadoop.rpc.namenode",
     "hadoop.rpc.connection",
@@ -74,27 +74,27 @@ FILL: Final = (
 FORWARD: Final = (
     "proxy.writes",
     "proxy.existing_path",
-    "proxy.upstream",
-    "proxy.failover",
-    "proxy.exchange",
-    "proxy.connections",
-    "proxy.permits",
-    "proxy.client_body",
-    "proxy.response",
+    "proxy.upstream.client",
+    "proxy.upstream.failover",
+    "proxy.upstream.exchange",
+    "proxy.upstream.pool",
+    "proxy.upstream.permits",
+    "proxy.clients.body",
+    "proxy.clients.response",
 )
 """Where a call that passes through may wait."""
 
 APPLY: Final = (
     "invalidation.consumer",
     "invalidation.direct",
-    "invalidation.polled_edits",
-    "invalidation.confirmed_namenode",
+    "invalidation.edits.poller",
+    "invalidation.edits.confirmed_namenode",
     "invalidation.same_namespace",
-    "invalidation.zookeeper_stream",
-    "invalidation.channel.life",
+    "invalidation.follower.stream",
+    "invalidation.follower.follower",
     "invalidation.channel.reader",
-    "invalidation.channel.filter_set",
-    "invalidation.channel.probing",
+    "invalidation.follower.filter_set",
+    "invalidation.follower.probing",
     "hadoop.pool",
     "hadoop.jmx_client",
 )
@@ -134,7 +134,7 @@ class Places:
         return place
 
     def _list(self, module: str) -> Iterator[Place]:
-        path = ROOT / (module.replace(".", "/") + ".py")
+        path = PACKAGE / (module.replace(".", "/") + ".py")
         tree = ast.parse(path.read_text(encoding="utf-8"))
         spans = self._spans[str(path)] = {}
         counted: dict[str, int] = {}

@@ -10,21 +10,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from cache.metadata_cache import MetadataCache
-from cache.settings import CacheSettings
-from coordination.settings import ZooKeeperSettings
-from hadoop.namenode_settings import NameNodeSettings
-from invalidation.consumer import Consumer
-from invalidation.settings import ChannelSettings, PollingSettings
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
-from nncache.proxy_wiring import ProxySystem
-from nncache.settings import SettingsOfProxy
-from proxy.client_connection import ClientConnection
-from proxy.flights import Flight, Flights
-from proxy.limits import LimitSettings
-from proxy.settings import ProxySettings
-from proxy.upstream import Upstream
-from testbed.ports import PortLease
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.settings import ChannelSettings, PollingSettings
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.flights import Flight, Flights
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.client import Upstream
+from nncache.settings.commands import SettingsOfProxy
+from nncache.testbed.ports import PortLease
 from tests.races.steering import LABEL, Arrival
 
 BUSY_POLLING = PollingSettings(poll_budget_share=0.5, roll_after_txids=500, roll_interval_s=1.0)
@@ -39,7 +39,7 @@ class Site:
 
     Attributes:
         http: the NameNode's WebHDFS as the proxy sees it; perhaps a relay's.
-        zookeeper: "host:port"; "" means the direct channel.
+        zookeeper: "daemons.host:port"; "" means the direct channel.
         user: whom the proxy acts as.
     """
 
@@ -75,7 +75,7 @@ class Proxied:
         """Wait until all that was acknowledged before this moment has been applied."""
         async with asyncio.timeout(timeout_s) as deadline:
             try:
-                while self.covered_as_of < since:
+                while self.fresh_as_of < since:
                     self.consumer.request_probe()
                     await self.consumer.wait_covered(0.2)
                     if not self.consumer.stats().is_open:
@@ -87,9 +87,9 @@ class Proxied:
         return True
 
     @property
-    def covered_as_of(self) -> float:
+    def fresh_as_of(self) -> float:
         """As of when the cache is known to be fresh; long ago while it is not."""
-        return self.cache.gate.covered_as_of
+        return self.cache.gate.fresh_as_of
 
     def leftovers(self) -> list[str]:
         """Say what is left when nobody asks any more."""

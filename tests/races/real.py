@@ -50,7 +50,7 @@ class Part:
     """One proxy, and the races that are made against it.
 
     Attributes:
-        namenode: "host:port" of its WebHDFS, past any proxy and relay.
+        namenode: "daemons.host:port" of its WebHDFS, past any proxy and relay.
         weights: how often each kind of race is made.
         beside: runs as long as the races do, and disturbs whatever it likes.
         is_shaken: the NameNode is slow or away at times.

@@ -2,13 +2,13 @@
 
 import ast
 
-from tests.races.places import APPLY, FILL, FORWARD, ROOT, Kind, Places
+from tests.races.places import APPLY, FILL, FORWARD, PACKAGE, Kind, Places
 
 
 def test_every_await_of_the_listed_modules_is_listed() -> None:
     """Counted another way; timeouts only set a timer and are no places."""
     for module in FILL + FORWARD + APPLY:
-        tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+        tree = ast.parse((PACKAGE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
         nodes = list(ast.walk(tree))
         timers = [
             node
@@ -36,6 +36,6 @@ def test_every_module_in_which_a_call_may_wait_is_listed() -> None:
     """A new one is raced like the others."""
     listed = {*FILL, *FORWARD, *APPLY}
     for room in ("proxy", "hadoop/rpc"):
-        for path in (ROOT / room).glob("*.py"):
-            module = f"{room}/{path.stem}".replace("/", ".")
+        for path in (PACKAGE / room).glob("**/*.py"):
+            module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
             assert module in listed or not Places([module]).all, module

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.races import kinds, parts, real
 from tests.races.figures import Figures
 from tests.races.places import FILL, FORWARD
@@ -16,8 +16,8 @@ RACES = 100
 OFTEN = (
     "proxy.reads.Reads._fetched: await flight.answer()",
     "proxy.flights.Flights._run: await self._fetcher.fetch(head)",
-    "proxy.exchange.Exchange._receive_message: await self._connection.protocol.read()",
-    "proxy.upstream.Upstream._to_its_end: await asyncio.shield(self._tasks.create_task(_captured(work)))",
+    "proxy.upstream.exchange.Exchange._receive_message: await self._connection.protocol.read()",
+    "proxy.upstream.client.Upstream._shielded: await asyncio.shield(self._tasks.create_task(_captured(work)))",
 )
 """Places on the way of every fill or every write: few races do for these."""
 

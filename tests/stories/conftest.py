@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.world import Where, World
 

@@ -4,10 +4,10 @@ import asyncio
 import json
 from typing import Final
 
-from hadoop.calls import PREFIX
-from hadoop.rpc.connection import Method, RpcConnection
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from testbed import Cluster
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.testbed import Cluster
 from tests.world import Where, World
 
 _FILES: Final = 5

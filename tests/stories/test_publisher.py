@@ -7,32 +7,32 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from coordination.session import Session
-from coordination.settings import ZooKeeperSettings
-from coordination.zookeeper import ZooKeeper
-from hadoop.events import EventBatch, Rename
-from hadoop.globs import GlobSet
-from hadoop.namenode_settings import NameNodeSettings
-from hadoop.pool import NameNodePool
-from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.webhdfs import WebHdfs
-from invalidation.channel.records import (
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import ZooKeeper
+from nncache.hadoop.events import EventBatch, Rename
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.channel.records import (
     Events,
     parse_cache_record,
     parse_filter_record,
     parse_published_filter,
 )
-from invalidation.channel.znodes import Znodes
-from invalidation.filters.definition import Filter
-from invalidation.filters.hdfs_store import FilterStore
-from invalidation.polled_edits import PolledEdits
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.output_stream import OutputSetup
-from invalidation.publisher.publisher import Publisher
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
-from invalidation.settings import PollingSettings
-from testbed import Cluster
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import OutputSetup
+from nncache.invalidation.publisher.publisher import Publisher
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from nncache.invalidation.settings import PollingSettings
+from nncache.testbed import Cluster
 from tests.patience import HANG_S
 
 PARTS = 500

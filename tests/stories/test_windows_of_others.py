@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 from tests.channels import Channel, proxied
 from tests.cluster import make_directory
 from tests.world import Where, World

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from testbed.asker import Asker
+from nncache.testbed.asker import Asker
 
 
 class _Handler(BaseHTTPRequestHandler):

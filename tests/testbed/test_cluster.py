@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from testbed import Cluster, ClusterSpec, NameNode, Ports, StartError, readiness
-from testbed.errors import PortError
-from testbed.ports import PortLease
+from nncache.testbed import Cluster, ClusterSpec, NameNode, Ports, StartError, readiness
+from nncache.testbed.errors import PortError
+from nncache.testbed.ports import PortLease
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.testbed.leftovers import eventually, nothing_is_left
 

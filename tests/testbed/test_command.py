@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import pytest
 
-from testbed import readiness
-from testbed.command import run_cluster
+from nncache.testbed import readiness
+from nncache.testbed.command import run_cluster
 from tests.cluster import HADOOP
 from tests.testbed.leftovers import nothing_is_left
 

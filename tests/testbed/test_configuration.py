@@ -3,15 +3,15 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from testbed.configuration import (
+from nncache.testbed.configuration import (
     Addresses,
     NameNodeAddress,
     properties,
     write_configuration,
     write_zookeeper_configuration,
 )
-from testbed.four_letters import ALLOWED
-from testbed.spec import ClusterSpec
+from nncache.testbed.four_letters import ALLOWED
+from nncache.testbed.spec import ClusterSpec
 
 ONE = Addresses(namenodes=(NameNodeAddress("nn1", "127.0.0.1:1", "127.0.0.1:2"),), zookeeper="127.0.0.1:9")
 TWO = Addresses(

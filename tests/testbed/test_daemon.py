@@ -2,9 +2,9 @@
 
 import pytest
 
-from testbed import Cluster, StartError
-from testbed.daemon import Proxy, Publisher
-from testbed.ports import is_free
+from nncache.testbed import Cluster, StartError
+from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.ports import is_free
 from tests.service import Service
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed import errors
+from nncache.testbed import errors
 
 
 @pytest.mark.parametrize(

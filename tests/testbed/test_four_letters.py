@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from testbed import Cluster, four_letters
+from nncache.testbed import Cluster, four_letters
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testbed import guard
+from nncache.testbed import guard
 from tests.testbed.leftovers import eventually, running
 
 STAY = "import sys, time; print('up', flush=True); time.sleep(600)"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import MissingToolError, ResolveError
-from testbed.jars import cache_directory, java, resolve
+from nncache.testbed.errors import MissingToolError, ResolveError
+from nncache.testbed.jars import cache_directory, java, resolve
 
 Environ = dict[str, str]
 

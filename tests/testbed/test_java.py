@@ -6,8 +6,8 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.jars import java, resolve
-from testbed.java import FS_SHELL, NAMENODE, JavaRuntime
+from nncache.testbed.jars import java, resolve
+from nncache.testbed.java import FS_SHELL, NAMENODE, JavaRuntime
 from tests.cluster import HADOOP
 
 RUNTIME = JavaRuntime(java="/j/bin/java", jars=(Path("/m/a.jar"), Path("/m/b.jar")))

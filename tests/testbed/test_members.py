@@ -1,6 +1,6 @@
 """The servers of a cluster."""
 
-from testbed import Cluster
+from nncache.testbed import Cluster
 
 
 def test_a_namenode_tells_its_state(cluster: Cluster) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import PortError
-from testbed.ports import PortLease
+from nncache.testbed.errors import PortError
+from nncache.testbed.ports import PortLease
 
 HOLDER = """
 import sys
 from pathlib import Path
-from testbed.ports import PortLease
+from nncache.testbed.ports import PortLease
 lease = PortLease(Path(sys.argv[1]))
 print(lease.take(), flush=True)
 sys.stdin.read()

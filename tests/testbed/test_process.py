@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import StartError
-from testbed.process import Lifeline, ServerProcess, await_all
+from nncache.testbed.errors import StartError
+from nncache.testbed.process import Lifeline, ServerProcess, await_all
 from tests.patience import HANG_S
 
 PATIENCE_S = 20.0

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from testbed import Cluster, readiness
+from nncache.testbed import Cluster, readiness
 
 
 class Answers(http.server.BaseHTTPRequestHandler):

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.errors import PortError
-from testbed.relay import Relay
+from nncache.testbed.errors import PortError
+from nncache.testbed.relay import Relay
 from tests.patience import HANG_S
 
 PATIENCE_S = 10.0

@@ -2,7 +2,7 @@
 
 import sys
 
-from testbed.shell import ShellResult, environment, run
+from nncache.testbed.shell import ShellResult, environment, run
 
 
 def test_a_failure_is_a_result() -> None:

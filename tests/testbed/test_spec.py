@@ -2,7 +2,7 @@
 
 import getpass
 
-from testbed.spec import GROUPS_OF_USERS, ClusterSpec
+from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 
 def test_the_servers_run_as_the_user_of_the_operating_system() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import Cluster, StartError
+from nncache.testbed import Cluster, StartError
 from tests.cluster import make_directory, webhdfs
 from tests.service import Service
 

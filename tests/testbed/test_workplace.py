@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.java import JavaRuntime
-from testbed.workplace import workplace
+from nncache.testbed.java import JavaRuntime
+from nncache.testbed.workplace import workplace
 
 RUNTIME = JavaRuntime(java=sys.executable, jars=())
 

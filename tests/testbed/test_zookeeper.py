@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from testbed import Cluster, StartError, ZooKeeperServer
-from testbed.ports import is_free
+from nncache.testbed import Cluster, StartError, ZooKeeperServer
+from nncache.testbed.ports import is_free
 from tests.cluster import HADOOP
 from tests.testbed.leftovers import eventually, nothing_is_left
 

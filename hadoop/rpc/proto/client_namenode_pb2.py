@@ -22,14 +22,14 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from hadoop.rpc.proto import inotify_pb2 as hadoop_dot_rpc_dot_proto_dot_inotify__pb2
+from nncache.hadoop.rpc.proto import inotify_pb2 as hadoop_dot_rpc_dot_proto_dot_inotify__pb2
 
 
 DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&hadoop/rpc/proto/client_namenode.proto\x12\x12nncache.hadoop.rpc\x1a\x1ehadoop/rpc/proto/inotify.proto\"\'\n\x17GetEditsFromTxidRequest\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"O\n\x18GetEditsFromTxidResponse\x12\x33\n\x0b\x65vents_list\x18\x01 \x02(\x0b\x32\x1e.nncache.hadoop.rpc.EventsList\"\x1e\n\x1cGetCurrentEditLogTxidRequest\"-\n\x1dGetCurrentEditLogTxidResponse\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"\"\n\x13IsFileClosedRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"&\n\x14IsFileClosedResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"!\n\x12GetFileInfoRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"E\n\x13GetFileInfoResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"\xd6\x02\n\x0eHdfsFileStatus\x12\x11\n\tfile_type\x18\x01 \x02(\x05\x12\x0c\n\x04path\x18\x02 \x02(\x0c\x12\x0e\n\x06length\x18\x03 \x02(\x04\x12\x34\n\npermission\x18\x04 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\r\n\x05owner\x18\x05 \x02(\x0c\x12\r\n\x05group\x18\x06 \x02(\x0c\x12\x19\n\x11modification_time\x18\x07 \x02(\x04\x12\x13\n\x0b\x61\x63\x63\x65ss_time\x18\x08 \x02(\x04\x12\x0f\n\x07symlink\x18\t \x01(\x0c\x12\x19\n\x11\x62lock_replication\x18\n \x01(\r\x12\x11\n\tblocksize\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ile_id\x18\r \x01(\x04\x12\x18\n\x0c\x63hildren_num\x18\x0e \x01(\x05:\x02-1\x12\x16\n\x0estorage_policy\x18\x10 \x01(\r\x12\r\n\x05\x66lags\x18\x12 \x01(\r\"\x12\n\x10RollEditsRequest\"-\n\x11RollEditsResponse\x12\x18\n\x10new_segment_txid\x18\x01 \x02(\x04\"0\n\x12\x43heckAccessRequest\x12\x0c\n\x04path\x18\x01 \x02(\t\x12\x0c\n\x04mode\x18\x02 \x02(\x05\"\x15\n\x13\x43heckAccessResponse')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'hadoop.rpc.proto.client_namenode_pb2', _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'nncache.hadoop.rpc.proto.client_namenode_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GETEDITSFROMTXIDREQUEST']._serialized_start=94

@@ -1,4 +1,4 @@
-from hadoop.rpc.proto import inotify_pb2 as _inotify_pb2
+from nncache.hadoop.rpc.proto import inotify_pb2 as _inotify_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Mapping as _Mapping

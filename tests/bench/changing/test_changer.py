@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from bench.changing.changer import LONG_AGO_S, Changer, Order
-from bench.changing.namespace import BenchNamespace, State
-from bench.plan import Change
-from bench.workload import ChangeKind, Event, Workload
-from hadoop.errors import MalformedReplyError
+from nncache.bench.changing.changer import LONG_AGO_S, Changer, Order
+from nncache.bench.changing.namespace import BenchNamespace, State
+from nncache.bench.plan import Change
+from nncache.bench.workload import ChangeKind, Event, Workload
+from nncache.hadoop.errors import MalformedReplyError
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
@@ -33,7 +33,7 @@ SEED = 1308
 
 @pytest.fixture(autouse=True)
 def _on_their_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.changing.changer.boottime", clock)
+    monkeypatch.setattr("nncache.bench.changing.changer.boottime", clock)
 
 
 def order(workload: Workload = FORBIDDING) -> Order:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench.changing.namespace import BenchNamespace, State, state_of
-from bench.plan import Change, Plan
-from bench.polling.replies import digest_of
-from bench.workload import ChangeKind, Workload
+from nncache.bench.changing.namespace import BenchNamespace, State, state_of
+from nncache.bench.plan import Change, Plan
+from nncache.bench.polling.replies import digest_of
+from nncache.bench.workload import ChangeKind, Workload
 from tests.bench.polling_server import BODY
 
 WORKLOAD = Workload(

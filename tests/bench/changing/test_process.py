@@ -5,11 +5,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench.changing.changer import Order
-from bench.changing.process import ChangerError, ChangerProcess
-from bench.polling.clock import boottime
-from bench.tables import CHANGES
-from bench.workload import ChangeKind, Workload
+from nncache.bench.changing.changer import Order
+from nncache.bench.changing.process import ChangerError, ChangerProcess
+from nncache.bench.polling.clock import boottime
+from nncache.bench.tables import CHANGES
+from nncache.bench.workload import ChangeKind, Workload
 from tests.bench.polling_server import Script, serving
 
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from bench.judge.lateness import lateness
-from bench.judge.verdicts import states, verdicts
+from nncache.bench.judge.lateness import lateness
+from nncache.bench.judge.verdicts import states, verdicts
 from tests.bench.recorded import Row, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries

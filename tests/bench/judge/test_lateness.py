@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.judge.lateness import counted_until, first_lateness, lateness
-from bench.judge.verdicts import states, verdicts
+from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.verdicts import states, verdicts
 from tests.bench.recorded import Row, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.figures import ModeFigures
-from bench.judge import reduce
-from bench.judge.reduction import NAMED
+from nncache.bench.figures import ModeFigures
+from nncache.bench.judge import reduce
+from nncache.bench.judge.reduction import NAMED
 from tests.bench.recorded import BEFORE_S, Row, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from bench.figures import Quantiles
-from bench.judge.quantiles import CDF_POINTS, Histogram
+from nncache.bench.figures import Quantiles
+from nncache.bench.judge.quantiles import CDF_POINTS, Histogram
 
 HOUR_US = 3_600_000_000
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}

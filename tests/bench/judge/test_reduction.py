@@ -6,9 +6,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from pyspark.sql import SparkSession
 
-from bench.figures import WrongAnswer
-from bench.judge import reduce
-from bench.judge.reduction import NAMED
+from nncache.bench.figures import WrongAnswer
+from nncache.bench.judge import reduce
+from nncache.bench.judge.reduction import NAMED
 from tests.bench.recorded import NEVER_SENT, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 import uvloop
 
-from bench.polling.client import Client
-from bench.polling.replies import Reply
+from nncache.bench.polling.client import Client
+from nncache.bench.polling.replies import Reply
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
 from tests.patience import HANG_S
 

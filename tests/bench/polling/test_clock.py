@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from bench.polling.clock import SAMPLES, ClockError, ClockOffset, boottime, endpoint, measure
-from bench.polling.conductor import Conductor
+from nncache.bench.polling.clock import SAMPLES, ClockError, ClockOffset, boottime, endpoint, measure
+from nncache.bench.polling.conductor import Conductor
 
 
 def test_the_shortest_round_trip_is_believed() -> None:

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.polling.collect import collect, prepare, zip_code
-from bench.polling.conductor import Conductor, Progress
-from bench.tables import HOSTS, POLLS
+from nncache.bench.polling.collect import collect, prepare, zip_code
+from nncache.bench.polling.conductor import Conductor, Progress
+from nncache.bench.tables import HOSTS, POLLS
 from tests.bench.example_orders import orders
 from tests.bench.polling_server import Script, serving
 
@@ -24,10 +24,11 @@ def test_executors_get_the_code(tmp_path: Path) -> None:
     """A zip that can be imported from, with all that a task needs."""
     names = zipfile.ZipFile(zip_code(tmp_path)).namelist()
     assert {
-        "bench/__init__.py",
-        "bench/plan.py",
-        "bench/polling/__init__.py",
-        "bench/polling/task.py",
+        "nncache/__init__.py",
+        "nncache/bench/__init__.py",
+        "nncache/bench/plan.py",
+        "nncache/bench/polling/__init__.py",
+        "nncache/bench/polling/task.py",
     } <= set(names)
 
 

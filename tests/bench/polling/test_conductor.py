@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from bench.polling.clock import ClockError, boottime, endpoint, measure
-from bench.polling.conductor import Conductor, Progress
+from nncache.bench.polling.clock import ClockError, boottime, endpoint, measure
+from nncache.bench.polling.conductor import Conductor, Progress
 
 
 @pytest.mark.parametrize("shift_s", [0.0, 3.25, -1000.5])

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import pytest
 
-from bench.polling.replies import MAX_HEAD_BYTES, ReplyError, digest_of, file_id_of, parse
+from nncache.bench.polling.replies import MAX_HEAD_BYTES, ReplyError, digest_of, file_id_of, parse
 from tests.bench.polling_server import BODY, reply
 
 

@@ -5,9 +5,9 @@ import math
 import pyarrow as pa
 import pytest
 
-from bench.polling.replies import Reply, digest_of
-from bench.polling.rows import Rows
-from bench.tables import POLLS
+from nncache.bench.polling.replies import Reply, digest_of
+from nncache.bench.polling.rows import Rows
+from nncache.bench.tables import POLLS
 from tests.bench.polling_server import BODY
 
 DENIAL = b'{"RemoteException":{"message":"Permission denied: user=u0001"}}'
@@ -77,7 +77,7 @@ def test_failures_are_counted() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7])
 def test_rows_come_in_their_order_however_they_are_cut(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words and errors stay with their rows, also in later batches."""
-    monkeypatch.setattr("bench.polling.rows.BATCH", 3)
+    monkeypatch.setattr("nncache.bench.polling.rows.BATCH", 3)
     rows = Rows()
     for number in range(count):
         if number % 3 == 1:

@@ -6,9 +6,9 @@ import resource
 import pyarrow as pa
 import pytest
 
-from bench.polling.clock import boottime
-from bench.polling.conductor import Conductor
-from bench.polling.task import HOST, TaskError, allow_files, run
+from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.conductor import Conductor
+from nncache.bench.polling.task import HOST, TaskError, allow_files, run
 from tests.bench.example_orders import orders
 from tests.bench.polling_server import Script, serving
 

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bench.figures import ModeFigures, Quantiles, RunInfo
-from bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
-from bench.report.colours import of_mode
+from nncache.bench.figures import ModeFigures, Quantiles, RunInfo
+from nncache.bench.report.charts import as_png, cpu_chart, latency_chart, main_chart
+from nncache.bench.report.colours import of_mode
 from tests.bench import example_figures as example
 
 Draw = Callable[[RunInfo, tuple[ModeFigures, ...]], Figure]

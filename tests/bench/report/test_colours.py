@@ -1,6 +1,6 @@
 """Colours tell modes and processes apart."""
 
-from bench.report.colours import QUIET, of_mode, of_process
+from nncache.bench.report.colours import QUIET, of_mode, of_process
 
 MODES = ("direct", "nncache", "nginx")
 PROCESSES = ("namenode", "proxy", "publisher", "nginx", "generator", "changer")

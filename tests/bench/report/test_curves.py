@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.report.curves import curve_of, nines, spread, value_at
+from nncache.bench.report.curves import curve_of, nines, spread, value_at
 from tests.bench import example_figures as example
 
 

@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bench.report.colours import BLACK, QUIET
-from bench.report.drawing import (
+from nncache.bench.report.colours import BLACK, QUIET
+from nncache.bench.report.drawing import (
     decades,
     footer,
     new_figure,

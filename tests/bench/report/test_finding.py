@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.report.finding import (
+from nncache.bench.report.finding import (
     cpu,
     freshness,
     load,

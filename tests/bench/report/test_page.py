@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bench.checks import Check
-from bench.figures import ModeFigures
-from bench.report.page import MOST_WRONG, page
-from bench.report.rows import sections
+from nncache.bench.checks import Check
+from nncache.bench.figures import ModeFigures
+from nncache.bench.report.page import MOST_WRONG, page
+from nncache.bench.report.rows import sections
 from tests.bench import example_figures as example
 
 CHARTS = {"main": b"main picture", "latency": b"latency picture", "cpu": b"cpu picture"}
@@ -86,7 +86,7 @@ def test_every_figure_is_on_the_page() -> None:
         "No Kerberos <yet>.",
         "Example CPU <2 GHz>",
         "nginx 1.22.1",
-        "python -m bench.run_pollers --pollers 10000 --duration 60 --seed 7",
+        "python -m nncache.bench.run_pollers --pollers 10000 --duration 60 --seed 7",
         "seed 7",
     ):
         assert part in reader.text, part

@@ -4,7 +4,16 @@ import math
 
 import pytest
 
-from bench.report.rounding import NONE, counted, duration, mebibytes, number, percent, ratio, seconds_of
+from nncache.bench.report.rounding import (
+    NONE,
+    counted,
+    duration,
+    mebibytes,
+    number,
+    percent,
+    ratio,
+    seconds_of,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bench.figures import ModeFigures
-from bench.report.rounding import NONE
-from bench.report.rows import PROOF, Row, sections
+from nncache.bench.figures import ModeFigures
+from nncache.bench.report.rounding import NONE
+from nncache.bench.report.rows import PROOF, Row, sections
 from tests.bench import example_figures as example
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.report.savings import Saving, polls_asked_per_s, savings, share_saved
+from nncache.bench.report.savings import Saving, polls_asked_per_s, savings, share_saved
 from tests.bench import example_figures as example
 
 

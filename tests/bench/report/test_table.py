@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from bench.checks import Check
-from bench.figures import ModeFigures
-from bench.report.rounding import NONE
-from bench.report.table import WIDTH, as_markdown, as_text, markdown
+from nncache.bench.checks import Check
+from nncache.bench.figures import ModeFigures
+from nncache.bench.report.rounding import NONE
+from nncache.bench.report.table import WIDTH, as_markdown, as_text, markdown
 from tests.bench import example_figures as example
 
 EXPECTED = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.figures import ModeFigures
-from bench.report.write import FiguresError, read_figures, write_report
+from nncache.bench.figures import ModeFigures
+from nncache.bench.report.write import FiguresError, read_figures, write_report
 from tests.bench import example_figures as example
 
 FILES = {"main.png", "latency.png", "cpu.png", "report.html", "README.md", "figures.json"}
@@ -22,7 +22,7 @@ def test_all_files_are_written(tmp_path: Path) -> None:
         "# 10,000 pollers, 2,000 polls/s: the NameNode answers 2,000 calls/s directly, 11.2 through nncache",
         "](main.png)",
         "[report.html](report.html)",
-        "    python -m bench.run_pollers --pollers 10000 --duration 60 --seed 7",
+        "    python -m nncache.bench.run_pollers --pollers 10000 --duration 60 --seed 7",
         "| getFileInfo calls per change | 200 | 1.12 | 60.0 |",
         "| WRONG answers | 0 | 0 | 1,234 |",
         "| 5 s | nncache | 2,000 | 11.2 | 99.44 % | measured |",

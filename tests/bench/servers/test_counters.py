@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bench.servers.counters import NameNodeAt, Sample, sample
+from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from tests.bench.polling_server import Act, Script, reply, serving
 
 ACTIVITY = {"name": "Hadoop:service=NameNode,name=NameNodeActivity", "FileInfoOps": 12, "GetListingOps": 3}

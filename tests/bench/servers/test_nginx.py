@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.servers.nginx import find_nginx, nginx
-from testbed.errors import MissingToolError
+from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.testbed.errors import MissingToolError
 from tests.bench.polling_server import Act, Script, reply, serving
 
 needs_nginx = pytest.mark.skipif(

@@ -1,6 +1,6 @@
 """The way to the NameNode's edits is cut, and mended."""
 
-from demo.chapters.cutting import OUTAGE
+from nncache.demo.chapters.cutting import OUTAGE
 from tests.demo.told import Told
 
 

@@ -4,9 +4,9 @@ from typing import cast
 
 import pytest
 
-from demo.chapters.killing import OUTAGE, play
-from demo.errors import NoPublisherError
-from demo.stage import Stage
+from nncache.demo.chapters.killing import OUTAGE, play
+from nncache.demo.errors import NoPublisherError
+from nncache.demo.stage import Stage
 from tests.demo.told import Told
 
 

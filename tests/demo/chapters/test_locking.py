@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from demo.chapters.locking import stays_locked
-from demo.sightings import Watched
-from demo.stage import MAX_STALENESS_S
+from nncache.demo.chapters.locking import stays_locked
+from nncache.demo.sightings import Watched
+from nncache.demo.stage import MAX_STALENESS_S
 from tests.demo.told import Told
 
 LAST = Watched(delays_s=(0.01,), blind=(), oldest_s=0.0, reads=600, failed=0)

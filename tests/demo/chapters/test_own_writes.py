@@ -2,8 +2,8 @@
 
 import pytest
 
-from demo.chapters.own_writes import judge
-from demo.sightings import MISSING, Sighting, View
+from nncache.demo.chapters.own_writes import judge
+from nncache.demo.sightings import MISSING, Sighting, View
 from tests.demo.told import Told
 
 THERE = View(200, 11)

@@ -1,6 +1,6 @@
 """ZooKeeper is stopped, and started again."""
 
-from demo.chapters.stopping import OUTAGE
+from nncache.demo.chapters.stopping import OUTAGE
 from tests.demo.told import Told
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from demo.chapters.subscribing import MARK, cost, told
+from nncache.demo.chapters.subscribing import MARK, cost, told
 
 CREATE, CLOSE = {"type": "CREATE", "path": MARK}, {"type": "CLOSE", "path": MARK}
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from demo.accounts import Accounts
-from demo.chapters.waiting import judge
-from demo.sightings import MISSING, Question, Record, Sighting, View
+from nncache.demo.accounts import Accounts
+from nncache.demo.chapters.waiting import judge
+from nncache.demo.sightings import MISSING, Question, Record, Sighting, View
 from tests.demo.told import Told
 
 QUESTION = Question("bob", "/w/f")

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from hadoop.namespace import Namespace
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import inotify_pb2 as inotify
-from hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
+from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
 from tests.hadoop.rpc.fake_server import Answer, Call, Failure, Result
 
 FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits"}

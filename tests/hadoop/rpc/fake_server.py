@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.patience import HANG_S
 
 

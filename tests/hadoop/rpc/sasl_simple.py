@@ -1,10 +1,10 @@
 """A handshake of several rounds: SIMPLE, agreed upon in SASL's own words. It shows that the seam is wide enough."""
 
-from hadoop.errors import FramingError
-from hadoop.rpc.framing import encode_frame, take_message
-from hadoop.rpc.handshake import SASL_AUTH_PROTOCOL
-from hadoop.rpc.messages import SASL_CALL_ID, encode_context, parse_message
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.rpc.framing import encode_frame, take_message
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL
+from nncache.hadoop.rpc.messages import SASL_CALL_ID, encode_context, parse_message
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 
 class SaslSimpleHandshake:

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hadoop.errors import RpcUnavailableError, TooManyCallersError
-from hadoop.rpc.callers import IDLE_S, CallerConnections
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.user import RpcUser
+from nncache.hadoop.errors import RpcUnavailableError, TooManyCallersError
+from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.rpc.fake_server import Answer, Call, FakeServer, Later, Result, fake_server
 
 CLOSED = Result(client.IsFileClosedResponse(result=True))

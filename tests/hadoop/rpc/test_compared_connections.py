@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from hadoop.errors import RpcError, RpcUnavailableError, WrongAddressError
-from hadoop.namespace import Namespace, NamespaceCheck
-from hadoop.rpc.connection import RpcConnection
+from nncache.hadoop.errors import RpcError, RpcUnavailableError, WrongAddressError
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.rpc.connection import RpcConnection
 from tests.hadoop.rpc.fake_namenode import version
 from tests.hadoop.rpc.fake_server import Answer, Call, Cut, Failure, Later, Raw, fake_server
 from tests.hadoop.rpc.test_connection import YES, ask

@@ -5,17 +5,17 @@ import socket
 
 import pytest
 
-from hadoop.errors import (
+from nncache.hadoop.errors import (
     FramingError,
     RemoteCallError,
     RpcAuthenticationError,
     RpcError,
     RpcUnavailableError,
 )
-from hadoop.remote_exception import Verdict
-from hadoop.rpc.connection import Method, RpcConnection
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import (
     Answer,
     Call,

@@ -5,8 +5,8 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.errors import MalformedReplyError
-from hadoop.events import (
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.events import (
     AclEntry,
     AclKind,
     AclScope,
@@ -24,9 +24,9 @@ from hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from hadoop.filestatus import FileType
-from hadoop.rpc.edits import decode_edits
-from hadoop.rpc.proto import inotify_pb2 as pb
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.rpc.edits import decode_edits
+from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
 PATH = b"/w/\xc3\xa4"
 

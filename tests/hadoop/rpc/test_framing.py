@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.errors import FramingError
-from hadoop.rpc.framing import FrameSplitter, encode_frame, encode_preamble, take_message
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.rpc.framing import FrameSplitter, encode_frame, encode_preamble, take_message
 from tests.hadoop.rpc.fake_server import frame_of, messages
 
 LIMIT = 1000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hadoop.rpc.handshake import Handshake, SimpleHandshake
-from hadoop.rpc.messages import CONTEXT_CALL_ID
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.messages import CONTEXT_CALL_ID
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import messages
 
 

@@ -15,8 +15,8 @@ from google.protobuf.descriptor_pb2 import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.errors import FramingError
-from hadoop.rpc.messages import (
+from nncache.hadoop.errors import FramingError
+from nncache.hadoop.rpc.messages import (
     Refused,
     Succeeded,
     encode_call,
@@ -25,9 +25,9 @@ from hadoop.rpc.messages import (
     parse_message,
     parse_reply,
 )
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import inotify_pb2 as inotify
-from hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from tests.hadoop.rpc.fake_server import Failure, failure_frame, frame_of, messages
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
-from hadoop.events import Unlink
-from hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
-from hadoop.namespace import Namespace, NamespaceCheck
-from hadoop.remote_exception import Verdict
-from hadoop.rpc.namenode import NameNodeRpc
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster
-from testbed.asker import Asker
+from nncache.hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
+from nncache.hadoop.events import Unlink
+from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 from tests.hadoop.rpc.fake_namenode import FakeNameNode
 from tests.hadoop.rpc.fake_server import fake_server
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from hadoop.addresses import split_address
-from hadoop.errors import FramingError, RpcError, RpcUnavailableError
-from hadoop.rpc.handshake import Handshake, SimpleHandshake
-from hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_message
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.wire import Wire
-from testbed import Cluster
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.errors import FramingError, RpcError, RpcUnavailableError
+from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
+from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_message
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.wire import Wire
+from nncache.testbed import Cluster
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of
 from tests.hadoop.rpc.sasl_simple import SaslSimpleHandshake
 from tests.patience import HANG_S

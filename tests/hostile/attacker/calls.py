@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.messages import Headers
+from nncache.proxy.messages import Headers
 
 ATTACKER: Final = "mallory"
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
-from hadoop.calls import PREFIX
-from proxy.response import RawResponse
+from nncache.hadoop.calls import PREFIX
+from nncache.proxy.clients.response import RawResponse
 from tests.hostile.attacker.calls import ATTACKER, AttackCall, draw
 from tests.hostile.attacker.upstream import OF_ANOTHER, AttackRequest, AttackUpstream, ServiceQueries
 from tests.invalidation.virtual_time import VirtualLoop, clock

@@ -6,10 +6,10 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from hadoop.filestatus import FileType
-from hadoop.rpc.user import RpcUser
-from proxy.messages import Decorate, RequestHead, Settle, SettledReply
-from proxy.response import RawResponse
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.messages import Decorate, RequestHead, Settle, SettledReply
 from tests.hostile.attacker.calls import ATTACKER, AttackCall
 from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
@@ -66,7 +66,7 @@ class AttackUpstream(ModelUpstream):
             term=self._term_of(namenode),
             replied_at=self._clock(),
         )
-        await self._to_its_end(settle, settled)
+        await self._shielded(settle, settled)
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
     async def _said(self, client: AttackRequest) -> Answer:

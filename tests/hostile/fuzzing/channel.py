@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from hadoop.changes import changes_of_event
-from hadoop.event_json import EventJsonError, decode_event, encode_event
-from invalidation.channel.records import (
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.event_json import EventJsonError, decode_event, encode_event
+from nncache.invalidation.channel.records import (
     CacheRecord,
     FilterRecord,
     PublishedFilter,
@@ -17,8 +17,8 @@ from invalidation.channel.records import (
     parse_filter_record,
     parse_published_filter,
 )
-from invalidation.channel.znodes import MAX_TXID, parse_txid
-from invalidation.errors import CorruptZnodeError
+from nncache.invalidation.channel.znodes import MAX_TXID, parse_txid
+from nncache.invalidation.errors import CorruptZnodeError
 from tests.hostile.fuzzing.target import Target, hold
 
 _RECORD: Final = "/r/ns/.cache/12"
@@ -94,7 +94,7 @@ CHANNEL: Final = (
             b'"name":"n","value":"AA=="}]}]}]}',
             b"{" + _LINK + b',"batches":[{"txid":12,"events":[{"x":' + b"[" * 1500,
         ),
-        modules=("invalidation.channel.records", "hadoop.event_json"),
+        modules=("nncache.invalidation.channel.records", "nncache.hadoop.event_json"),
         max_bytes=4096,
     ),
     Target(
@@ -108,7 +108,7 @@ CHANNEL: Final = (
             b"{" + _LINK + b',"generation":3,"changes":[[12,"touched","//a/"]]}',
             b"[" * 3000,
         ),
-        modules=("invalidation.channel.records", "hadoop.paths"),
+        modules=("nncache.invalidation.channel.records", "nncache.hadoop.paths"),
         max_bytes=4096,
     ),
     Target(
@@ -120,7 +120,7 @@ CHANNEL: Final = (
             b'{"version":1,"id":"","pathGlob":"/[","since":-1,"owner":"","allowedSubscribers":[]}',
             b'{"x":' + b"[" * 1400,
         ),
-        modules=("invalidation.channel.records", "hadoop.glob_syntax"),
+        modules=("nncache.invalidation.channel.records", "nncache.hadoop.glob_syntax"),
         max_bytes=1536,
     ),
     Target(
@@ -138,14 +138,14 @@ CHANNEL: Final = (
             b'{"type":"CLOSE","path":"rel","fileSize":1}',
             b'{"type":"APPEND","path":"/a","newBlock":false}',
         ),
-        modules=("hadoop.event_json", "hadoop.changes"),
+        modules=("nncache.hadoop.event_json", "nncache.hadoop.changes"),
     ),
     Target(
         name="transaction-id",
         invariant="a number in its one spelling, or none",
         check=check_txid,
         seeds=(b"0", b"12", b"9223372036854775807", b"9223372036854775808", b"-1", b"012", b"\xb2"),
-        modules=("invalidation.channel.znodes",),
+        modules=("nncache.invalidation.channel.znodes",),
         max_bytes=32,
     ),
 )

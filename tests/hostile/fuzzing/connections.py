@@ -9,16 +9,16 @@ import uvloop
 from aiohttp import web
 from aiohttp.client_proto import ResponseHandler
 
-from hadoop.election_view import NameNode
-from proxy.client_body import ClientBody
-from proxy.client_connection import ClientConnection
-from proxy.connections import Connection
-from proxy.errors import ProxyError
-from proxy.exchange import Exchange
-from proxy.limits import LimitSettings
-from proxy.messages import RequestHead
-from proxy.response import RawResponse
-from proxy.server import Server, _HttpServer
+from nncache.hadoop.election_view import NameNode
+from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server, _HttpServer
+from nncache.proxy.errors import ProxyError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.pool import Connection
 from tests.hostile.fuzzing.strict_http import read_requests
 from tests.hostile.fuzzing.target import Target, hold
 from tests.hostile.fuzzing.transport import DeafTransport
@@ -69,7 +69,7 @@ def _once(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes],
 
 
 def _encoded(target: bytes) -> bytes:
-    """Return a target as it travels on: letters beyond ASCII percent-encoded (`proxy.vetting.ascii_request_line`)."""
+    """Return a target as it travels on: letters beyond ASCII percent-encoded (`vetting.ascii_request_line`)."""
     return b"".join(b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in target)
 
 
@@ -194,7 +194,12 @@ CONNECTIONS: Final = (
             b"\x11" + _GET + b"Upgrade: websocket\r\nConnection: upgrade\r\n\r\n" + _GET + b"\r\n",
             b"\x11CONNECT nn:1 HTTP/1.1\r\nHost: nn\r\n\r\n" + _GET + b"\r\n",
         ),
-        modules=("proxy.client_connection", "proxy.vetting", "proxy.server", "proxy.response"),
+        modules=(
+            "nncache.proxy.clients.connection",
+            "nncache.proxy.clients.vetting",
+            "nncache.proxy.clients.server",
+            "nncache.proxy.clients.response",
+        ),
         short_executions=300,
     ),
     Target(
@@ -214,7 +219,7 @@ CONNECTIONS: Final = (
             b"\x24HTTP/2 200\r\n\r\n",
             b"\x24" + _OK + b"Content-Length: 99999999999999999999\r\n\r\n",
         ),
-        modules=("proxy.exchange", "proxy.connections"),
+        modules=("nncache.proxy.upstream.exchange", "nncache.proxy.upstream.pool"),
         short_executions=500,
     ),
 )

@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from hadoop.glob_syntax import AnyChar, AnyString, Component, EitherOf, Literal, OneOf, Token
-from hadoop.globs import Glob
+from nncache.hadoop.glob_syntax import AnyChar, AnyString, Component, EitherOf, Literal, OneOf, Token
+from nncache.hadoop.globs import Glob
 
 
 def matches(glob: Glob, path: str) -> bool:

@@ -4,15 +4,15 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from hadoop.addresses import split_address
-from hadoop.endpoint import parse_endpoint
-from hadoop.glob_syntax import GlobError
-from hadoop.globs import GlobSet, compile_glob
-from hadoop.paths import InvalidPathError, canonical, parent
-from hadoop.settings import SettingError
-from invalidation.filters.definition import Filter, FilterError, encode_definition, parse_definition
 from nncache.errors import ConfigurationError
-from nncache.settings import FORMS, load_settings
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.endpoint import parse_endpoint
+from nncache.hadoop.glob_syntax import GlobError
+from nncache.hadoop.globs import GlobSet, compile_glob
+from nncache.hadoop.paths import InvalidPathError, canonical, parent
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.filters.definition import Filter, FilterError, encode_definition, parse_definition
+from nncache.settings.commands import FORMS, load_settings
 from tests.hostile.fuzzing import naive_globs
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
@@ -125,7 +125,7 @@ OPERATORS: Final = (
             b"/{{{{{{{{{{{a}}}}}}}}}}}\n/a",
             b"/p{a/b,c/d}s*\n/pa/bss",
         ),
-        modules=("hadoop.glob_syntax", "hadoop.globs"),
+        modules=("nncache.hadoop.glob_syntax", "nncache.hadoop.globs"),
         max_bytes=256,
     ),
     Target(
@@ -140,7 +140,11 @@ OPERATORS: Final = (
             b'{"name":"other","pathGlob":"/a"}',
             b'{"name":' + b"[" * 500,
         ),
-        modules=("invalidation.filters.definition", "hadoop.glob_syntax", "hadoop.users"),
+        modules=(
+            "nncache.invalidation.filters.definition",
+            "nncache.hadoop.glob_syntax",
+            "nncache.hadoop.users",
+        ),
         max_bytes=512,
     ),
     Target(
@@ -148,7 +152,11 @@ OPERATORS: Final = (
         invariant="a filter or FilterError; its name stays within its znode",
         check=check_filter,
         seeds=(b"jobs\nalice\n/a/*\nbob", b"..\nroot\n/\n-", b"zookeeper\na$\n/{a,b}\nx"),
-        modules=("invalidation.filters.definition", "invalidation.channel.znodes", "hadoop.users"),
+        modules=(
+            "nncache.invalidation.filters.definition",
+            "nncache.invalidation.channel.znodes",
+            "nncache.hadoop.users",
+        ),
         max_bytes=512,
     ),
     Target(
@@ -165,7 +173,12 @@ OPERATORS: Final = (
             b'glob = "\xff"\n',
             b"max_head_bytes = " + b"9" * 1500,
         ),
-        modules=("nncache.forms", "nncache.keys", "nncache.settings", "hadoop.settings"),
+        modules=(
+            "nncache.settings.forms",
+            "nncache.settings.keys",
+            "nncache.settings.commands",
+            "nncache.hadoop.settings",
+        ),
         max_bytes=4096,
         short_executions=300,
     ),
@@ -182,7 +195,12 @@ OPERATORS: Final = (
             b"zookeeper\nzk:2181",
             b"channel\nx",
         ),
-        modules=("nncache.forms", "nncache.keys", "hadoop.addresses", "hadoop.endpoint"),
+        modules=(
+            "nncache.settings.forms",
+            "nncache.settings.keys",
+            "nncache.hadoop.addresses",
+            "nncache.hadoop.endpoint",
+        ),
         max_bytes=256,
         short_executions=500,
     ),
@@ -191,7 +209,7 @@ OPERATORS: Final = (
         invariant="an address or the room's own error; what is read comes back when written and read again",
         check=check_address,
         seeds=(b"nn1.example:8020", b"[::1]:0", b"[fe80::1%eth0]:65536", b"a..b:1", b":1", b"\xc3\xa9:12"),
-        modules=("hadoop.addresses", "hadoop.endpoint"),
+        modules=("nncache.hadoop.addresses", "nncache.hadoop.endpoint"),
         max_bytes=128,
     ),
 )

@@ -6,21 +6,21 @@ from typing import Final
 
 import uvloop
 
-from cache.admission import Admission, admit
-from hadoop import jmx
-from hadoop.changes import changes_of_event
-from hadoop.errors import FramingError, MalformedReplyError, RpcError
-from hadoop.event_json import decode_event, encode_event
-from hadoop.filestatus import FileType, parse_file_status, render_missing
-from hadoop.remote_exception import Verdict, parse_remote_exception
-from hadoop.rpc.edits import decode_edits
-from hadoop.rpc.framing import FrameSplitter, encode_frame, take_message
-from hadoop.rpc.handshake import SimpleHandshake
-from hadoop.rpc.messages import Refused, Reply, Succeeded, parse_message, parse_reply
-from hadoop.rpc.proto import client_namenode_pb2 as client
-from hadoop.rpc.proto import inotify_pb2 as inotify
-from hadoop.rpc.proto import rpc_header_pb2 as header
-from hadoop.rpc.wire import Wire
+from nncache.cache.admission import Admission, admit
+from nncache.hadoop import jmx
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.errors import FramingError, MalformedReplyError, RpcError
+from nncache.hadoop.event_json import decode_event, encode_event
+from nncache.hadoop.filestatus import FileType, parse_file_status, render_missing
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.rpc.edits import decode_edits
+from nncache.hadoop.rpc.framing import FrameSplitter, encode_frame, take_message
+from nncache.hadoop.rpc.handshake import SimpleHandshake
+from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, parse_message, parse_reply
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
+from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
+from nncache.hadoop.rpc.wire import Wire
 from tests.hostile.fuzzing.target import Target, hold, text_of
 from tests.hostile.fuzzing.transport import DeafTransport
 
@@ -216,7 +216,7 @@ REPLIES: Final = (
             b"\x01HTTP/1.1 400",
             b"\x02\x00\x00\x00\x06\xff\xff\xff\xff\xff\xff",
         ),
-        modules=("hadoop.rpc.framing",),
+        modules=("nncache.hadoop.rpc.framing",),
         max_bytes=700,
     ),
     Target(
@@ -229,7 +229,7 @@ REPLIES: Final = (
             _failure(4294967295, header.RpcResponseHeader.FATAL)[4:],
             b"\x01\x00",
         ),
-        modules=("hadoop.rpc.messages", "hadoop.rpc.framing"),
+        modules=("nncache.hadoop.rpc.messages", "nncache.hadoop.rpc.framing"),
     ),
     Target(
         name="edits",
@@ -244,7 +244,12 @@ REPLIES: Final = (
             _page((1, inotify.CloseEvent(path=b"\xff", file_size=-1, timestamp=1).SerializeToString())),
             _page((9, b"")),
         ),
-        modules=("hadoop.rpc.edits", "hadoop.rpc.messages", "hadoop.event_json", "hadoop.changes"),
+        modules=(
+            "nncache.hadoop.rpc.edits",
+            "nncache.hadoop.rpc.messages",
+            "nncache.hadoop.event_json",
+            "nncache.hadoop.changes",
+        ),
     ),
     Target(
         name="rpc-wire",
@@ -255,7 +260,7 @@ REPLIES: Final = (
             b"\xff" + _failure(4294967295, header.RpcResponseHeader.FATAL),
             b"\x00" + _success(7, _CLOSED) + b"HTTP/1.1 400 Bad Request\r\n",
         ),
-        modules=("hadoop.rpc.wire", "hadoop.rpc.messages", "hadoop.rpc.framing"),
+        modules=("nncache.hadoop.rpc.wire", "nncache.hadoop.rpc.messages", "nncache.hadoop.rpc.framing"),
         max_bytes=700,
         short_executions=500,
     ),
@@ -275,7 +280,7 @@ REPLIES: Final = (
             b'{"beans":[{"JournalTransactionInfo":"' + b"[" * 3000 + b'"}]}',
             b'{"x":' + b'{"a":' * 1500,
         ),
-        modules=("hadoop.jmx",),
+        modules=("nncache.hadoop.jmx",),
         max_bytes=8192,
         short_executions=800,
     ),
@@ -297,7 +302,7 @@ REPLIES: Final = (
             ),
             _STATUS % (b"FILE", b',"x":' + b"[" * 2000),
         ),
-        modules=("hadoop.filestatus", "cache.admission"),
+        modules=("nncache.hadoop.filestatus", "nncache.cache.admission"),
         max_bytes=4096,
     ),
     Target(
@@ -312,7 +317,7 @@ REPLIES: Final = (
             b'/a\\"\x01\x7f\xc2\x85\xf0\x9f\x98\x80',
             b'{"x":' + b"[" * 3000,
         ),
-        modules=("hadoop.remote_exception", "hadoop.filestatus", "cache.admission"),
+        modules=("nncache.hadoop.remote_exception", "nncache.hadoop.filestatus", "nncache.cache.admission"),
         max_bytes=4096,
     ),
 )

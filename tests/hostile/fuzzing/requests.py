@@ -3,8 +3,8 @@
 from typing import Final
 from urllib.parse import quote
 
-from hadoop.calls import PREFIX, read_call, read_plain
-from hadoop.paths import (
+from nncache.hadoop.calls import PREFIX, parse_call, parse_plain
+from nncache.hadoop.paths import (
     InvalidPathError,
     ancestors,
     canonical,
@@ -15,10 +15,10 @@ from hadoop.paths import (
     name,
     parent,
 )
-from proxy.cache_directives import CacheDirective, cache_directive_of
-from proxy.headers import request_headers
-from proxy.identity import caller_of, rpc_user_of
-from proxy.targets import is_webhdfs
+from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.headers import request_headers
+from nncache.proxy.identity import caller_of, rpc_user_of
+from nncache.proxy.targets import is_webhdfs
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
 METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcff")
@@ -27,9 +27,9 @@ METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcf
 def check_target(data: bytes) -> None:
     """The first byte chooses the method, the rest is the target."""
     method, target = METHODS[data[0] % len(METHODS) if data else 0], text_of(data[1:])
-    call = read_call(method, target)
+    call = parse_call(method, target)
     is_served = is_webhdfs(target)
-    plain = read_plain(target)
+    plain = parse_plain(target)
     hold((call.path is None) == (call.as_requested is None), "a path without its spelling")
     if call.path is not None:
         hold(canonical(call.path) == call.path, f"not canonical: {call.path!r}")
@@ -111,7 +111,7 @@ def check_fields(data: bytes) -> None:
 def check_callers(data: bytes) -> None:
     """Two queries, a line each, from one address: they have one name only if they say the same."""
     one, _, other = data.partition(b"\n")
-    reads = [read_plain(f"{PREFIX}/p?op=GETFILESTATUS&{query}") for query in (text_of(one), text_of(other))]
+    reads = [parse_plain(f"{PREFIX}/p?op=GETFILESTATUS&{query}") for query in (text_of(one), text_of(other))]
     first, second = reads
     if first is None or second is None:
         return
@@ -135,7 +135,7 @@ def check_callers(data: bytes) -> None:
 REQUESTS: Final = (
     Target(
         name="request-target",
-        invariant="read_call never refuses; what read_plain takes, read_call and is_webhdfs read in the same way",
+        invariant="parse_call never refuses; what parse_plain takes, parse_call and is_webhdfs read in the same way",
         check=check_target,
         seeds=(
             b"\0/webhdfs/v1/a/b?op=GETFILESTATUS&user.name=alice",
@@ -149,7 +149,12 @@ REQUESTS: Final = (
             b"\0/webhdfs/v1/..;/%2e%2e/%u002e/jmx",
             b"\3/webhdfs/v1/.reserved/raw/x%2Fy?OP=DELETE",
         ),
-        modules=("hadoop.calls", "hadoop.paths", "hadoop.operations", "proxy.targets"),
+        modules=(
+            "nncache.hadoop.calls",
+            "nncache.hadoop.paths",
+            "nncache.hadoop.operations",
+            "nncache.proxy.targets",
+        ),
     ),
     Target(
         name="path",
@@ -166,7 +171,7 @@ REQUESTS: Final = (
             b"relative",
             b"/%zz%",
         ),
-        modules=("hadoop.paths",),
+        modules=("nncache.hadoop.paths",),
     ),
     Target(
         name="header-fields",
@@ -180,7 +185,7 @@ REQUESTS: Final = (
             b"Connection:close, X-Forwarded-For, Host\nX-Forwarded-For:1.2.3.4\nTE:trailers",
             b"cookie:HADOOP.AUTH=a; hadoop.auth=b\nExpect:100-continue",
         ),
-        modules=("proxy.cache_directives", "proxy.headers"),
+        modules=("nncache.proxy.cache_directives", "nncache.proxy.headers"),
     ),
     Target(
         name="caller",
@@ -193,6 +198,6 @@ REQUESTS: Final = (
             b"delegation=KAAFYWxpY2UFYWxpY2U\nuser.name=x",
             b"doas=x\nuser.name=a",
         ),
-        modules=("proxy.identity", "hadoop.calls"),
+        modules=("nncache.proxy.identity", "nncache.hadoop.calls"),
     ),
 )

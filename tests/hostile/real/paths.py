@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from testbed.asker import Asker
+from nncache.testbed.asker import Asker
 from tests.hostile.real.raw import RawAsker, is_own_refusal, made
 from tests.proxy.wire import RawReply
 from tests.world import Where, World

@@ -7,7 +7,7 @@ nothing of it is kept but what is a status in every part.
 from dataclasses import dataclass
 from typing import Final
 
-from hadoop.filestatus import render_missing
+from nncache.hadoop.filestatus import render_missing
 from tests.proxy.doubles import FILE
 
 PATH: Final = "/w/f"

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from hadoop.election_view import NameNode
+from nncache.hadoop.election_view import NameNode
 from tests.hostile.wire.smuggling import MARK, Row
 from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, proxy_to, says
 

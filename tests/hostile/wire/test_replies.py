@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from cache import CacheSettings, MetadataCache
+from nncache.cache import CacheSettings, MetadataCache
 from nncache.clock import boottime
-from proxy.front_end import FrontEnd
-from proxy.settings import ProxySettings
-from proxy.upstream import Upstream
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.client import Upstream
 from tests.hostile.wire.replies import BAD_REPLIES, PATH, BadReply, reply
 from tests.proxy.doubles import FILE, FakeClock
 from tests.proxy.front_scene import DictNameNode, NoSignal

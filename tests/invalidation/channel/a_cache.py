@@ -6,11 +6,11 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from cache import CacheSettings, Caller, Conclusion, Fetch, Kind, Known, MetadataCache, Reply
-from cache.entries import Directory
-from hadoop.change import Change
-from hadoop.globs import GlobSet
-from hadoop.paths import ROOT, ancestors, parent
+from nncache.cache import CacheSettings, Caller, Conclusion, Fetch, Kind, Known, MetadataCache, Reply
+from nncache.cache.entries import Directory
+from nncache.hadoop.change import Change
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT, ancestors, parent
 from tests.hadoop.any_changes import changes_at, few_paths, in_order
 
 NAMES = ("a", "b", "c")

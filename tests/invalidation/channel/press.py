@@ -4,12 +4,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coordination.zookeeper import Create, Delete, Operation, SetData
-from hadoop.changes import changes_of_event
-from hadoop.events import EventBatch
-from hadoop.globs import GlobSet
-from invalidation.channel.narrowing import matched, narrow
-from invalidation.channel.records import (
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.globs import GlobSet
+from nncache.invalidation.channel.records import (
     CacheRecord,
     Dropped,
     Events,
@@ -21,7 +20,8 @@ from invalidation.channel.records import (
     encode_filter_record,
     encode_published_filter,
 )
-from invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.publisher.narrowing import matched, narrow
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.fakes import FakeNameNode
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from invalidation.stream import Changes, Covered, Filters, StreamItem
-from invalidation.zookeeper_stream import ZooKeeperInotifyEventInputStream
+from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
+from nncache.invalidation.stream import Changes, Covered, Filters, StreamItem
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.channel.press import Press

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from hadoop.events import EventBatch, Unlink
-from invalidation.filter_stream import FilterInotifyEventInputStream, Received, SubscriptionItem
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.invalidation.subscriber.events import FilterInotifyEventInputStream, Received, SubscriptionItem
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage
 from tests.invalidation.virtual_time import clock

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from invalidation.channel.chain import Broken, Chain, Next, Replayed
-from invalidation.channel.records import Link
+from nncache.invalidation.channel.chain import Broken, Chain, Next, Replayed
+from nncache.invalidation.channel.records import Link
 
 LINKS = (Link("c", 10, 13), Link("c", 13, 14), Link("c", 14, 20))
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from coordination.zookeeper import Create, Znode
-from invalidation.channel.many_znodes import AT_ONCE, Refused, each_znode
+from nncache.coordination.zookeeper import Create, Znode
+from nncache.invalidation.channel.many_znodes import AT_ONCE, Refused, each_znode
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock

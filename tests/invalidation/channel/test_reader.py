@@ -2,8 +2,8 @@
 
 import pytest
 
-from invalidation.channel.records import Stale
-from invalidation.errors import MissingEventsError
+from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.errors import MissingEventsError
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock

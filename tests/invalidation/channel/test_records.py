@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hadoop.change import (
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Closed,
@@ -19,8 +19,8 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.events import Close, EventBatch, Unlink
-from invalidation.channel.records import (
+from nncache.hadoop.events import Close, EventBatch, Unlink
+from nncache.invalidation.channel.records import (
     MAX_RECORD_BYTES,
     CacheRecord,
     Dropped,
@@ -37,8 +37,8 @@ from invalidation.channel.records import (
     parse_filter_record,
     parse_published_filter,
 )
-from invalidation.channel.znodes import MAX_TXID
-from invalidation.errors import CorruptZnodeError
+from nncache.invalidation.channel.znodes import MAX_TXID
+from nncache.invalidation.errors import CorruptZnodeError
 from tests.hadoop.any_changes import any_paths, changes_at, in_order
 from tests.hadoop.any_events import batches, texts
 

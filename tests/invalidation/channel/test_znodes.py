@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, parse_txid
 
 
 def test_everything_of_a_nameservice_has_one_place() -> None:

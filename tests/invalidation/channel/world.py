@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import TypeAlias
 
-from hadoop.change import Change, Vanished
-from invalidation.consumer import Consumer
-from invalidation.stats import ChannelStats
-from invalidation.stream import InotifyEventInputStream, StreamItem
-from invalidation.zookeeper_stream import ZooKeeperInotifyEventInputStream
+from nncache.hadoop.change import Change, Vanished
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
+from nncache.invalidation.stats import ChannelStats
+from nncache.invalidation.stream import InotifyEventInputStream, StreamItem
 from tests.coordination.fake_tree import FakeTree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.channel.press import ZNODES, Press, PressState
@@ -68,7 +68,7 @@ class FilterJudge(Judge):
             if missing:
                 self.wrongs.append(f"covered as of {as_of} without {missing} of {identity}")
         self.missing = [(at, path) for at, path in self.missing if at >= as_of]
-        self.covered_as_of = as_of
+        self.fresh_as_of = as_of
 
 
 class Restless(InotifyEventInputStream):
@@ -288,7 +288,7 @@ class World:
             self.write(0)
             healed_at = clock()
             running.append(tasks.create_task(self._publish()))
-            await until(lambda: self.judge.covered_as_of > healed_at)
+            await until(lambda: self.judge.fresh_as_of > healed_at)
             for task in running:
                 task.cancel()
         await self.stream.shut_down()

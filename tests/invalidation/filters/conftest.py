@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hadoop.webhdfs import WebHdfs
-from testbed import Cluster
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster
 from tests.invalidation.filters.fake_hdfs import FakeHdfs
 from tests.invalidation.filters.place import Place
 

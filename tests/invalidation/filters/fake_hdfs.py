@@ -5,10 +5,10 @@ import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from hadoop.errors import RemoteExceptionError
-from hadoop.filestatus import FileStatus, FileType
-from hadoop.paths import ancestors, name, parent
-from hadoop.remote_exception import RemoteException
+from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.filestatus import FileStatus, FileType
+from nncache.hadoop.paths import ancestors, name, parent
+from nncache.hadoop.remote_exception import RemoteException
 
 Fault = Callable[[str, str], Awaitable[None]]
 """Is called with the name of a call and its path; may wait, raise, or change what is there."""
@@ -37,7 +37,7 @@ class Node:
 
 @dataclass
 class FakeHdfs:
-    """`invalidation.filters.hdfs_calls.Hdfs`; reads and writes take a turn of the event loop."""
+    """`nncache.invalidation.filters.hdfs_calls.Hdfs`; reads and writes take a turn of the event loop."""
 
     before: Fault = nothing
     after: Fault = nothing  # an error is raised although the call was carried out

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
-from invalidation.filters.hdfs_calls import Hdfs
-from invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter
+from nncache.invalidation.filters.hdfs_calls import Hdfs
+from nncache.invalidation.filters.hdfs_store import FilterStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invalidation.filters.definition import (
+from nncache.invalidation.filters.definition import (
     MAX_DEFINITION_BYTES,
     MAX_GLOB_LENGTH,
     Filter,

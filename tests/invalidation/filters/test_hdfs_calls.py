@@ -3,9 +3,9 @@
 import aiohttp
 import pytest
 
-from hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, WebHdfsError
-from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
-from invalidation.filters.hdfs_calls import already_exists, answered, is_missing, reason_of
+from nncache.hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, WebHdfsError
+from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.filters.hdfs_calls import already_exists, answered, is_missing, reason_of
 from tests.invalidation.filters.fake_hdfs import refusal
 
 MAY = "only an administrator may"

@@ -4,11 +4,17 @@ import asyncio
 
 import pytest
 
-from hadoop.errors import DataNodeUnavailableError
-from hadoop.filestatus import FileType
-from invalidation.filters.definition import MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
-from invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
-from invalidation.filters.hdfs_reader import CONCURRENCY, Broken, FilterReader, StoredFilter, each_bounded
+from nncache.hadoop.errors import DataNodeUnavailableError
+from nncache.hadoop.filestatus import FileType
+from nncache.invalidation.filters.definition import MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
+from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
+from nncache.invalidation.filters.hdfs_reader import (
+    CONCURRENCY,
+    Broken,
+    FilterReader,
+    StoredFilter,
+    each_bounded,
+)
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal
 from tests.invalidation.filters.place import Place
 

@@ -5,19 +5,19 @@ import asyncio
 import aiohttp
 import pytest
 
-from hadoop.errors import RemoteExceptionError
-from hadoop.paths import name
-from hadoop.webhdfs import WebHdfs
-from invalidation.filters.definition import SUBSCRIBERS, Filter, FilterError
-from invalidation.filters.errors import (
+from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.paths import name
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import SUBSCRIBERS, Filter, FilterError
+from nncache.invalidation.filters.errors import (
     BrokenFilterError,
     FilterExistsError,
     FilterStoreError,
     FiltersUnavailableError,
     UnknownFilterError,
 )
-from invalidation.filters.hdfs_store import FilterStore, StoredFilter
-from testbed import Cluster
+from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilter
+from nncache.testbed import Cluster
 from tests.invalidation.filters.fake_hdfs import FakeHdfs
 from tests.invalidation.filters.place import Place
 

@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from hadoop.settings import SettingError
-from invalidation.filters.settings import FilterSettings
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.filters.settings import FilterSettings
 
 
 @pytest.mark.parametrize(

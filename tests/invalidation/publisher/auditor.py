@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from coordination.zookeeper import Create, Delete, Operation, SetData
-from hadoop.change import (
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
     Change,
@@ -20,12 +20,11 @@ from hadoop.change import (
     Touched,
     Vanished,
 )
-from hadoop.changes import changes_of_event
-from hadoop.events import Event, EventBatch, Rename
-from hadoop.globs import GlobSet
-from hadoop.paths import ROOT, ancestors, parent
-from invalidation.channel.narrowing import concerns
-from invalidation.channel.records import (
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import Event, EventBatch, Rename
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT, ancestors, parent
+from nncache.invalidation.channel.records import (
     Dropped,
     Events,
     PublishedFilter,
@@ -34,7 +33,8 @@ from invalidation.channel.records import (
     parse_filter_record,
     parse_published_filter,
 )
-from invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.publisher.narrowing import concerns
 from tests.coordination.fake_tree import FakeTree
 
 

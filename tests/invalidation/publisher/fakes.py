@@ -2,16 +2,16 @@
 
 import asyncio
 
-from invalidation.edits_source import EditsRead
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.output_stream import (
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     InotifyEventOutputStream,
     OutputSetup,
     Publication,
     PublishedState,
 )
-from invalidation.stats import ChannelStats
+from nncache.invalidation.stats import ChannelStats
 
 
 class FakeOutput(InotifyEventOutputStream):

@@ -3,10 +3,10 @@
 import contextlib
 from collections.abc import Sequence
 
-from coordination.errors import ZnodeError
-from coordination.zookeeper import Operation
-from hadoop.errors import MalformedReplyError
-from hadoop.events import EditsPage
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.zookeeper import Operation
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.events import EditsPage
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.auditor import AuditedTree, Auditor

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from hadoop.events import Event, EventBatch, Unlink
-from invalidation.channel.records import PublishedFilter
-from invalidation.edits_source import EditsRead
-from invalidation.publisher.output_stream import FilterPosition
+from nncache.hadoop.events import Event, EventBatch, Unlink
+from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.publisher.output_stream import FilterPosition
 
 
 def published(name: str, glob: str = "/f", **facts: object) -> PublishedFilter:

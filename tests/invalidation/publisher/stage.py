@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from coordination.settings import ZooKeeperSettings
-from invalidation.channel.records import (
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.invalidation.channel.records import (
     CacheRecord,
     Events,
     FilterRecord,
@@ -16,16 +16,16 @@ from invalidation.channel.records import (
     parse_filter_record,
     parse_published_filter,
 )
-from invalidation.channel.znodes import Znodes, parse_txid
-from invalidation.errors import CorruptZnodeError
-from invalidation.filters.definition import Filter
-from invalidation.polled_edits import PolledEdits
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.output_stream import OutputSetup
-from invalidation.publisher.publisher import Publisher
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
-from invalidation.settings import PollingSettings
+from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.errors import CorruptZnodeError
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import OutputSetup
+from nncache.invalidation.publisher.publisher import Publisher
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from nncache.invalidation.settings import PollingSettings
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool

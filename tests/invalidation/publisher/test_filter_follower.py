@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hadoop.errors import MalformedReplyError
-from invalidation.publisher.filter_follower import FilterFollower
-from invalidation.publisher.filter_pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.stage import FakeFilters
@@ -117,7 +117,7 @@ def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFix
 
 
 def test_a_reading_that_was_cancelled_is_made_again() -> None:
-    """The next life of the publisher does not take it for done."""
+    """The next run of the publisher does not take it for done."""
 
     async def story() -> None:
         filters = FakeFilters(FakeNameNode())

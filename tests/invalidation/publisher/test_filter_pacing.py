@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invalidation.publisher.filter_pacing import (
+from nncache.invalidation.publisher.filter_pacing import (
     ALL,
     AT_ONCE,
     CALM_S,

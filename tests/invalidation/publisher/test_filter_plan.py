@@ -7,13 +7,13 @@ from itertools import count
 
 import pytest
 
-from coordination.zookeeper import Create
-from hadoop.errors import MalformedReplyError
-from invalidation.channel.records import MAX_RECORD_BYTES, PublishedFilter, encode_published_filter
-from invalidation.filters.definition import Filter
-from invalidation.publisher.filter_plan import changed_positions, plan_filters
-from invalidation.publisher.output_stream import FilterChange, FilterPosition
-from invalidation.publisher.zookeeper_output import LOOK_S
+from nncache.coordination.zookeeper import Create
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.invalidation.channel.records import MAX_RECORD_BYTES, PublishedFilter, encode_published_filter
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
+from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
+from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.invalidation.publisher.samples import published
 from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play
 from tests.invalidation.virtual_time import until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
+from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
 
 US = PublisherIdentity(host="a", pid=1, admin="127.0.0.1:9873")
 

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from coordination.zookeeper import Create, SetData
-from invalidation.channel.records import encode_published_filter
-from invalidation.publisher.left_znodes import TOLD, LeftZnodes
-from invalidation.publisher.zookeeper_output import LOOK_S
+from nncache.coordination.zookeeper import Create, SetData
+from nncache.invalidation.channel.records import encode_published_filter
+from nncache.invalidation.publisher.left_znodes import TOLD, LeftZnodes
+from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.publisher.samples import published
@@ -43,8 +43,8 @@ def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
         async with on.publisher() as process:
             await on.with_filter("f", "/f")
             await hide(on, *TAKEN)
-            await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the life
-            failed = process.publisher.stats().lives_failed
+            await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
+            failed = process.publisher.stats().runs_failed
             for name in "ds":
                 on.filters.put(name, f"/{name}")
             on.filters.put("g", "/g")
@@ -57,7 +57,7 @@ def test_hidden_znodes_with_children_cost_the_filters_of_their_names(
             changed = on.namenode.unlink("/g")
             await on.published()
             assert on.told("g") == [changed]
-            assert process.publisher.stats().lives_failed == failed <= 1
+            assert process.publisher.stats().runs_failed == failed <= 1
             assert process.publisher.stats().filter_changes == changes
             on.zookeeper.tree.forbidden.clear()
             on.filters.remove("f")
@@ -81,7 +81,7 @@ def test_a_beginning_passes_them_over() -> None:
             await until(lambda: shown(on) == {"f"})
             await asyncio.sleep(3 * LOOK_S)
             await on.published(on.namenode.unlink("/f"))
-            assert process.publisher.stats().lives_failed == 0
+            assert process.publisher.stats().runs_failed == 0
 
     play(story)
 
@@ -98,7 +98,7 @@ def test_a_damaged_filter_that_can_not_begin_anew_is_not_in_force() -> None:
         async with on.publisher() as process:
             await on.published(on.namenode.unlink("/f"))
             assert process.publisher.filters.keys() == {"g"}
-            assert process.publisher.stats().lives_failed == 0
+            assert process.publisher.stats().runs_failed == 0
 
     play(story)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from coordination.settings import ZooKeeperSettings
-from coordination.stats import SessionStats
-from hadoop.settings import SettingError
-from invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.publisher.stats import OutputStats
-from invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.stats import SessionStats
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.publisher.output_stream import FilterChange, OutputSetup, load_output_class
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
 from tests.invalidation.publisher.fakes import FakeOutput
 from tests.invalidation.publisher.samples import published
 

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from coordination.errors import ConnectionLostError
-from coordination.zookeeper import Create, Delete, Znode
-from invalidation.errors import ChannelUnavailableError
-from invalidation.publisher.identity import PublisherIdentity, encode_identity
-from invalidation.publisher.presence import Free, LeftBehind, Ours, Presence, Taken, standing
-from invalidation.publisher.stats import OutputCounters
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.zookeeper import Create, Delete, Znode
+from nncache.invalidation.errors import ChannelUnavailableError
+from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
+from nncache.invalidation.publisher.presence import Free, LeftBehind, Ours, Presence, Taken, standing
+from nncache.invalidation.publisher.stats import OutputStats
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock, until
@@ -56,7 +56,7 @@ class Scene:
     def __init__(self) -> None:
         self.zookeeper = FakeZooKeeper(clock)
         self.outsider = self.zookeeper.session()
-        self.counts = OutputCounters()
+        self.counts = OutputStats()
 
     def presence(self, who: PublisherIdentity) -> tuple[FakeSession, Presence]:
         """Return a process's session and its presence."""

@@ -5,13 +5,13 @@ import logging
 
 import pytest
 
-from hadoop.change import Vanished
-from hadoop.events import Close, Rename, Unlink
-from hadoop.events import Create as Created
-from hadoop.filestatus import FileType
-from hadoop.ha_state import HaState
-from invalidation.channel.records import Dropped, Stale
-from invalidation.publisher.publisher import USELESS_S
+from nncache.hadoop.change import Vanished
+from nncache.hadoop.events import Close, Rename, Unlink
+from nncache.hadoop.events import Create as Created
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.ha_state import HaState
+from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.publisher.publisher import USELESS_S
 from tests.invalidation.fakes import ACCESS_CONTROL, FakeNameNode, remote_error
 from tests.invalidation.publisher.stage import ZNODES, Stage, play
 from tests.invalidation.virtual_time import clock, until
@@ -201,7 +201,7 @@ def test_another_active_namenode_is_no_gap(away: str) -> None:
             await on.published()
             assert on.told("f") == txids
             stats = process.publisher.stats()
-            assert (stats.new_chains, stats.drops, stats.lives_failed) == (1, 0, 0)
+            assert (stats.new_chains, stats.drops, stats.runs_failed) == (1, 0, 0)
 
     play(story, FakeNameNode("nn2", active=False))
 
@@ -307,7 +307,7 @@ def test_who_may_not_read_the_edits_says_so_and_lets_others_try(caplog: pytest.L
             await asyncio.sleep(60)
             assert "NotPermittedError" in process.publisher.situation()
             assert not on.zookeeper.tree.exists(ZNODES.publisher)
-            assert process.publisher.stats().lives_failed < 10
+            assert process.publisher.stats().runs_failed < 10
             on.namenode.refusal = None
             await on.published()
 
@@ -364,7 +364,7 @@ def test_a_fault_of_ours_is_logged_and_survived(caplog: pytest.LogCaptureFixture
         async with on.publisher() as process:
             await on.with_filter()
             on.namenode.during_call = fail
-            await until(lambda: process.publisher.stats().lives_failed == 1)
+            await until(lambda: process.publisher.stats().runs_failed == 1)
             await until(lambda: process.publisher.situation() == "")
 
     def fail() -> None:

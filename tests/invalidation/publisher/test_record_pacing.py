@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from invalidation.publisher.record_pacing import (
+from nncache.invalidation.publisher.record_pacing import (
     BURST_S,
     MAX_SPACING_S,
     MIN_SPACING_S,
     RecordPacer,
-    WriteBudget,
 )
-from invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.settings import PublisherSettings
 
 
 def play(pacer: RecordPacer, happens_at: Iterable[float]) -> list[tuple[float, list[float]]]:
@@ -100,11 +99,11 @@ def test_other_writes_count() -> None:
 )
 def test_the_write_rate_is_bounded(per_s: float, wishes: list[tuple[float, int]]) -> None:
     """W1, for any pattern of wishes."""
-    budget = WriteBudget(per_s, 0.0)
+    paced = pacer(max_write_ops_per_s=per_s)
     now, made = 0.0, list[tuple[float, int]]()
     for pause_s, writes in wishes:
-        now = max(now + pause_s, budget.ready_at)
-        budget.charge(writes, now)
+        now = max(now + pause_s, paced.due_at(is_relevant=True))
+        paced.published(now, transactions=1, writes=writes)
         made.append((now, writes))
     for first, (since, _) in enumerate(made):
         for last in range(first, len(made)):

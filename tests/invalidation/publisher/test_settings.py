@@ -2,9 +2,9 @@
 
 import pytest
 
-from hadoop.endpoint import Endpoint
-from hadoop.settings import SettingError
-from invalidation.publisher.settings import PublisherSettings
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.publisher.settings import PublisherSettings
 
 
 def test_the_pages_are_on_loopback() -> None:

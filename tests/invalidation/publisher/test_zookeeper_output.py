@@ -5,23 +5,23 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from coordination.errors import BadVersionError, ConnectionLostError, NodeExistsError
-from coordination.settings import ZooKeeperSettings
-from coordination.zookeeper import Create, Delete, Operation, SetData
-from hadoop.change import Vanished
-from invalidation.channel.records import Events, Stale
-from invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from invalidation.publisher.identity import PublisherIdentity
-from invalidation.publisher.output_stream import (
+from nncache.coordination.errors import BadVersionError, ConnectionLostError, NodeExistsError
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.hadoop.change import Vanished
+from nncache.invalidation.channel.records import Events, Stale
+from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     FilterPosition,
     OutputSetup,
     Publication,
     PublishedState,
 )
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.publisher.tree import MAX_OPERATIONS
-from invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
+from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.publisher.samples import batch, published
@@ -199,7 +199,7 @@ def test_all_begins_anew() -> None:
 
 
 def test_a_crash_while_all_begins_anew_is_found() -> None:
-    """At any of its writes: the next life begins anew as well, or it was complete."""
+    """At any of its writes: the next run begins anew as well, or it was complete."""
 
     async def count_writes(on: Scene) -> int:
         output, before = await on.begun(10, "f", "g"), on.zookeeper.writes
@@ -316,7 +316,7 @@ def test_giving_up_lets_another_publish() -> None:
     ],
 )
 def test_the_writing_of_others_is_noticed(damage: Operation) -> None:
-    """Also while nothing is published: readers can't wait for the next life."""
+    """Also while nothing is published: readers can't wait for the next run."""
 
     async def story(on: Scene) -> None:
         output = await on.begun(10, "f")

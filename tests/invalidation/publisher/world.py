@@ -6,15 +6,15 @@ import copy
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from coordination.errors import ZnodeError
-from coordination.zookeeper import Create as CreateZnode
-from coordination.zookeeper import Delete, Operation, SetData
-from hadoop.errors import MalformedReplyError
-from hadoop.events import Close, Create, Event, MetadataKind, MetadataUpdate, Rename, Unlink
-from hadoop.filestatus import FileType
-from hadoop.ha_state import HaState
-from invalidation.publisher.settings import PublisherSettings
-from invalidation.settings import PollingSettings
+from nncache.coordination.errors import ZnodeError
+from nncache.coordination.zookeeper import Create as CreateZnode
+from nncache.coordination.zookeeper import Delete, Operation, SetData
+from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.events import Close, Create, Event, MetadataKind, MetadataUpdate, Rename, Unlink
+from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.ha_state import HaState
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.settings import PollingSettings
 from tests.coordination.fake_zookeeper import FakeSession
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.publisher.auditor import Auditor, History

@@ -159,15 +159,15 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="An entry is served only while all changes up to max_staleness ago are known to be applied.",
         module="cache/gate.py",
-        old="return now - self.covered_as_of <= self.max_staleness_s",
-        new="return now - self.covered_as_of <= 3 * self.max_staleness_s",
+        old="return now - self.fresh_as_of <= self.max_staleness_s",
+        new="return now - self.fresh_as_of <= 3 * self.max_staleness_s",
     ),
     Variant(
         name="repeated-hit-past-the-gate",
         guarantee=Guarantee.BOUNDED,
         rule="A hit is repeated only while the gate is open.",
         module=_CACHE,
-        old="if now >= hit.expires_at or now - self.gate.covered_as_of > self.gate.max_staleness_s:",
+        old="if now >= hit.expires_at or now - self.gate.fresh_as_of > self.gate.max_staleness_s:",
         new="if now >= hit.expires_at:",
     ),
     Variant(
@@ -175,8 +175,8 @@ CACHE_RULES: Final = (
         guarantee=Guarantee.OWN_WRITES,
         rule="A hit is looked at again as soon as anything was forgotten since.",
         module=_CACHE,
-        old="if hit.stamp != self.store.stamp:",
-        new="if hit.stamp > self.store.stamp:",
+        old="if hit.forget_epoch != self.store.forget_epoch:",
+        new="if hit.forget_epoch > self.store.forget_epoch:",
     ),
     Variant(
         name="cut-off-is-alive",
@@ -187,12 +187,12 @@ CACHE_RULES: Final = (
         new="return kept.alive",
     ),
     Variant(
-        name="detaching-leaves-no-stamp",
+        name="detaching-leaves-no-forget_epoch",
         guarantee=Guarantee.OWN_WRITES,
-        rule="The stamp moves whenever something that may have been served stops being good.",
+        rule="The forget_epoch moves whenever something that may have been served stops being good.",
         module=_STORE,
-        old="if self.tree.detach(path):\n            self.stamp += 1",
-        new="if self.tree.detach(path):\n            self.stamp += 0",
+        old="if self.tree.detach(path):\n            self.forget_epoch += 1",
+        new="if self.tree.detach(path):\n            self.forget_epoch += 0",
     ),
     # -- rights ------------------------------------------------------------------------------------------
     Variant(

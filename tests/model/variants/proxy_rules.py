@@ -165,7 +165,7 @@ PROXY_RULES: Final = (
         name="missing-in-another-spelling",
         guarantee=Guarantee.VERBATIM,
         rule="A 404 quotes the path as this very request spelled it.",
-        module="proxy/cached_reply.py",
+        module="proxy/clients/cached_reply.py",
         old="return render_missing(as_requested) if reply.status == HTTPStatus.NOT_FOUND else reply.body",
         new="return reply.body",
     ),
@@ -207,7 +207,7 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.FAIL_TO_NAMENODE,
         rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
         module=_FRONT_END,
-        old="                return await self._pass_on(request, head, read_call(head.method, head.target), why)",
+        old="                return await self._pass_on(request, head, parse_call(head.method, head.target), why)",
         new='                return self._failed(ProxyError("not now"), why)',
     ),
     Variant(

@@ -5,11 +5,11 @@ from typing import Final
 from tests.model.guarantee import Guarantee
 from tests.model.variants.variant import Variant
 
-_CONFIRMED = "invalidation/confirmed_namenode.py"
+_CONFIRMED = "invalidation/edits/confirmed_namenode.py"
 _CONSUMER = "invalidation/consumer.py"
-_CURSOR = "invalidation/edits_cursor.py"
+_CURSOR = "invalidation/edits/cursor.py"
 _EVENTS = "hadoop/changes.py"
-_INCARNATION = "invalidation/incarnation.py"
+_INCARNATION = "invalidation/edits/incarnation.py"
 _VIEW = "hadoop/election_view.py"
 
 STREAM_RULES: Final = (
@@ -125,7 +125,7 @@ STREAM_RULES: Final = (
         name="seen-before-it-was-read",
         guarantee=Guarantee.PROVEN_GRANT,
         rule="What could be seen is covered once the transactions written by then have been read.",
-        module="invalidation/polled_edits.py",
+        module="invalidation/edits/poller.py",
         old="if self._written is not None and progress.through_txid >= self._written[1]:",
         new="if self._written is not None:",
     ),

@@ -41,7 +41,7 @@ class Variant:
     @property
     def dotted(self) -> str:
         """The module's name as it is imported."""
-        return self.module.removesuffix(".py").replace("/", ".")
+        return "nncache." + self.module.removeprefix("nncache/").removesuffix(".py").replace("/", ".")
 
     def applied_to(self, source: str) -> str:
         """Return the source with the rule broken.

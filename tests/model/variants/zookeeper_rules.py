@@ -7,10 +7,10 @@ from tests.model.guarantee import Guarantee
 from tests.model.variants.variant import Variant
 
 _CHAIN = "invalidation/channel/chain.py"
-_DIGEST = "invalidation/channel/digest.py"
-_FRESHNESS = "invalidation/freshness.py"
-_LIFE = "invalidation/channel/life.py"
-_NARROWING = "invalidation/channel/narrowing.py"
+_DIGEST = "invalidation/publisher/digest.py"
+_FRESHNESS = "invalidation/follower/freshness.py"
+_LIFE = "invalidation/follower/follower.py"
+_NARROWING = "invalidation/publisher/narrowing.py"
 
 _RULES: Final = (
     # -- probes ------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ _RULES: Final = (
         name="publisher-resumes-at-the-end",
         guarantee=Guarantee.BOUNDED,
         rule="A publisher goes on where the published records end.",
-        module="invalidation/publisher/beginning.py",
+        module="invalidation/publisher/resume.py",
         old="await self._source.start(assembly.txid)",
         new="await self._source.start(None)",
     ),
@@ -118,7 +118,7 @@ _RULES: Final = (
         name="publisher-skips-what-is-purged",
         guarantee=Guarantee.GAP_FLUSH,
         rule="Purged transactions are told as dropped.",
-        module="invalidation/publisher/assembly.py",
+        module="invalidation/publisher/pending.py",
         old="content=Dropped(self._txid + 1, last_txid, reason),",
         new="content=Stale(()),",
     ),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import pytest
 
-from hadoop.change import Touched
-from hadoop.endpoint import Endpoint
 from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
 from nncache.admin.server import AdminServer
+from nncache.hadoop.change import Touched
+from nncache.hadoop.endpoint import Endpoint
 from tests.proxy.doubles import FakeClock, make_cache
 
 READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, gate="open")

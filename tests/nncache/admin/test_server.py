@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import pytest
 
-from hadoop.endpoint import Endpoint
 from nncache.admin.access import Access
 from nncache.admin.server import AdminServer, Answer, Page, as_json, daemon_pages
+from nncache.hadoop.endpoint import Endpoint
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 

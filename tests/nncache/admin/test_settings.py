@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hadoop.settings import SettingError
 from nncache.admin.settings import AdminSettings, read_token
+from nncache.hadoop.settings import SettingError
 
 
 def test_without_a_file_there_is_no_token() -> None:

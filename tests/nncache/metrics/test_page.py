@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from cache.decisions import Reason
+from nncache.cache.decisions import Reason
 from nncache.metrics.metric import Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS

@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Final
 
-from hadoop.rpc.connection import CONTEXT_PROTOCOL, Method, RpcConnection
-from hadoop.rpc.proto import client_namenode_pb2 as pb
-from hadoop.webhdfs import WebHdfs
+from nncache.hadoop.rpc.connection import CONTEXT_PROTOCOL, Method, RpcConnection
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
+from nncache.hadoop.webhdfs import WebHdfs
 from tests.overload import places
 from tests.overload.attack import Aim, Tally
 from tests.overload.attacks.sending import again, keep_asking, keep_asking_at_once

@@ -1,0 +1,132 @@
+"""Call one incarnation of the active NameNode, and believe no other. (invalidation/edits/confirmed_namenode.py)
+
+The shell over `incarnation`: it knows when connections change and has the pool's probes confirm who is at their end.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nncache.hadoop.election_view import Active
+from nncache.hadoop.events import EditsPage
+from nncache.invalidation.edits.incarnation import Incarnation
+from nncache.invalidation.errors import ChannelUnavailableError, UnconfirmedReplyError
+from nncache.invalidation.namenodes import NameNodes, check_term
+from nncache.invalidation.same_namespace import check_namespace
+
+CONFIRM_TIMEOUT_S = 5.0
+"""How long a probe that confirms the active NameNode is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedPage:
+    """A page of edits, and when its poll was sent and answered."""
+
+    page: EditsPage
+    sent_at: float
+    replied_at: float
+
+
+class ConfirmedNameNode:
+    """The NameNode that was active when a run of a stream began, in that very incarnation.
+
+    All methods raise the errors of `nncache.hadoop.rpc`, UnconfirmedReplyError if the connection changed meanwhile,
+    MissingEventsError once the pool knows another active NameNode, and WrongNamespaceError once it knows that an
+    address leads to another namespace.
+    """
+
+    def __init__(self, namenodes: NameNodes, active: Active, clock: Callable[[], float]) -> None:
+        self._namenodes = namenodes
+        self._clock = clock
+        self._namenode = active.namenode
+        self._rpc = namenodes.rpc(active.namenode)
+        self._incarnation = Incarnation(active.term, has_peers=len(namenodes.namenodes) > 1)
+
+    @property
+    def term(self) -> int:
+        """The term of this incarnation."""
+        return self._incarnation.term
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the present connection was confirmed."""
+        return self._incarnation.is_confirmed(self._rpc.connection_id)
+
+    async def confirm(self) -> None:
+        """See to it that a connection is there, and only then ask who is active.
+
+        Raises:
+            ChannelUnavailableError: the probe's word did not come in time.
+        """
+        await self._rpc.confirm_namespace()  # asks nothing over a connection that is there
+        await self._rpc.get_current_edit_log_txid()  # refused by a standby, and to who may not read edits
+        connection_id = self._rpc.connection_id
+        since = self._clock()
+        self._namenodes.suspect(self._namenode, "new RPC connection: is it still the same?")
+        try:
+            async with asyncio.timeout(CONFIRM_TIMEOUT_S):
+                while not self._is_confirmed_since(since):
+                    await self._namenodes.wait_probed()
+        except TimeoutError as exc:
+            raise ChannelUnavailableError(
+                f"{self._namenode.http} was not confirmed as the active NameNode in {CONFIRM_TIMEOUT_S:g} s"
+            ) from exc
+        self._incarnation.confirmed(connection_id)
+
+    async def present_end(self) -> int:
+        """Return the last transaction written.
+
+        Raises:
+            ChannelUnavailableError: its log is not open yet (NameNodeRpcServer.getCurrentEditLogTxid).
+        """
+        sent_on = self._rpc.connection_id
+        txid = await self._rpc.get_current_edit_log_txid()
+        self._check_believed(sent_on)
+        if txid < 0:
+            raise ChannelUnavailableError(f"{self._namenode.rpc} is only becoming active")
+        return txid
+
+    async def poll(self, from_txid: int) -> TimedPage:
+        """Return the page that begins with this transaction. From its arrival to the return there is no await."""
+        self.check_term()
+        check_namespace(self._namenodes, self._namenode)
+        sent_on = self._rpc.connection_id
+        sent_at = self._clock()
+        page = await self._rpc.get_edits(from_txid)
+        replied_at = self._clock()
+        self._check_believed(sent_on)
+        return TimedPage(page, sent_at, replied_at)
+
+    async def roll_edits(self) -> int:
+        """Begin a new segment of the log; return its first transaction. Whoever does it, it does no harm."""
+        return await self._rpc.roll_edits()
+
+    def fresh_as_of(self, covered_at: float | None) -> float | None:
+        """Return as of when the cache may call itself covered, given what the cursor says."""
+        active = self._namenodes.active
+        return self._incarnation.fresh_as_of(
+            covered_at, None if active is None else active.term, self._namenodes.confirmed_as_of
+        )
+
+    def lost(self) -> None:
+        """Take note that a call got no answer: the next connection is confirmed before anything else."""
+        self._incarnation.lost()
+
+    def suspect(self, why: str) -> None:
+        """Have the pool ask at once who is active."""
+        self._namenodes.suspect(self._namenode, why)
+
+    def check_term(self) -> None:
+        """Raise MissingEventsError once another incarnation is active."""
+        check_term(self._namenodes, self.term)
+
+    def _is_confirmed_since(self, since: float) -> bool:
+        self.check_term()
+        check_namespace(self._namenodes, self._namenode)
+        confirmed_as_of = self._namenodes.confirmed_as_of
+        return self._namenodes.active is not None and confirmed_as_of is not None and confirmed_as_of >= since
+
+    def _check_believed(self, sent_on: int) -> None:
+        self.check_term()
+        if not self._incarnation.may_believe(sent_on, self._rpc.connection_id):
+            raise UnconfirmedReplyError(f"{self._namenode.rpc}: the connection changed under a call")

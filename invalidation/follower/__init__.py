@@ -1,0 +1,1 @@
+"""How a proxy follows what a publisher writes to ZooKeeper. (invalidation/follower/)"""

@@ -1,0 +1,169 @@
+"""Put together what the next records say. (invalidation/publisher/pending.py)
+
+Sans-I/O. Transactions are matched as soon as they are read, with the filters in force then; what matches nothing is
+not kept.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from nncache.hadoop.changes import changes_of_event
+from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT
+from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.publisher.digest import Digest
+from nncache.invalidation.publisher.filter_pacing import ALL
+from nncache.invalidation.publisher.narrowing import matched, narrow
+from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
+
+MAX_PENDING_EVENTS = 20_000
+"""Events that may wait to be published (some megabytes); reading goes on when fewer do."""
+
+
+class PendingBatch:
+    """What was read and is not published yet.
+
+    Invariants:
+        A1  The publications taken follow each other without a gap: each holds, of the transactions after the one
+            before up to its own, every change that concerns a cache of the filters in force, and for each filter every
+            event that matches, but for those that the filter's own records hold already.
+        A2  What was matched with one set of filters is taken before the set changes.
+    """
+
+    def __init__(
+        self, txid: int, filters: Mapping[str, FilterPosition], *, max_changes: int, filters_path: str
+    ) -> None:
+        """Begin after `txid`, the last transaction published."""
+        self._txid = txid  # the last transaction taken
+        self._through = txid  # the last transaction read
+        self._digest = Digest(max_changes)
+        self._filters_path = filters_path
+        self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
+        self._globs = GlobSet({})
+        self._matched: dict[str, list[EventBatch]] = {}  # by name, in order
+        self._concerning = 0  # transactions that wait and concern some filter
+        self._pending_events = 0
+        self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
+        self.events_matched = 0
+        """Events, ever, that were given to a filter."""
+        self.change_filters(filters)
+
+    @property
+    def txid(self) -> int:
+        """The last transaction taken."""
+        return self._txid
+
+    @property
+    def through_txid(self) -> int:
+        """The last transaction read."""
+        return self._through
+
+    @property
+    def filters(self) -> Mapping[str, FilterPosition]:
+        """The filters in force, by name."""
+        return self._positions
+
+    @property
+    def transactions(self) -> int:
+        """How many transactions that concern some filter wait."""
+        return self._concerning
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more should be read for now."""
+        return self._pending_events >= MAX_PENDING_EVENTS
+
+    @property
+    def collapsed(self) -> int:
+        """Changes, ever, that went into a larger one."""
+        return self._digest.collapsed
+
+    def add(self, read: EditsRead) -> None:
+        """Take what was read next."""
+        for batch in read.batches:
+            self._add(batch)
+        self._through = read.through_txid
+
+    def take(self) -> Publication | None:
+        """Return what waits, None if nothing was read."""
+        if self._through <= self._txid:
+            return None
+        publication = Publication(
+            txid=self._through,
+            content=Stale(self._digest.take()),
+            filters={name: Events(tuple(batches)) for name, batches in self._matched.items()},
+        )
+        for name, batches in self._matched.items():
+            self._positions[name] = replace(self._positions[name], txid=batches[-1].txid)
+        self._txid = self._through
+        self._matched = {}
+        self._concerning = self._pending_events = 0
+        return publication
+
+    def drop(self, last_txid: int, reason: str) -> Publication:
+        """Return what tells everybody that the transactions up to this one were missed; nothing else may wait."""
+        assert self._through == self._txid < last_txid, "what was read is published before"
+        publication = Publication(
+            txid=last_txid,
+            content=Dropped(self._txid + 1, last_txid, reason),
+            filters={
+                name: Dropped(max(self._txid, position.txid) + 1, last_txid, reason)
+                for name, position in self._positions.items()
+                if position.txid < last_txid
+            },
+        )
+        for name in publication.filters:
+            self._positions[name] = replace(self._positions[name], txid=last_txid)
+        self._txid = self._through = last_txid
+        return publication
+
+    def change_filters(self, filters: Mapping[str, FilterPosition]) -> None:
+        """Match with these filters from now on; nothing may wait."""
+        assert self._through == self._txid, "what was matched is published before"
+        self._positions = dict(filters)
+        self._globs = GlobSet({name: position.filter.path_glob for name, position in filters.items()})
+
+    def take_touched(self) -> frozenset[str]:
+        """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
+        touched, self._touched = frozenset(self._touched), set()
+        return touched
+
+    def _add(self, batch: EventBatch) -> None:
+        changes = ((batch.txid, change) for event in batch.events for change in changes_of_event(event))
+        concerns = False
+        for txid, change in narrow(changes, self._globs):
+            self._digest.add(txid, change)
+            concerns = True
+        for name, found in matched(batch, self._globs).items():
+            if batch.txid > self._positions[name].txid:
+                self._matched.setdefault(name, []).append(found)
+                self._pending_events += len(found.events)
+                self.events_matched += len(found.events)
+                concerns = True
+        self._concerning += concerns
+        for event in batch.events:
+            self._touched.update(self._touched_by(event))
+
+    def _touched_by(self, event: Event) -> Iterator[str]:
+        """Yield the filters that an event may have changed in HDFS."""
+        match event:
+            case MetadataUpdate(kind=MetadataKind.TIMES):  # also from our own reading of them
+                return
+            case Rename(source=source, destination=destination):
+                paths: tuple[str, ...] = (source, destination)
+            case _:
+                paths = (event.path,)
+        top = self._filters_path
+        for path in paths:
+            if _is_at_or_below(top, path):
+                yield ALL
+            elif path.startswith(top + ROOT):
+                name = path[len(top) + 1 :].partition(ROOT)[0]
+                if not name.startswith("."):  # a draft
+                    yield name
+
+
+def _is_at_or_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(top.rstrip(ROOT) + ROOT)

@@ -1,0 +1,221 @@
+"""One run of a publisher: read, match, write. (invalidation/publisher/run.py)
+
+Three tasks, one for each thing that takes its time: the edits, ZooKeeper, the filters in HDFS. What they share changes
+between awaits only.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final, NoReturn
+
+from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.edits.source import EditsRead, EditsSource
+from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
+from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
+from nncache.invalidation.publisher.output_stream import (
+    FilterChange,
+    FilterPosition,
+    InotifyEventOutputStream,
+    Publication,
+)
+from nncache.invalidation.publisher.record_pacing import RecordPacer
+from nncache.invalidation.publisher.resume import Resumed
+from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.invalidation.task_group import run_all
+
+SILENCE_S: Final = 30.0
+"""A run in which the edits can't be read for so long ends: another process may be luckier."""
+
+_log = logging.getLogger(__name__)
+
+
+class Run:
+    """Publishes what the source reads, until something fails.
+
+    Invariants:
+        L1  While the set of filters changes nothing is matched: what was matched with the old set is published
+            before, what is read meanwhile is matched with the new one.
+        L2  When reading ends, what was read is published before the run ends.
+    """
+
+    def __init__(
+        self,
+        begun: Resumed,
+        *,
+        source: EditsSource,
+        output: InotifyEventOutputStream,
+        follower: FilterFollower,
+        pacer: RecordPacer,
+        counts: PublisherStats,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._assembly = begun.assembly
+        self._source = source
+        self._output = output
+        self._follower = follower
+        self._pacer = pacer
+        self._counts = counts
+        self._clock = clock
+        self._new_id = new_id
+        self._is_changing = False  # the set of filters changes: nothing may be matched
+        self._must_compare = True  # the filters published may not be those of HDFS
+        self._ending: Exception | None = None  # why reading ended
+        self._pending_since: float | None = None  # when the first transaction was read that is not published
+        self._wake = asyncio.Event()  # there is something for the writer
+        self._room = asyncio.Event()  # the reader may look again whether it may go on
+        self._count_filters()
+        if not begun.is_continuous:
+            follower.forget()
+
+    async def run(self) -> None:
+        """Publish; the end of the run is an error."""
+        await run_all(self._read, self._write, lambda: self._follower.follow(self._compare_soon))
+
+    @property
+    def filters(self) -> Mapping[str, FilterPosition]:
+        """The filters in force, by name, each with how far its own records go."""
+        return self._assembly.filters
+
+    def waiting_s(self, now: float) -> float:
+        """Return for how long something has been waiting to be published."""
+        return 0.0 if self._pending_since is None else now - self._pending_since
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Read until that fails; the writer says so when it has published the rest."""
+        try:
+            while True:
+                async with asyncio.timeout(SILENCE_S):
+                    read = await self._source.read()
+                await self._wait_for_room()
+                self._take(read)
+        except TimeoutError:
+            self._ending = ChannelUnavailableError(f"the edits could not be read for {SILENCE_S:g} s")
+        except InvalidationError as exc:
+            self._ending = exc
+        self._wake.set()
+
+    async def _wait_for_room(self) -> None:
+        while self._is_changing or self._assembly.is_full:
+            self._room.clear()
+            await self._room.wait()
+
+    def _take(self, read: EditsRead) -> None:
+        now = self._clock()
+        self._counts.read_txid, self._counts.read_at = read.through_txid, now
+        if read.through_txid <= self._assembly.through_txid:
+            return
+        matched, collapsed = self._assembly.events_matched, self._assembly.collapsed
+        self._assembly.add(read)
+        self._counts.events_matched += self._assembly.events_matched - matched
+        self._counts.changes_collapsed += self._assembly.collapsed - collapsed
+        if self._pending_since is None:
+            self._pending_since = now
+        self._follower.touch(self._assembly.take_touched())
+        self._wake.set()
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    async def _write(self) -> NoReturn:
+        while True:
+            await self._wait_due()
+            if self._must_compare:
+                await self._compare()
+            elif not await self._publish_pending() and self._ending is not None:
+                raise self._ending
+
+    async def _wait_due(self) -> None:
+        """Return when there is something to do, and its time has come."""
+        while (due_at := self._due_at()) is None or due_at > self._clock():
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(None if due_at is None else due_at - self._clock()):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _due_at(self) -> float | None:
+        if self._must_compare or self._ending is not None:
+            return self._clock()
+        if self._assembly.through_txid > self._assembly.txid:
+            return self._pacer.due_at(is_relevant=self._assembly.transactions > 0)
+        return None
+
+    async def _publish_pending(self) -> bool:
+        """Publish what waits; tell whether there was anything."""
+        transactions, collapsed = self._assembly.transactions, self._assembly.collapsed
+        publication = self._assembly.take()
+        if publication is None:
+            return False
+        self._counts.changes_collapsed += self._assembly.collapsed - collapsed
+        self._pending_since = began_at = self._clock()
+        writes = await self._output.publish(publication)
+        self._pacer.published(began_at, transactions=transactions, writes=writes)
+        self._count_published(publication)
+        if self._assembly.through_txid == self._assembly.txid:
+            self._pending_since = None
+        self._room.set()
+        return True
+
+    # -- filters --------------------------------------------------------------------------------------------------
+
+    def _compare_soon(self) -> None:
+        self._must_compare = True
+        self._wake.set()
+
+    async def _compare(self) -> None:
+        """Make the filters published those of HDFS."""
+        self._must_compare = False
+        if self._plan().is_empty:
+            self._count_filters()
+            return
+        self._is_changing = True
+        try:
+            await self._publish_pending()
+            change = self._plan()  # anew: it begins where the publications end
+            writes = await self._output.change_filters(change)
+            change = change.without(self._output.blocked)
+        finally:
+            self._is_changing = False
+            self._room.set()
+        self._pacer.wrote(writes, self._clock())
+        self._assembly.change_filters(changed_positions(self._assembly.filters, change))
+        self._count_filters()
+        if not change.is_empty:
+            self._counts.filter_changes += 1
+            _log.info("the filters have changed: %s", _told(change))
+
+    def _plan(self) -> FilterChange:
+        return plan_filters(
+            {name: position.filter for name, position in self._assembly.filters.items()},
+            {},
+            self._follower.stored,
+            since_txid=self._assembly.txid,
+            new_id=self._new_id,
+        )
+
+    # -- figures --------------------------------------------------------------------------------------------------
+
+    def _count_filters(self) -> None:
+        self._counts.filters = len(self._assembly.filters)
+
+    def _count_published(self, publication: Publication) -> None:
+        self._counts.published_txid, self._counts.published_at = publication.txid, self._clock()
+        changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
+        self._counts.changes_published += changes
+        self._counts.coverage_records += not changes and not publication.filters
+
+
+def _told(change: FilterChange) -> str:
+    added = {filter_.name for filter_ in change.added}
+    kinds = {
+        "added": sorted(added - set(change.removed)),
+        "begun anew": sorted(added & set(change.removed)),
+        "removed": sorted(set(change.removed) - added),
+        "other owner or subscribers": sorted(filter_.name for filter_ in change.updated),
+    }
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)

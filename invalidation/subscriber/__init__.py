@@ -1,0 +1,1 @@
+"""How an application follows the events of one filter. (invalidation/subscriber/)"""

@@ -1,0 +1,111 @@
+"""Write what a subscriber is told as lines, for people or for programs. (nncache/commands/event_lines.py)"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Protocol
+
+from nncache.hadoop.event_json import encode_event
+from nncache.hadoop.events import Event
+from nncache.logs import one_line
+
+_TXID_WIDTH: Final = 10
+_TYPE_WIDTH: Final = 8  # METADATA and TRUNCATE are the longest
+_NAMES: Final = ("path", "srcPath", "dstPath")
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The events behind a transaction follow."""
+
+    txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of a transaction that matched."""
+
+    txid: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Events are missing; of which transactions, where that is known."""
+
+    reason: str
+    first_txid: int | None = None
+    last_txid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Nobody knows what happens until ZooKeeper or the publisher is back."""
+
+    reason: str
+
+
+Told = Resumed | Happened | Missing | Away
+
+
+class Lines(Protocol):
+    """One way of writing."""
+
+    def line(self, told: Told, now: datetime) -> str:
+        """Return it as one line, without its end."""
+
+
+class TextLines:
+    """Aligned lines for people: when it was told, transaction, what happened, to which path, and the rest."""
+
+    def __init__(self, filter_name: str) -> None:
+        self._filter_name = filter_name
+
+    def line(self, told: Told, now: datetime) -> str:
+        """Return it as one line; characters that steer a terminal are written as escapes."""
+        return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {self._text(told)}")
+
+    def _text(self, told: Told) -> str:
+        match told:
+            case Resumed(txid):
+                return f"-- following {self._filter_name} after transaction {txid}"
+            case Missing(reason):
+                return f"-- gap: {reason}"
+            case Away(reason):
+                return f"-- outage: {reason}"
+            case Happened(txid, event):
+                fields = encode_event(event)
+                paths = " -> ".join(str(fields[name]) for name in _NAMES if name in fields)
+                return f"{txid:>{_TXID_WIDTH}} {fields['type']!s:<{_TYPE_WIDTH}} {paths}{_rest(fields)}"
+
+
+class JsonLines:
+    """One JSON object a line: an event has `type`, a gap `gap`, an outage `outage`, a beginning `after`."""
+
+    def __init__(self, filter_name: str) -> None:
+        self._filter_name = filter_name
+
+    def line(self, told: Told, now: datetime) -> str:  # noqa: ARG002 - a program knows when it reads
+        """Return it as one line."""
+        return json.dumps({"filter": self._filter_name, **self._fields(told)})
+
+    def _fields(self, told: Told) -> Mapping[str, object]:
+        match told:
+            case Resumed(txid):
+                return {"after": txid}
+            case Missing(reason, first_txid, last_txid):
+                known = {"firstTxid": first_txid, "lastTxid": last_txid}
+                return {"gap": reason, **{key: txid for key, txid in known.items() if txid is not None}}
+            case Away(reason):
+                return {"outage": reason}
+            case Happened(txid, event):
+                return {"txid": txid, **encode_event(event)}
+
+
+def _rest(fields: Mapping[str, object]) -> str:
+    return "".join(
+        f"  {name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in fields.items()
+        if name not in ("type", *_NAMES)
+    )

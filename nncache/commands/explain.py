@@ -1,0 +1,152 @@
+"""`nncache explain PATH`: ask a running proxy what it knows of a path. (nncache/commands/explain.py)"""
+
+import http.client
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from nncache.admin.settings import read_token
+from nncache.errors import AdminError, ConfigurationError
+from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.settings import SettingError
+from nncache.proxy.settings import ProxySettings
+
+TIMEOUT_S = 5.0
+"""For the whole exchange with a proxy that is usually on this host."""
+
+WHY_NOT = {
+    "miss": "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
+    "no-grant": "the caller is not proven to be allowed to see it: the NameNode is asked",
+    "grant-pending": "a right or a reply is so new that only the callers it was given to may have it",
+    "gate-closed": "it is too long since all changes were known to be applied (max_staleness_s)",
+    "stream-closed": "the NameNode's changes are not being read: every call is forwarded",
+    "no-filter": "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
+    "two-step-write": "it is being written through this proxy (CREATE or APPEND with a redirect)",
+    "window-table-full": "more two-step writes are under way than are followed (max_two_step_windows)",
+    "path": "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)",
+}
+"""Each reason of the cache, for a reader who has not seen the code."""
+
+
+@click.command()
+@click.argument("path")
+@click.option(
+    "--admin",
+    metavar="HOST:PORT",
+    default=ProxySettings().admin,
+    show_default=True,
+    help="The proxy's admin port.",
+)
+@click.option(
+    "--admin-token-file",
+    metavar="FILE",
+    default="",
+    help="The proxy's admin_token_file, if it has one.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
+def explain(path: str, admin: str, admin_token_file: str, *, as_json: bool) -> None:
+    """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
+    try:
+        endpoint = parse_endpoint("admin", admin)
+        token = read_token("admin_token_file", admin_token_file)
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    answer = ask(endpoint, path, token)
+    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
+
+
+def ask(admin: Endpoint, path: str, token: str | None = None) -> dict[str, Any]:
+    """Return the proxy's own answer.
+
+    Raises:
+        AdminError: nobody answers there, or not with an explanation; says what to do.
+    """
+    connection = http.client.HTTPConnection(admin.host, admin.port, timeout=TIMEOUT_S)
+    fields = {} if token is None else {"Authorization": f"Bearer {token}"}
+    try:
+        connection.request("GET", "/explain?path=" + quote(path, safe=""), headers=fields)
+        response = connection.getresponse()
+        body = response.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise AdminError(
+            f"no proxy answers at {admin} ({error}): is one running with --admin {admin}? Else give --admin host:port"
+        ) from error
+    finally:
+        connection.close()
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {response.status})")
+    if response.status != http.client.OK:
+        raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
+    return answer
+
+
+def readable(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines for people; the keys are those of `nncache.cache.explanation.Explanation`."""
+    yield answer["path"]
+    if answer["answer"] == "hit":
+        yield "  answered from memory to every caller proven to be allowed to see it"
+    else:
+        yield f"  not answered from memory ({answer['answer']}): {WHY_NOT.get(answer['answer'], 'see the reason')}"
+    yield from _entry(answer["entry"])
+    yield from _callers(answer)
+    yield from _last_forgotten(answer["last_forgotten"])
+    if answer["in_two_step_write"]:
+        yield "  a two-step write through this proxy is under way"
+    if answer["questions_under_way"]:
+        yield f"  questions under way to the NameNode: {answer['questions_under_way']}"
+    yield from _stream(answer)
+    yield from _namenodes(answer["namenodes"])
+
+
+def _entry(entry: Mapping[str, Any] | None) -> Iterator[str]:
+    if entry is None:
+        yield "  known: nothing"
+        return
+    what = "does not exist" if entry["kind"] == "missing" else f"is a {entry['kind']}"
+    yield (
+        f"  known: {what} (status {entry['status']}, reply {entry['age_s']:.3f} s old), "
+        f"unchanged since transaction {entry['since_txid']}"
+    )
+    if not entry["is_settled"]:
+        yield "  so far only for the callers to whom the NameNode gave this very reply"
+
+
+def _callers(answer: Mapping[str, Any]) -> Iterator[str]:
+    shown = ", ".join(answer["granted"])
+    more = answer["grants"] - len(answer["granted"])
+    yield f"  callers proven: {shown or 'none'}" + (f" and {more} more" if more > 0 else "")
+
+
+def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:
+    if last is None:
+        return
+    by = "a write through this proxy" if last["txid"] is None else f"transaction {last['txid']}"
+    yield f"  last forgotten: {last['change']} of {last['path']} by {by}, {last['age_s']:.3f} s ago"
+
+
+def _stream(answer: Mapping[str, Any]) -> Iterator[str]:
+    if not answer["stream_open"]:
+        yield f"  changes: not being read; gate {answer['gate']}"
+        return
+    age = "never" if answer["gate_age_s"] is None else f"{answer['gate_age_s']:.3f} s ago"
+    gate = "open" if answer["gate_open"] else "closed"
+    yield f"  changes: applied up to transaction {answer['covered_txid']} as of {age}; gate {gate}"
+
+
+def _namenodes(namenodes: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
+    for each in namenodes:
+        over_http = each["namespace_over_http"] or "not known yet"
+        over_rpc = each["namespace_over_rpc"] or "not known yet"
+        if over_http == over_rpc:
+            yield f"  NameNode {each['http']}: namespace {over_http}"
+        else:
+            yield (
+                f"  NameNode {each['http']}: namespace {over_http} over HTTP, {over_rpc} over RPC ({each['rpc']})"
+            )

@@ -1,0 +1,118 @@
+"""`nncache filters`: which paths matter, and to whom. (nncache/commands/filters.py)
+
+HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nncache.commands.options import given, with_settings
+from nncache.settings.commands import FILTERS, load_settings
+
+if TYPE_CHECKING:
+    from nncache.commands.filters_client import FiltersClient
+
+_with_surroundings = with_settings(FILTERS.keys.values())
+_with_config = click.option(
+    "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
+)
+_with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_with_name = click.argument("name")
+_with_users = click.argument("users", metavar="USER[,USER]...", nargs=-1, required=True)
+
+
+@click.group()
+def filters() -> None:
+    """Say which paths matter, and to whom.
+
+    Filters are kept in HDFS; a publisher follows them, and all proxies follow the publisher.
+    """
+
+
+@_with_surroundings
+@filters.command()
+@click.option("--name", required=True, help="Its name: letters, digits and ._- only.")
+@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
+@click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")
+@click.option("--allow", multiple=True, metavar="USER[,USER]...", help="Who may subscribe.")
+@_with_config
+def add(
+    name: str, glob: str, owner: str | None, allow: tuple[str, ...], config: Path | None, **flags: object
+) -> None:
+    """Add a filter.
+
+    Only administrators of HDFS may.
+    """
+    _client(config, flags).add(name, glob, owner, parts(allow))
+
+
+@_with_surroundings
+@filters.command("list")
+@_with_json
+@_with_config
+def list_(as_json: bool, config: Path | None, **flags: object) -> None:  # noqa: FBT001 - a flag of the command
+    """List all filters."""
+    _client(config, flags).list(as_json=as_json)
+
+
+@_with_surroundings
+@filters.command()
+@_with_name
+@_with_json
+@_with_config
+def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None:  # noqa: FBT001 - as above
+    """Show one filter."""
+    _client(config, flags).show(name, as_json=as_json)
+
+
+@_with_surroundings
+@filters.command()
+@_with_name
+@_with_config
+def remove(name: str, config: Path | None, **flags: object) -> None:
+    """Remove a filter.
+
+    Only administrators of HDFS may. Whoever subscribes to it is told that it ends.
+    """
+    _client(config, flags).remove(name)
+
+
+@_with_surroundings
+@filters.command()
+@_with_name
+@_with_users
+@_with_config
+def allow(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
+    """Let users subscribe to a filter.
+
+    Its owner may, and administrators of HDFS.
+    """
+    _client(config, flags).allow(name, parts(users))
+
+
+@_with_surroundings
+@filters.command()
+@_with_name
+@_with_users
+@_with_config
+def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
+    """Let users subscribe no longer.
+
+    The filter's owner may, and administrators of HDFS.
+    """
+    _client(config, flags).deny(name, parts(users))
+
+
+def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the users of "a,b" "c"."""
+    return tuple(user for each in given_at_once for part in each.split(",") if (user := part.strip()))
+
+
+def _client(config: Path | None, flags: Mapping[str, object]) -> "FiltersClient":
+    settings = load_settings(FILTERS, config, given(dict(flags)))
+    from nncache.commands.filters_client import FiltersClient  # noqa: PLC0415 - --help and a wrong setting load no client
+
+    return FiltersClient(settings)

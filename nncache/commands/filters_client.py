@@ -1,0 +1,151 @@
+"""Change and show the filters in HDFS, for a command line. (nncache/commands/filters_client.py)"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+import aiohttp
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
+from nncache.errors import ConfigurationError, FiltersError
+from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
+from nncache.invalidation.filters.errors import FilterStoreError
+from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
+from nncache.logs import one_line
+from nncache.settings.commands import SettingsOfFilters
+
+TIMEOUT_S: Final = 15.0
+"""For one call to HDFS."""
+
+PATIENCE_S: Final = 0.5
+"""Seconds after which a terminal is shown how far it is."""
+
+_ResultT = TypeVar("_ResultT")
+
+
+class FiltersClient:
+    """The filters of one directory of HDFS, as one user; each method ends in words on the terminal.
+
+    Raises:
+        ConfigurationError: what was asked for makes no sense; nothing was touched.
+        FiltersError: HDFS did not do it; the line says why, and who may.
+    """
+
+    def __init__(self, settings: SettingsOfFilters) -> None:
+        self._settings = settings
+
+    def add(self, name: str, glob: str, owner: str | None, allowed: Sequence[str]) -> None:
+        """Add a filter; without an owner it belongs to whoever adds it."""
+        try:
+            new = Filter(name, glob, owner or self._settings.namenodes.user, tuple(allowed))
+        except FilterError as error:
+            raise ConfigurationError(one_line(str(error))) from error
+        self._on_store(lambda store: store.add(new))
+        who = ", ".join(new.allowed_subscribers) or "nobody yet"
+        _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
+
+    def list(self, *, as_json: bool) -> None:
+        """Show all filters, and on standard error what is there and is none."""
+
+        async def read(store: FilterStore) -> StoredFilters:
+            with bar("reading filters") as progress:
+                return await store.read_all(progress)
+
+        stored = self._on_store(read)
+        if as_json:
+            click.echo(all_as_json(stored))
+        elif sys.stdout.isatty():
+            Console(highlight=False).print(table(stored))
+        else:
+            click.echo("\n".join(columns(stored)))
+        _complain(complaints(stored))
+        if not (stored.filters or stored.broken):
+            _complain([f"there are no filters in {self._settings.filters.filters_path}"])
+
+    def show(self, name: str, *, as_json: bool) -> None:
+        """Show one filter."""
+        stored = self._on_store(lambda store: store.get(name))
+        lines = [json.dumps(filter_as_json(stored.filter), indent=2)] if as_json else details(stored)
+        click.echo("\n".join(lines))
+        _complain(odd_subscribers(name, stored.odd_subscribers))
+
+    def remove(self, name: str) -> None:
+        """Remove a filter."""
+        self._on_store(lambda store: store.remove(name))
+        _say(f"removed filter {name}")
+
+    def allow(self, name: str, users: Sequence[str]) -> None:
+        """Let users subscribe."""
+        changed = self._on_store(lambda store: store.allow(name, users))
+        for user in sorted(set(users)):
+            _say(f"filter {name}: {user} may subscribe" + ("" if user in changed else " already"))
+
+    def deny(self, name: str, users: Sequence[str]) -> None:
+        """Let users subscribe no longer."""
+        changed = self._on_store(lambda store: store.deny(name, users))
+        for user in sorted(set(users)):
+            _say(
+                f"filter {name}: {user} "
+                + ("may subscribe no longer" if user in changed else "was not allowed")
+            )
+
+    def _on_store(self, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
+        namenodes = self._settings.namenodes
+        first, *others = (f"http://{address}" for address in namenodes.namenode_http)
+
+        async def carry_out() -> _ResultT:
+            async with WebHdfs(first, namenodes.user, others=others, timeout_s=TIMEOUT_S) as hdfs:
+                return await act(FilterStore(hdfs, self._settings.filters.filters_path))
+
+        try:
+            return asyncio.run(carry_out())
+        except FilterError as error:
+            raise ConfigurationError(one_line(str(error))) from error
+        except FilterStoreError as error:
+            advice = ""
+            if isinstance(error.__cause__, aiohttp.ClientError | TimeoutError | NoActiveNameNodeError):
+                advice = "; --namenode-http names the NameNodes' HTTP addresses"
+            raise FiltersError(one_line(str(error)) + advice) from error
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far something is, on a terminal and if it takes long; yields what to tell it."""
+    console = Console(stderr=True)
+    began = time.monotonic()
+    shown = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+    )
+    task = shown.add_task(what)
+    is_started = False
+
+    def tell(done: int, of: int) -> None:
+        nonlocal is_started
+        if not is_started and console.is_terminal and time.monotonic() - began > PATIENCE_S:
+            shown.start()
+            is_started = True
+        shown.update(task, completed=done, total=of)
+
+    try:
+        yield tell
+    finally:
+        if is_started:
+            shown.stop()
+
+
+def _say(line: str) -> None:
+    click.echo(one_line(line))
+
+
+def _complain(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line, err=True)

@@ -1,0 +1,88 @@
+"""How filters look: a table on a terminal, columns and JSON elsewhere. (nncache/commands/filters_view.py)"""
+
+import json
+from collections.abc import Iterator
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from nncache.invalidation.filters.definition import Filter, filter_as_json
+from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
+from nncache.logs import one_line
+
+HEADINGS = ("NAME", "GLOB", "OWNER", "SUBSCRIBERS")
+NOBODY = "-"
+"""Stands where there are no subscribers, so that each line has all columns."""
+
+SHOWN = 8
+"""Subscribers that a table names."""
+
+
+def columns(stored: StoredFilters) -> Iterator[str]:
+    """Yield one line per filter, and headings before, for people and for `awk` alike."""
+    rows = [HEADINGS, *map(_cells, stored.filters.values())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _cells(each: Filter) -> tuple[str, ...]:
+    return (
+        each.name,
+        one_line(each.path_glob),
+        each.owner,
+        ",".join(each.allowed_subscribers) or NOBODY,
+    )
+
+
+def table(stored: StoredFilters) -> Table:
+    """Return the filters as a table; of many subscribers it names some."""
+    made = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in HEADINGS:
+        made.add_column(heading.lower(), overflow="fold")
+    for each in stored.filters.values():
+        users = ", ".join(each.allowed_subscribers[:SHOWN]) or NOBODY
+        more = len(each.allowed_subscribers) - SHOWN
+        # As Text: a glob's brackets are no markup.
+        made.add_row(
+            Text(each.name, style="bold"),
+            Text(one_line(each.path_glob)),
+            Text(each.owner),
+            Text(users + (f" and {more} more" if more > 0 else "")),
+        )
+    return made
+
+
+def all_as_json(stored: StoredFilters) -> str:
+    """Return everything that is there, under the names of HDFS-8940."""
+    return json.dumps(
+        {
+            "filters": list(map(filter_as_json, stored.filters.values())),
+            "broken": [{"name": name, "reason": reason} for name, reason in stored.broken.items()],
+        },
+        indent=2,
+    )
+
+
+def details(stored: StoredFilter) -> Iterator[str]:
+    """Yield the lines of one filter."""
+    each = stored.filter
+    yield each.name
+    yield f"  glob         {one_line(each.path_glob)}"
+    yield f"  owner        {each.owner}"
+    yield f"  subscribers  {', '.join(each.allowed_subscribers) or 'nobody'}"
+
+
+def complaints(stored: StoredFilters) -> Iterator[str]:
+    """Yield a line for each thing that is there and does not count."""
+    for name, reason in stored.broken.items():
+        yield one_line(f"broken: {name}: {reason}")
+    for name, odd in stored.odd_subscribers.items():
+        yield from odd_subscribers(name, odd)
+
+
+def odd_subscribers(name: str, odd: tuple[str, ...]) -> Iterator[str]:
+    """Yield a line for each child of a filter's list that is no user."""
+    for user in odd:
+        yield one_line(f"ignored: {name}: {user!r} among its subscribers is no user name")

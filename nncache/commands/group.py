@@ -1,0 +1,41 @@
+"""The commands, as `nncache --help` lists them. (nncache/commands/group.py)"""
+
+import sys
+
+import click
+
+from nncache.commands.explain import explain
+from nncache.commands.filters import filters
+from nncache.commands.proxy import proxy
+from nncache.commands.publisher import publisher
+from nncache.commands.watch import watch
+from nncache.errors import StartError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="nncache")
+def nncache() -> None:
+    """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
+
+
+nncache.add_command(proxy)
+nncache.add_command(publisher)
+nncache.add_command(explain)
+nncache.add_command(filters)
+nncache.add_command(watch)
+
+
+@nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def cluster(arguments: tuple[str, ...]) -> None:
+    """Start a real HDFS on this machine for development; prints its addresses as JSON."""
+    try:
+        from nncache.testbed.command import run_cluster  # noqa: PLC0415 - a proxy must start where no test bed is
+    except ModuleNotFoundError as exc:
+        if exc.name != "nncache.testbed":
+            raise
+        raise StartError(
+            "the test bed is part of a checkout, not of an installed nncache: "
+            "clone the repository and run `make .venv/.installed && .venv/bin/nncache cluster` in it"
+        ) from exc
+    sys.exit(run_cluster(list(arguments)))

@@ -1,0 +1,19 @@
+"""`nncache proxy`: read the settings and run. (nncache/commands/proxy.py)"""
+
+from pathlib import Path
+
+import click
+
+from nncache.commands.options import given, with_settings
+from nncache.settings.commands import PROXY, load_settings
+
+
+@with_settings(PROXY.keys.values())
+@click.command()
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+def proxy(config: Path | None, **flags: object) -> None:
+    """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
+    settings = load_settings(PROXY, config, given(flags))
+    from nncache.daemons.proxy_wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
+
+    run_proxy(settings)

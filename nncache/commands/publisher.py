@@ -1,0 +1,19 @@
+"""`nncache publisher`: read the settings and run. (nncache/commands/publisher.py)"""
+
+from pathlib import Path
+
+import click
+
+from nncache.commands.options import given, with_settings
+from nncache.settings.commands import PUBLISHER, load_settings
+
+
+@with_settings(PUBLISHER.keys.values())
+@click.command()
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+def publisher(config: Path | None, **flags: object) -> None:
+    """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
+    settings = load_settings(PUBLISHER, config, given(flags))
+    from nncache.daemons.publisher_wiring import run_publisher  # noqa: PLC0415 - as for the proxy
+
+    run_publisher(settings)

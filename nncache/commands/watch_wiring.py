@@ -1,0 +1,45 @@
+"""Build what `nncache watch` needs, and run it until a signal. (nncache/commands/watch_wiring.py)"""
+
+import asyncio
+import signal
+from datetime import UTC, datetime
+
+import click
+import uvloop
+
+from nncache.clock import boottime
+from nncache.commands.event_lines import Lines, Told
+from nncache.commands.subscription import Subscription
+from nncache.coordination.session import Session
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.logs import LogSettings, set_up_logs
+from nncache.settings.commands import SettingsOfWatch
+
+
+def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None, lines: Lines) -> None:
+    """Print what happens until SIGTERM or SIGINT, each line at once: it may be read by a program.
+
+    Raises:
+        WatchError: there is nothing to follow.
+    """
+    set_up_logs(LogSettings(log_level="error"))  # what is away is told in the lines
+
+    def tell(told: Told) -> None:
+        click.echo(lines.line(told, datetime.now(UTC)))  # which flushes
+
+    async def follow() -> None:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, task.cancel)
+        try:
+            async with Session(settings.zookeeper, boottime, log_name="watch") as zookeeper:
+                znodes = Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice)
+                outage_s = settings.zookeeper.zookeeper_session_timeout_s
+                subscription = Subscription(zookeeper, znodes, filter_name, boottime, tell, outage_s=outage_s)
+                await subscription.run(from_txid)
+        except asyncio.CancelledError:
+            return
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(follow())

@@ -1,0 +1,1 @@
+"""The two daemons: their parts put together, run, and watched. (nncache/daemons/)"""

@@ -1,0 +1,85 @@
+"""State of a proxy for operators: who is active, and why the gate is closed. (nncache/daemons/proxy_situation.py)"""
+
+from dataclasses import dataclass
+
+from nncache.coordination.stats import SessionStats
+from nncache.daemons.announcer import about_active
+from nncache.hadoop.election_view import Active, NameNode, Probe
+from nncache.hadoop.namespace import NamespaceCheck
+
+OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What opens and closes the gate, as far as it can be seen."""
+
+    is_open: bool
+    is_stream_open: bool
+    trouble: str
+    """Why the stream could not be opened; "" if nothing is known."""
+    applied_txid: int
+    last_probe: Probe | None
+    session: SessionStats | None
+    """Of the channel, if it goes through ZooKeeper."""
+
+
+def gate_text(gate: Gate) -> str:
+    """Return `open`, or why it is closed: the first thing on the way from the NameNode that is out of order."""
+    if gate.is_open:
+        return OPEN
+    return f"closed: {_why_closed(gate)}"
+
+
+def _why_closed(gate: Gate) -> str:
+    if gate.session is not None and not gate.session.is_connected:
+        return "there is no connection to ZooKeeper"
+    if not gate.is_stream_open:
+        why = f" ({gate.trouble})" if gate.trouble else ""
+        return f"the NameNode's changes are not being read{why}"
+    if gate.session is not None:
+        if gate.last_probe is None:
+            return "the active NameNode does not say how far its log has come"
+        behind = gate.last_probe.txid - gate.applied_txid
+        if behind > 0:
+            return f"behind the NameNode by {behind} transactions: is a publisher running?"
+    return "it is too long since all changes were known to be applied"
+
+
+def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, str | None]:
+    """Return where a NameNode is asked, and which namespace each address serves; None while it has not said."""
+    over_http, over_rpc = check.over_http, check.over_rpc
+    return {
+        "http": namenode.http,
+        "rpc": namenode.rpc,
+        "namespace_over_http": None if over_http is None else str(over_http),
+        "namespace_over_rpc": None if over_rpc is None else str(over_rpc),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySituation:
+    """What the log of a proxy tells about."""
+
+    active: Active | None
+    gate: str  # as `gate_text` says
+
+    @property
+    def is_gate_open(self) -> bool:
+        """Whether answers may come from memory."""
+        return self.gate == OPEN
+
+
+def lines(before: ProxySituation | None, now: ProxySituation) -> tuple[str, ...]:
+    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+    said = about_active(
+        None if before is None else before.active,
+        now.active,
+        is_first=before is None,
+        without="calls wait for one, then get 503",
+    )
+    if before is not None and before.is_gate_open == now.is_gate_open:
+        return said
+    if now.is_gate_open:
+        return *said, "the gate is open: what is cached may be answered from memory"
+    return *said, f"the gate is {now.gate}; every call goes to the NameNode"

@@ -1,0 +1,247 @@
+"""Build the parts of a proxy from all rooms and run them. (nncache/daemons/proxy_wiring.py)
+
+One event loop, one task group for the work in the background, one order of ending: clients first, then the
+questions under way to the NameNode, then the watch over the NameNodes and their changes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+
+from nncache.admin.access import Access
+from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
+from nncache.admin.server import AdminServer
+from nncache.admin.settings import access_of
+from nncache.cache import MetadataCache
+from nncache.clock import boottime
+from nncache.daemons.announcer import announce
+from nncache.daemons.daemon import run_until_signal
+from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
+from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
+from nncache.daemons.supervision import background
+from nncache.daemons.watchdog import Watchdog
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.stream import ChannelSetup, load_stream_class
+from nncache.logs import set_up_logs
+from nncache.metrics.page import MetricsPage
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.clients.server import Server
+from nncache.proxy.errors import StartError as ProxyStartError
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import reserve_files
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.queries import PoolQueries
+from nncache.settings.commands import SettingsOfProxy
+
+_log = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+QUESTIONS_END_S = 5.0
+"""What questions to a NameNode get to end when their clients have gone."""
+
+
+def run_proxy(settings: SettingsOfProxy) -> None:
+    """Serve until SIGTERM or SIGINT, then let what is under way finish.
+
+    Raises:
+        StartError: this start cannot succeed; one line says why.
+    """
+    set_up_logs(settings.log)
+    try:
+        reserve_files(settings.limits, len(settings.namenodes.namenodes))
+        load_stream_class(settings.channel_name)
+        access = access_of(settings.admin, settings.proxy.admin_at.host)
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    run_until_signal(
+        lambda stop: ProxySystem(settings, boottime, access).serve(stop),
+        "no new connections, requests under way are finished",
+    )
+
+
+class ProxySystem:
+    """A proxy: all its parts, and the order in which they begin and end."""
+
+    def __init__(self, settings: SettingsOfProxy, clock: Clock, access: Access | None = None) -> None:
+        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
+        self._settings = settings
+        self._clock = clock
+        self._pool = NameNodePool(settings.namenodes, clock)
+        self._cache = MetadataCache(settings.cache)
+        self._watchdog = Watchdog()
+        setup = ChannelSetup(
+            namenodes=self._pool,
+            nameservice=settings.namenodes.nameservice,
+            channel=settings.channel,
+            polling=settings.polling,
+            zookeeper=settings.zookeeper,
+            clock=clock,
+        )
+        self._stream = load_stream_class(settings.channel_name)(setup)
+        self._consumer = Consumer(self._cache, self._stream, clock)
+        self._upstream = Upstream(self._pool, settings.limits, clock)
+        queries = PoolQueries(
+            self._pool,
+            timeout_s=settings.proxy.namenode_query_timeout_s,
+            asks_txid_over_jmx=settings.channel_name == ZOOKEEPER,  # no superuser is needed then
+            clock=clock,
+        )
+        self._front_end = FrontEnd(
+            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock, settings.limits
+        )
+        self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock)
+        self._front_end.hit_memory = FastPathMemory(self._fast_path)
+        self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
+        sources = ProxySources(
+            readiness=self._readiness,
+            metrics=MetricsPage("proxy", self.figures).render,
+            explain=self._explain,
+        )
+        self._admin = AdminServer(
+            settings.proxy.admin_at,
+            proxy_pages(sources),
+            lambda: self._readiness().state,
+            access=access or access_of(settings.admin, settings.proxy.admin_at.host),
+        )
+        self._is_listening = False
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set; then listen no more, finish what is under way, and end.
+
+        Raises:
+            StartError: one of the two addresses cannot be listened on.
+        """
+        failure: StartError | None = None
+        try:
+            async with asyncio.timeout(None) as end, self._upstream, self._front_end:
+                # By value: raised in here it would leave as a group, since both contexts are task groups.
+                failure = await self._listen()
+                if failure is None:
+                    await self._work_until(stop)
+                end.reschedule(asyncio.get_running_loop().time() + QUESTIONS_END_S)
+        except TimeoutError:
+            _log.warning("abandoned calls to the NameNode after %g s", QUESTIONS_END_S)
+        finally:
+            await self._stream.shut_down()
+            await self._pool.close()
+        if failure is not None:
+            raise failure
+
+    async def _listen(self) -> StartError | None:
+        """Listen on both addresses; say what is wrong with one of them."""
+        listen_at, admin_at = self._settings.proxy.listen_at, self._settings.proxy.admin_at
+        try:
+            await self._server.start(listen_at.host, listen_at.port)
+        except ProxyStartError as error:
+            return StartError(str(error))
+        try:
+            await self._admin.__aenter__()
+        except OSError as error:
+            await self._server.stop()
+            return StartError(f"admin: {admin_at}: {error.strerror or error}")
+        return None
+
+    async def _work_until(self, stop: asyncio.Event) -> None:
+        """Do everything there is to do, until `stop`; then drain."""
+        try:
+            async with background(self._background()):
+                self._is_listening = True
+                self._say_where()
+                calm_collector()
+                try:
+                    await stop.wait()
+                finally:
+                    self._is_listening = False
+                    await self._server.stop()
+        finally:
+            await self._admin.__aexit__(None, None, None)
+
+    def _background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
+        """Return the work beside the requests. None of it is needed to forward a call."""
+        return (
+            ("the watch over the NameNodes", self._pool.run),
+            ("the stream of changes", self._consumer.run),
+            ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
+            ("the garbage collector", tend_collector),
+            ("the watch over the event loop", self._watchdog.run),
+            ("the log of what changes", lambda: announce(self._situation, lines)),
+        )
+
+    def _say_where(self) -> None:
+        settings = self._settings
+        _log.info(
+            "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
+            version("nncache"),
+            Endpoint(settings.proxy.listen_at.host, self._server.port),
+            settings.namenodes.nameservice,
+            ", ".join(settings.namenodes.namenode_http),
+            settings.namenodes.user,
+            settings.channel_name,
+        )
+        _log.info("health, readiness, metrics and explain on http://%s/", self._admin.address)
+        if settings.channel_name == ZOOKEEPER:
+            _log.info(
+                "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
+                settings.namenodes.nameservice,
+                settings.zookeeper.zookeeper_root,
+                ", ".join(settings.zookeeper.zookeeper),
+            )
+        elif not settings.cache.glob:
+            _log.warning("no --glob is given: nothing is answered from memory")
+
+    def figures(self) -> Mapping[str, object]:
+        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        stream = self._consumer.stats()
+        return {
+            "admin": self._admin.stats(),
+            "cache": self._cache.stats(self._clock()),
+            "fast_path": self._fast_path.stats(),
+            "forward": self._upstream.stats(),
+            "front_end": self._front_end.stats(),
+            "loop": self._watchdog.stats(),
+            "polling": stream.channel,
+            "records": stream.channel.records,
+            "pool": self._pool.stats(),
+            "server": self._server.stats(),
+            "stream": stream,
+            "zookeeper": stream.channel.session,
+        }
+
+    def _readiness(self) -> ProxyReadiness:
+        now = self._situation()
+        return ProxyReadiness(
+            is_listening=self._is_listening,
+            active=None if now.active is None else now.active.namenode.http,
+            is_gate_open=now.is_gate_open,
+            gate=now.gate,
+        )
+
+    def _explain(self, path: str) -> Mapping[str, object]:
+        return asdict(self._cache.explain(path, self._clock())) | {
+            "gate": self._situation().gate,
+            "namenodes": tuple(
+                about_namenode(namenode, self._pool.namespace_check(namenode))
+                for namenode in self._pool.namenodes
+            ),
+        }
+
+    def _situation(self) -> ProxySituation:
+        stream = self._consumer.stats()
+        gate = Gate(
+            is_open=self._cache.stats(self._clock()).is_open,
+            is_stream_open=stream.is_open,
+            trouble=self._consumer.trouble,
+            applied_txid=stream.applied_txid,
+            last_probe=self._pool.last_probe,
+            session=stream.channel.session if self._settings.channel_name == ZOOKEEPER else None,
+        )
+        return ProxySituation(self._pool.active, gate_text(gate))

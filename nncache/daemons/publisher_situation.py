@@ -1,0 +1,49 @@
+"""State of a publisher for operators: whether it publishes, or why not. (nncache/daemons/publisher_situation.py)"""
+
+from dataclasses import dataclass
+
+from nncache.daemons.announcer import about_active
+from nncache.hadoop.election_view import Active
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherSituation:
+    """What the log of a publisher, and its /ready, tell about."""
+
+    active: Active | None
+    is_zookeeper_connected: bool | None
+    """None if nothing goes through ZooKeeper."""
+    trouble: str
+    """Why nothing is being published, in the publisher's own words; "" while all is well."""
+
+    @property
+    def is_publishing(self) -> bool:
+        """Whether changes reach those who wait for them."""
+        return not self.why_not
+
+    @property
+    def why_not(self) -> str:
+        """Why changes reach nobody: the first thing that is out of order; "" while they do."""
+        if self.is_zookeeper_connected is False:
+            return self._with_trouble("there is no connection to ZooKeeper")
+        if self.active is None:
+            return self._with_trouble("no active NameNode is known")
+        return self.trouble
+
+    def _with_trouble(self, what: str) -> str:
+        return f"{what} ({self.trouble})" if self.trouble else what
+
+
+def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[str, ...]:
+    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+    said = about_active(
+        None if before is None else before.active,
+        now.active,
+        is_first=before is None,
+        without="its edits are read as soon as there is one",
+    )
+    if before is not None and before.is_publishing == now.is_publishing:
+        return said
+    if now.is_publishing:
+        return *said, "changes are published"
+    return *said, f"changes are not published: {now.why_not}"

@@ -1,0 +1,207 @@
+"""Build the parts of a publisher from all rooms and run them. (nncache/daemons/publisher_wiring.py)
+
+It starts whether or not ZooKeeper and the NameNodes are there, and says on its pages what it waits for.
+Its pages come first: who listens at their address is this host's publisher (`nncache.invalidation.publisher.identity`).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+
+from nncache.admin.access import Access
+from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
+from nncache.admin.server import AdminServer
+from nncache.admin.settings import access_of
+from nncache.clock import boottime
+from nncache.daemons.announcer import announce
+from nncache.daemons.daemon import run_until_signal
+from nncache.daemons.host import host_name
+from nncache.daemons.housekeeping import calm_collector
+from nncache.daemons.publisher_situation import PublisherSituation, lines
+from nncache.daemons.supervision import Work, background
+from nncache.daemons.watchdog import Watchdog
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.settings import SettingError
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.edits.poller import PolledEdits
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
+from nncache.invalidation.publisher.publisher import Publisher
+from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.invalidation.settings import ZOOKEEPER
+from nncache.logs import set_up_logs
+from nncache.metrics.page import MetricsPage
+from nncache.settings.commands import SettingsOfPublisher
+
+_log = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+HDFS_TIMEOUT_S = 10.0
+"""For a call about the filters; what is published stays in force meanwhile."""
+
+
+def run_publisher(settings: SettingsOfPublisher) -> None:
+    """Publish until SIGTERM or SIGINT, then let another publisher take over at once.
+
+    Raises:
+        StartError: this start cannot succeed; one line says why.
+    """
+    try:
+        load_output_class(settings.publisher.output_stream)
+        access = access_of(settings.admin, settings.publisher.admin_at.host)
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    set_up_logs(settings.log)
+    run_until_signal(
+        lambda stop: PublisherSystem(settings, boottime, access).serve(stop),
+        "nothing more is published, another publisher may take over",
+    )
+
+
+class PublisherSystem:
+    """A publisher: all its parts, and the order in which they begin and end."""
+
+    def __init__(self, settings: SettingsOfPublisher, clock: Clock, access: Access | None = None) -> None:
+        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
+        self._settings = settings
+        self._clock = clock
+        self._pool = NameNodePool(settings.namenodes, clock)
+        first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
+        self._hdfs = WebHdfs(first, settings.namenodes.user, others=others, timeout_s=HDFS_TIMEOUT_S)
+        self._watchdog = Watchdog()
+        self._publisher: Publisher | None = None  # as soon as its pages have an address
+        sources = PublisherSources(
+            readiness=self._readiness,
+            metrics=MetricsPage("publisher", self.figures).render,
+            filters=self._filters,
+        )
+        self._admin = AdminServer(
+            settings.publisher.admin_at,
+            publisher_pages(sources),
+            lambda: self._readiness().state,
+            title="nncache publisher",
+            access=access or access_of(settings.admin, settings.publisher.admin_at.host),
+        )
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set; then give up being the publisher, and end.
+
+        Raises:
+            StartError: the address of the pages cannot be listened on.
+        """
+        try:
+            await self._admin.__aenter__()
+        except OSError as error:
+            address = self._settings.publisher.admin_at
+            raise StartError(f"admin: {address}: {error.strerror or error}") from error
+        try:
+            async with self._hdfs:
+                publisher = self._publisher = self._made(self._admin.address)
+                try:
+                    async with background(self._works(publisher)):
+                        self._say_where()
+                        calm_collector()
+                        await stop.wait()
+                finally:
+                    await publisher.shut_down()
+                    await self._pool.close()
+        finally:
+            await self._admin.__aexit__(None, None, None)
+
+    def _made(self, admin: Endpoint) -> Publisher:
+        settings = self._settings
+        output = load_output_class(settings.publisher.output_stream)(
+            OutputSetup(
+                nameservice=settings.namenodes.nameservice,
+                publisher=settings.publisher,
+                zookeeper=settings.zookeeper,
+                clock=self._clock,
+            )
+        )
+        return Publisher(
+            source=PolledEdits(self._pool, settings.polling, self._clock),
+            namenodes=self._pool,
+            filters=FilterStore(self._hdfs, settings.filters.filters_path),
+            output=output,
+            settings=settings.publisher,
+            identity=PublisherIdentity(host=host_name(), pid=os.getpid(), admin=str(admin)),
+            clock=self._clock,
+        )
+
+    def _works(self, publisher: Publisher) -> tuple[Work, ...]:
+        return (
+            ("the watch over the NameNodes", self._pool.run),
+            ("publishing", publisher.run),
+            ("the watch over the event loop", self._watchdog.run),
+            ("the log of what changes", lambda: announce(self._situation, lines)),
+        )
+
+    def _say_where(self) -> None:
+        settings = self._settings
+        _log.info(
+            "nncache %s publishes the edits of nameservice %s (%s), read as user %s, filtered as %s says, in %s",
+            version("nncache"),
+            settings.namenodes.nameservice,
+            ", ".join(settings.namenodes.namenode_http),
+            settings.namenodes.user,
+            settings.filters.filters_path,
+            f"{settings.zookeeper.zookeeper_root} at {', '.join(settings.zookeeper.zookeeper)}"
+            if self._is_on_zookeeper
+            else settings.publisher.output_stream,
+        )
+        _log.info("health, readiness, metrics and filters on http://%s/", self._admin.address)
+
+    @property
+    def _is_on_zookeeper(self) -> bool:
+        return self._settings.publisher.output_stream == ZOOKEEPER
+
+    def figures(self) -> Mapping[str, object]:
+        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        stats = self._stats()
+        return {
+            "admin": self._admin.stats(),
+            "loop": self._watchdog.stats(),
+            "polling": stats.channel,
+            "pool": self._pool.stats(),
+            "publisher": stats,
+            "zookeeper": stats.session,
+        }
+
+    def _stats(self) -> PublisherStats:
+        return PublisherStats() if self._publisher is None else self._publisher.stats()
+
+    def _situation(self) -> PublisherSituation:
+        publisher = self._publisher
+        return PublisherSituation(
+            active=self._pool.active,
+            is_zookeeper_connected=self._stats().session.is_connected if self._is_on_zookeeper else None,
+            trouble="not started yet" if publisher is None else publisher.situation(),
+        )
+
+    def _readiness(self) -> PublisherReadiness:
+        now, stats = self._situation(), self._stats()
+        return PublisherReadiness(
+            is_publishing=now.is_publishing,
+            is_zookeeper_connected=now.is_zookeeper_connected,
+            active=None if now.active is None else now.active.namenode.http,
+            published_txid=stats.published_txid,
+            state=now.why_not
+            or f"publishing {stats.filters} filters up to transaction {stats.published_txid}",
+        )
+
+    def _filters(self) -> object:
+        publisher = self._publisher
+        positions = {} if publisher is None else publisher.filters
+        return {
+            "published": [
+                asdict(position.filter) | {"txid": position.txid} for _, position in sorted(positions.items())
+            ],
+            "broken": {} if publisher is None else dict(publisher.broken_filters),
+        }

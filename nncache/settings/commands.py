@@ -1,0 +1,151 @@
+"""The settings of each command: one form each, one flat TOML file for all. (nncache/settings/commands.py)"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nncache.admin.settings import AdminSettings
+from nncache.cache.settings import CacheSettings
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
+from nncache.logs import LogSettings
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from nncache.settings.forms import Form, SettingsT
+
+THE_NAMENODES = {"heading": "The NameNodes"}
+THE_EDITS = {"heading": "Polling of the edits"}
+THE_OPERATORS = {"heading": "Who may see the operators' pages"}
+THE_LOG = {"heading": "The log"}
+THE_FILTERS = {"heading": "Where the filters are"}
+THE_ZOOKEEPER = {"heading": "ZooKeeper"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfProxy:
+    """All that an operator may choose about `nncache proxy`."""
+
+    proxy: ProxySettings = field(
+        default_factory=ProxySettings, metadata={"heading": "Where the proxy listens"}
+    )
+    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
+    channel: ChannelSettings = field(
+        default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
+    )
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
+    limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
+    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
+    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        if self.channel_name != ZOOKEEPER:
+            return
+        if not self.zookeeper.zookeeper:
+            raise SettingError(
+                "channel", ZOOKEEPER, "needs the servers of ZooKeeper: zookeeper, host:port of each"
+            )
+        if self.cache.glob:
+            raise SettingError(
+                "glob",
+                ", ".join(self.cache.glob),
+                f"must not be given with channel {ZOOKEEPER}: the filters are kept in HDFS then "
+                "(nncache filters add --name NAME --glob GLOB)",
+            )
+
+    @property
+    def channel_name(self) -> str:
+        """The channel that is meant."""
+        return self.channel.channel or (ZOOKEEPER if self.zookeeper.zookeeper else DIRECT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfPublisher:
+    """All that an operator may choose about `nncache publisher`."""
+
+    publisher: PublisherSettings = field(
+        default_factory=PublisherSettings, metadata={"heading": "What is published"}
+    )
+    namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
+    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
+    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        if self.publisher.output_stream == ZOOKEEPER:
+            _need_zookeeper(self.zookeeper, "nncache publisher")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfFilters:
+    """All that `nncache filters` may be told of its surroundings."""
+
+    namenodes: WebHdfsSettings = field(
+        default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
+    )
+    filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfWatch:
+    """All that `nncache watch` may be told of its surroundings."""
+
+    nameservice: NameserviceSettings = field(
+        default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
+    )
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        _need_zookeeper(self.zookeeper, "nncache watch")
+
+
+def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
+    if not settings.zookeeper:
+        raise SettingError(
+            "zookeeper", "none", f"must name the servers of ZooKeeper for {command}, host:port each"
+        )
+
+
+PROXY = Form("proxy", SettingsOfProxy)
+PUBLISHER = Form("publisher", SettingsOfPublisher)
+FILTERS = Form("filters", SettingsOfFilters)
+WATCH = Form("watch", SettingsOfWatch)
+
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH)
+"""All of them, in the order of docs/settings.md."""
+
+KEYS = frozenset(name for form in FORMS for name in form.keys)
+"""The name of every key of any command."""
+
+
+def load_settings(form: Form[SettingsT], config: Path | None, flags: Mapping[str, object]) -> SettingsT:
+    """Return the settings of a start of this command; `flags` holds only what was given on the command line.
+
+    Raises:
+        ConfigurationError: one line that names key, value and what is allowed; the file, too, if it came
+            from there.
+    """
+    return form.fill(config, flags, KEYS)

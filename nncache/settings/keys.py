@@ -1,0 +1,187 @@
+"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag. (nncache/settings/keys.py)
+
+A component is a frozen dataclass beside the code it steers; its fields name the keys, carry their meaning
+(`metadata["help"]`) and default, and its `__post_init__` says what is allowed. Nothing is written down twice.
+"""
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from nncache.hadoop.settings import SettingError
+
+COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "zookeeper"})
+"""Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
+
+
+class Kind(Enum):
+    """The type of a setting. The value is what `--help` shows for it."""
+
+    TEXT = "TEXT"
+    WHOLE = "INTEGER"
+    REAL = "NUMBER"
+    SWITCH = "SWITCH"
+    LIST = "LIST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One setting."""
+
+    name: str
+    """As in the TOML file: `max_staleness_s`."""
+    component: type
+    kind: Kind
+    choices: tuple[str, ...]
+    """All allowed values, when the type itself lists them; else empty."""
+    help: str
+    default: object
+    default_text: str
+    """For people: computed defaults say what they are, not what they are on this machine."""
+
+    @property
+    def flag(self) -> str:
+        """As on the command line: `--max-staleness-s`."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def allowed(self) -> str:
+        """What the type alone asks for, as the end of a sentence."""
+        if self.choices:
+            return "must be one of " + ", ".join(self.choices)
+        match self.kind:
+            case Kind.TEXT:
+                return "must be a text"
+            case Kind.WHOLE:
+                return "must be a whole number"
+            case Kind.REAL:
+                return "must be a number"
+            case Kind.SWITCH:
+                return "must be true or false"
+            case Kind.LIST:
+                return "must be a list of texts"
+
+
+def keys_of(components: Iterable[type]) -> tuple[Key, ...]:
+    """Return all keys of these components, in the order of their fields.
+
+    Raises:
+        TypeError: our own mistake: a key twice, without help, or of a type that no file can hold.
+    """
+    found: dict[str, Key] = {}
+    for component in components:
+        hints = get_type_hints(component)
+        for field in dataclasses.fields(component):
+            if field.name in found:
+                message = (
+                    f"{field.name} belongs to {found[field.name].component.__name__} and {component.__name__}"
+                )
+                raise TypeError(message)
+            found[field.name] = _key(component, field, hints[field.name])
+    return tuple(found.values())
+
+
+def _key(component: type, field: "dataclasses.Field[Any]", hint: object) -> Key:
+    where = f"{component.__name__}.{field.name}"
+    kind, choices = _kind(hint, where)
+    if not field.metadata.get("help"):
+        raise TypeError(f"{where} has no help")
+    if field.default_factory is not dataclasses.MISSING:
+        default: object = field.default_factory()
+    else:
+        default = field.default
+    if default is dataclasses.MISSING:
+        raise TypeError(f"{where} has no default")
+    return Key(
+        name=field.name,
+        component=component,
+        kind=kind,
+        choices=choices,
+        help=field.metadata["help"],
+        default=default,
+        default_text=field.metadata.get("default", _text_of(default)),
+    )
+
+
+def _kind(hint: object, where: str) -> tuple[Kind, tuple[str, ...]]:
+    if get_origin(hint) is Literal:
+        return Kind.TEXT, tuple(map(str, get_args(hint)))
+    kinds = {str: Kind.TEXT, int: Kind.WHOLE, float: Kind.REAL, bool: Kind.SWITCH, tuple[str, ...]: Kind.LIST}
+    for type_, kind in kinds.items():
+        if hint == type_:
+            return kind, ()
+    raise TypeError(f"{where} has a type that a settings file cannot hold: {hint}")
+
+
+def _text_of(default: object) -> str:
+    match default:
+        case bool():
+            return str(default).lower()
+        case tuple():
+            return ", ".join(map(str, default)) or "none"
+        case _:
+            return str(default)
+
+
+def from_toml(key: Key, value: object) -> object:
+    """Return a TOML value in the type of the key.
+
+    Raises:
+        SettingError: it is of another type.
+    """
+    match key.kind, value:
+        case (Kind.SWITCH, bool()) | (Kind.TEXT, str()):
+            converted = value
+        case (Kind.WHOLE | Kind.REAL, bool()):  # a bool is an int to Python, not to a reader
+            raise SettingError(key.name, value, key.allowed)
+        case (Kind.WHOLE, int()):
+            converted = value
+        case (Kind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # not so: NaN, too
+            converted = float(value)
+        case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
+            converted = tuple(value)
+        case _:
+            raise SettingError(key.name, value, key.allowed)
+    if key.choices and converted not in key.choices:
+        raise SettingError(key.name, value, key.allowed)
+    return converted
+
+
+def from_flag(key: Key, value: object) -> object:
+    """Return what was given on the command line (text, several texts, or a bool) in the type of the key.
+
+    Raises:
+        SettingError: the text does not say such a value.
+    """
+    match key.kind, value:
+        case (Kind.LIST, tuple()) if key.name in COMMA_SEPARATED:
+            return tuple(part.strip() for text in value for part in text.split(","))
+        case (Kind.LIST, tuple()):
+            return value
+        case (Kind.WHOLE | Kind.REAL, str()):
+            try:
+                number = int(value) if key.kind is Kind.WHOLE else float(value)
+            except ValueError:
+                raise SettingError(key.name, value, key.allowed) from None
+            return from_toml(key, number)
+        case _:
+            return from_toml(key, value)
+
+
+def build(components: Iterable[type], values: Mapping[str, object]) -> tuple[object, ...]:
+    """Return one object of each component, from values in their keys' types; what is absent takes its default.
+
+    Raises:
+        SettingError: a component does not allow a value.
+    """
+    return tuple(
+        component(**{name: value for name, value in values.items() if name in _names(component)})
+        for component in components
+    )
+
+
+def _names(component: type) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(component))

@@ -1,0 +1,1 @@
+"""The side of the clients: listening, reading requests, writing replies. (proxy/clients/)"""

@@ -1,0 +1,398 @@
+"""One client's connection: what is answered before aiohttp builds a request of it. (proxy/clients/connection.py)
+
+A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change).
+`data_received` answers a repeated head from the fast path only when that can't overtake or split anything: no
+request is in progress or queued, the parser holds no part of one, and the client reads what it is sent.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import HttpVersion11, web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
+
+from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.vetting import (
+    ascii_request_line,
+    is_last,
+    max_field_bytes,
+    max_line_bytes,
+    one_host,
+    refusal_of,
+)
+from nncache.proxy.errors import (
+    ClientError,
+    HeadTooLargeError,
+    MalformedRequestError,
+    ProxyError,
+    SlowRequestError,
+    TargetTooLongError,
+    TooManyConnectionsError,
+)
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.shares import Admission, holder_of
+
+_LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
+
+
+class ClientConnection(web.RequestHandler):
+    """One connection of a client.
+
+    Invariants:
+        H1  `_at_boundary` implies that no part of a head is held and no body is under way.
+        H2  `_whole_head` is the exact head of the request in progress, or None.
+        H3  Of heads behind the request in progress no more is held than `max_head_bytes` and what arrives at once.
+    """
+
+    __slots__ = (
+        "_admission",
+        "_at_boundary",
+        "_body_bytes_left",
+        "_closing_timer",
+        "_fast_path",
+        "_head_timer",
+        "_holder",
+        "_incoming",
+        "_is_admitted",
+        "_is_ending",
+        "_is_last",
+        "_last_payload",
+        "_limits",
+        "_queued_bytes",
+        "_whole_head",
+        "is_half_closed",
+    )
+
+    def __init__(
+        self,
+        manager: web.Server,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        admission: Admission,
+        fast_path: FastPath,
+        limits: LimitSettings,
+    ) -> None:
+        super().__init__(
+            manager,
+            loop=loop,
+            keepalive_timeout=limits.idle_timeout_s,
+            access_log=None,  # type: ignore[arg-type] # None switches it off (RequestHandler.__init__)
+            max_line_size=max_line_bytes(limits),
+            max_field_size=max_field_bytes(limits),
+            max_headers=limits.max_header_fields
+            + 1,  # `vet` counts them; the parser makes nothing of the rest
+            lingering_time=min(10.0, limits.body_timeout_s),
+            auto_decompress=False,
+        )
+        self._admission = admission
+        self._fast_path = fast_path
+        self._limits = limits
+        self._is_admitted = False
+        self._holder = ""
+        self.is_half_closed = False  # the client will send nothing more
+        self._at_boundary = True  # H1
+        self._whole_head: bytes | None = None  # H2
+        self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
+        self._incoming = HeadBuffer()  # what the parser was not given yet
+        self._body_bytes_left = (
+            0  # that the parser was not given yet; `sys.maxsize` if their number is unknown
+        )
+        self._is_last = (
+            False  # nothing behind the request that was queued last is one (RFC 9112, section 9.6)
+        )
+        self._queued_bytes = 0  # given to the parser since no request was queued
+        self._is_ending = False  # nothing more of the client is taken
+        self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
+        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
+
+    # ---- asyncio.Protocol ---------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve, unless there are too many."""
+        peer = transport.get_extra_info("peername")
+        self._holder = holder_of(peer[0]) if peer else ""
+        self._is_admitted = self._admission.admit(self._holder)
+        if self._is_admitted:
+            super().connection_made(transport)
+            return
+        BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
+        self._at_boundary = False
+        if not self._admission.may_be_told():
+            self.force_close()
+            return
+        self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Clean up."""
+        self._stop_head_timer()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
+        self._admission.leave(self._holder, admitted=self._is_admitted)
+        super().connection_lost(exc)
+
+    async def start(self) -> None:
+        """Serve the requests, one after another; whatever ends that ends the connection, for no timer runs then."""
+        try:
+            await super().start()
+        except Exception as exc:  # noqa: BLE001 - aiohttp's own, outside of any request
+            self.log_exception("a client's connection can't be served", exc_info=exc)
+            self.force_close()
+        if self.transport is not None:  # closing
+            self._see_it_closed(self.transport)
+
+    def force_close(self) -> None:
+        """End the connection; what the client has not read by then it has little time for."""
+        transport = self.transport
+        super().force_close()
+        if transport is not None:
+            self._see_it_closed(transport)
+
+    def _see_it_closed(self, transport: asyncio.Transport) -> None:
+        """Bound the time for which a closing transport waits for its client to read what was written."""
+        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
+            self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
+
+    def log_exception(self, *args: object, **kw: object) -> None:
+        """Log a fault of ours; a client's broken body, which aiohttp meets again after the reply, is none."""
+        if not isinstance(kw.get("exc_info"), RequestPayloadError):
+            super().log_exception(*args, **kw)
+
+    def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
+        """Go on for a client that has only closed its own half, and still waits for replies.
+
+        aiohttp ends the connection at once, and with it replies that the NameNode would have given.
+        """
+        self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
+        if self.is_idle:
+            return False
+        self._loop.call_soon(self._end_if_left)  # the reply is out, and aiohttp has not had its next turn
+        return self.is_half_closed
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Write the reply to its end; the last one to a client that has closed its half ends the connection."""
+        response, is_reset = await super().finish_response(request, resp, start_time)
+        if self.is_half_closed and not self._messages:
+            response.force_close()
+        return response, is_reset
+
+    def _end_if_left(self) -> None:
+        if self.is_idle:
+            self.force_close()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer at once, or hand the bytes to aiohttp's parser."""
+        is_idle = self.is_idle
+        if is_idle and self._at_boundary and not self._paused:
+            reply = self._fast_path.answer(data)
+            if reply is not None:
+                assert self.transport is not None
+                self.transport.write(reply)
+                # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
+                self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+                return
+        if self._close or self._is_ending:
+            return  # what else it sends is thrown away
+        if self._is_admitted:
+            self._take(data, is_idle=is_idle)
+        else:
+            self._refuse(
+                TooManyConnectionsError(
+                    f"too many connections: the proxy takes {self._limits.max_connections}, "
+                    "and of each address its share"
+                )
+            )
+
+    def _take(self, data: bytes, *, is_idle: bool) -> None:
+        """Give bytes to the parser and keep track of where it stands."""
+        before = self._request_count
+        is_alone = is_idle and self._at_boundary
+        if is_alone and is_one_head(data):  # nearly always
+            self._parse(ascii_request_line(one_host(data)))
+        elif data:
+            self._incoming.add(data)
+        else:  # aiohttp lets its parser go on with the part of a body that it had put aside
+            self._parse(data)
+        self._feed()
+        queued = self._request_count - before
+        is_in_body = self._body_bytes_left > 0 or not self._last_payload.is_eof()
+        self._at_boundary = not (is_in_body or self._incoming or self._is_last)
+        self._whole_head = data if is_alone and queued == 1 and self._at_boundary else None
+        if queued:
+            self._stop_head_timer()
+        if self._incoming and not is_in_body and not self._buffer_paused:
+            self._watch_head()
+
+    def _feed(self) -> None:
+        """Give the parser what there is room for: heads whole and one by one, bodies as they come."""
+        while True:
+            if self._is_last and self._last_payload.is_eof():
+                self._is_ending = True
+                self._incoming.take()
+                return
+            if not self._incoming:
+                return
+            if not self._has_room():
+                if not self._buffer_paused:
+                    self._pause_reading_for_buffer()  # `RequestHandler.start` resumes when it takes requests
+                return
+            if self._body_bytes_left > 0 and (piece := self._incoming.take(self._body_bytes_left)):
+                self._body_bytes_left -= len(piece)
+            elif not self._last_payload.is_eof():
+                return  # the rest of a body is still to come, or its reader is slow to take what the parser has
+            elif (head := self._incoming.take_head()) is not None:
+                piece = ascii_request_line(one_host(head))
+            else:
+                if self._incoming.is_hopeless:
+                    self._refuse_in_turn(
+                        MalformedRequestError("a line ends without CRLF, or is none of HTTP")
+                    )
+                return
+            self._parse(piece)
+
+    def _parse(self, piece: bytes) -> None:
+        """Give one piece to the parser: a head, or a part of a body."""
+        before = self._request_count
+        if not self._messages:
+            self._queued_bytes = 0
+        super().data_received(piece)
+        self._queued_bytes += len(piece)
+        if self._request_count == before:
+            return
+        message, payload = self._messages[-1]
+        if (
+            not isinstance(message, _ErrInfo) and not message.path
+        ):  # `CONNECT `, of which aiohttp makes no request
+            error = MalformedRequestError("the request line has no target")
+            message, payload = _ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD
+            self._messages[-1] = message, payload
+        self._body_bytes_left = 0
+        if isinstance(message, _ErrInfo):
+            self._is_last = True  # the parser has given up
+            if not self._last_payload.is_eof():  # within a body; aiohttp leaves the one who reads it waiting
+                self._last_payload.set_exception(RequestPayloadError(message.message))
+        else:
+            self._is_last = message.should_close or is_last(message.headers)
+            if payload is not EMPTY_PAYLOAD:
+                length = message.headers.get("Content-Length")
+                self._body_bytes_left = sys.maxsize if length is None else int(length)
+        self._last_payload = payload
+
+    def _has_room(self) -> bool:
+        """Whether another request may be queued: so many, and so many bytes behind the one in progress."""
+        queued = len(self._messages)
+        return not queued or (
+            queued < self._max_msg_queue_size and self._queued_bytes <= self._limits.max_head_bytes
+        )
+
+    def _resume_reading_if_drained(self) -> None:
+        if not self._upgraded:
+            self._take(b"", is_idle=False)
+            if not self._has_room():
+                return
+        self._resume_reading_for_buffer()
+
+    # ---- heads that are too slow or too large -------------------------------------------------------
+
+    def _watch_head(self) -> None:
+        """Bound the time and the size of a head that is not complete."""
+        if len(self._incoming) > self._limits.max_head_bytes:
+            what = f"has more than {self._limits.max_head_bytes} bytes"
+            if self._incoming.has_request_line:
+                self._refuse_in_turn(HeadTooLargeError(f"the head {what}"))
+            else:
+                self._refuse_in_turn(TargetTooLongError(f"the request line {what}"))
+        elif self._head_timer is None:
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
+
+    def _give_head_up(self) -> None:
+        self._head_timer = None
+        if not self.is_idle:  # it is the next head that is slow; its time begins when its turn has come
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._give_head_up)
+            return
+        self._refuse(SlowRequestError(f"no complete head within {self._limits.head_timeout_s:g} s"))
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _refuse_in_turn(self, error: ClientError) -> None:
+        """Take no more, and refuse the head that is not complete once the replies before it are given."""
+        self._incoming.take()
+        if self.is_idle:
+            self._refuse(error)
+            return
+        self._is_ending = True
+        self._stop_head_timer()
+        self._request_count += 1
+        self._messages.append((_ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD))
+        if not self._buffer_paused:
+            self._pause_reading_for_buffer()
+
+    def _refuse(self, error: ProxyError) -> None:
+        """Answer without a request, then let the client read that before the connection goes."""
+        if self._close or self.transport is None:
+            return
+        self._stop_head_timer()
+        self.transport.write(raw_error_reply(error))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.close()
+        self._head_timer = self._loop.call_later(_LINGER_S, self.force_close)
+
+    def _process_keepalive(self) -> None:
+        if self._head_timer is not None and not self._close:
+            self._keepalive_handle = None  # a head is on its way; aiohttp starts the timer after its request
+            return
+        super()._process_keepalive()
+
+    def _make_error_handler(
+        self, err_info: _ErrInfo
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        error: ClientError = refusal_of(err_info.exc, self._limits)
+
+        async def refuse(_: web.BaseRequest) -> web.StreamResponse:
+            return error_reply(error)
+
+        return refuse
+
+    # ---- for the front end and the server -----------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is in progress or queued."""
+        waiter = self._waiter
+        # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
+        return self._request_count == 0 if waiter is None else not waiter.done()
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes held for requests that are not in progress yet, parsed or not (H3)."""
+        return len(self._incoming) + (self._queued_bytes if self._messages else 0)
+
+    @property
+    def whole_head(self) -> bytes | None:
+        """The exact head of the request in progress, if it came alone and in one piece."""
+        return self._whole_head
+
+
+def repeatable_head(request: web.BaseRequest) -> bytes | None:
+    """Return the bytes that this request consists of, if the fast path may answer them next time.
+
+    Only a GET of HTTP/1.1 without a body, on a connection that goes on; whether the cache may answer it is
+    for the caller to know.
+    """
+    connection = request.protocol
+    if not isinstance(connection, ClientConnection):
+        return None
+    if request.method != "GET" or request.version != HttpVersion11 or not request.keep_alive:
+        return None
+    return connection.whole_head

@@ -1,0 +1,220 @@
+"""Requests that repeat a vetted head byte for byte, answered at once. (proxy/clients/fastpath.py)
+
+A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
+that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked, and
+what is left to ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
+The table is the cache's own (`Store.held`): what it takes counts there, an answer goes with its entry, and
+one hand chooses what goes when there is no room.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, cast
+
+from nncache.cache.entries import Hit
+from nncache.cache.replies import Reply, Shared
+from nncache.cache.sizes import blob_bytes
+from nncache.cache.store import Store
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
+
+MAX_HEAD_BYTES: Final = 16_384
+"""Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
+
+_DIGEST_BYTES: Final = 32
+MAX_FRAMES: Final = 256
+MAX_TEXTS: Final = 1_024
+"""Whole replies kept for the rest of the second, for the many who ask for the same path at once."""
+MAX_TEXT_BYTES: Final = 2_048
+
+HARMLESS_FIELDS: Final = frozenset(
+    {
+        b"accept",
+        b"accept-charset",
+        b"accept-encoding",
+        b"accept-language",
+        b"cache-control",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"keep-alive",
+        b"pragma",
+        b"user-agent",
+    }
+)
+"""Request fields that carry no credential. A head with any other is known by its digest only."""
+
+_TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
+_MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
+_MISSING_REST: Final = len(_MISSING_START) + len(_MISSING_END)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastPathStats:
+    """What the table has done since the start, and what it holds."""
+
+    hits: int
+    bytes_sent: int
+    heads: int
+    bytes_held: int
+    evicted: int
+
+
+class _Answer(Hit):
+    """A hit and how to write it.
+
+    `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
+    quotes as it stands in the key.
+    """
+
+    __slots__ = ("body", "frame", "text")
+
+    def __init__(self, hit: Hit, key: bytes, frame: HitFrame, body: bytes | int | None) -> None:
+        super().__init__(
+            hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=hit.expires_at, key=key
+        )
+        self.frame = frame
+        self.body = body
+        self.text: bytes | None = None  # of the running second
+
+    @property
+    def cost(self) -> int:
+        """Bytes it takes, but for the text of the running second."""
+        return super().cost + (blob_bytes(self.body) if isinstance(self.body, bytes) else 0)
+
+
+class FastPath:
+    """The table of heads.
+
+    Invariants:
+        F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
+        F2  An answer was good, by the cache's own word, at the very moment it was given.
+        F3  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
+    """
+
+    def __init__(
+        self, is_good: Callable[[Hit, float], bool], store: Store, clock: Callable[[], float]
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            is_good: `MetadataCache.is_good`.
+            store: that cache's own, which holds the answers; nobody else may hold any there.
+            clock: local time in seconds.
+        """
+        self._is_good = is_good
+        self._store = store
+        self._clock = clock
+        self._table = cast("dict[bytes, _Answer]", store.held)
+        self._secret = secrets.token_bytes(32)  # of this process: a digest says nothing elsewhere
+        self._dates = DateText()
+        self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
+        self._second = -1  # of the local clock, to which `_texts` belong
+        self._texts: list[_Answer] = []
+        self._hits = 0
+        self._bytes_sent = 0
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Return the reply to exactly this head, if it is known and still good."""
+        answer = self._table.get(head)
+        if answer is None:
+            if len(head) > MAX_HEAD_BYTES:
+                return None
+            answer = self._table.get(self._digest(head))
+            if answer is None:
+                return None
+        now = self._clock()
+        if not self._is_good(answer, now):
+            self._store.forget_hit(answer)
+            return None
+        answer.referenced = True
+        if int(now) != self._second:
+            self._turn(now)
+        text = answer.text or self._render(answer, now)
+        self._hits += 1
+        self._bytes_sent += len(text)
+        return text
+
+    def remember(self, head: bytes, hit: Hit, body: bytes) -> None:
+        """Keep the answer to a head that the ordinary path has vetted and answered with this body."""
+        reply = hit.entry.reply
+        # Fields that no other reply has would need a frame for each.
+        if len(head) > MAX_HEAD_BYTES or hit.entry.shared is Shared.NOTHING:
+            return
+        key = head if is_harmless(head) else self._digest(head)
+        rest: bytes | int | None = body
+        if body == reply.body:
+            rest = None
+        elif key is head and _quotes(head, body):
+            rest = len(body) - _MISSING_REST
+        self._store.hold(_Answer(hit, key, self._frame(reply), rest))
+
+    def stats(self) -> FastPathStats:
+        """Return the figures so far."""
+        return FastPathStats(
+            hits=self._hits,
+            bytes_sent=self._bytes_sent,
+            heads=len(self._table),
+            bytes_held=self._store.held_bytes,
+            evicted=self._store.hits_evicted,
+        )
+
+    def check(self) -> None:
+        """Assert F1, F3 and the bound of the frames."""
+        assert len(self._frames) <= MAX_FRAMES
+        assert all(is_harmless(key) for key in self._table if len(key) != _DIGEST_BYTES)
+        assert len(self._texts) <= MAX_TEXTS
+        assert all(answer in self._texts for answer in self._table.values() if answer.text is not None)
+
+    def _digest(self, head: bytes) -> bytes:
+        return hashlib.blake2b(head, digest_size=_DIGEST_BYTES, key=self._secret).digest()
+
+    def _frame(self, reply: Reply) -> HitFrame:
+        kind = reply.status, reply.headers
+        frame = self._frames.get(kind)
+        if frame is None:
+            if len(self._frames) >= MAX_FRAMES:
+                self._frames.clear()  # those of before a restart of the NameNode; answers in use keep theirs
+            frame = self._frames[kind] = HitFrame(reply)
+        return frame
+
+    def _turn(self, now: float) -> None:
+        """Begin another second."""
+        self._second = int(now)
+        for answer in self._texts:
+            answer.text = None
+        self._texts.clear()
+
+    def _render(self, answer: _Answer, now: float) -> bytes:
+        start, age_s, body = answer.frame.at(now, self._dates), now - answer.entry.confirmed_at, answer.body
+        if isinstance(body, int):
+            quoted = answer.key[_TARGET_STARTS : _TARGET_STARTS + body]
+            rest = rest_of_head(age_s, _MISSING_REST + body)
+            text = b"".join((start, rest, _MISSING_START, quoted, _MISSING_END))
+        else:
+            if body is None:
+                body = answer.entry.reply.body
+            text = b"".join((start, rest_of_head(age_s, len(body)), body))
+        if len(self._texts) < MAX_TEXTS and len(text) <= MAX_TEXT_BYTES:
+            answer.text = text
+            self._texts.append(answer)
+        return text
+
+
+def is_harmless(head: bytes) -> bool:
+    """Whether a head of a plain read certainly carries no credential, so that it may be kept as it is."""
+    line, *fields = head.splitlines()
+    if b"delegation=" in line.lower():
+        return False
+    return all(field.partition(b":")[0].strip().lower() in HARMLESS_FIELDS for field in fields if field)
+
+
+def _quotes(head: bytes, body: bytes) -> bool:
+    """Whether this is a missing path's body, and the path stands in the head just as it does in the body."""
+    if not (body.startswith(_MISSING_START) and body.endswith(_MISSING_END)):
+        return False
+    return head.startswith(body[len(_MISSING_START) : -len(_MISSING_END)], _TARGET_STARTS)

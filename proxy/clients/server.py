@@ -1,0 +1,211 @@
+"""Listens for clients, hands their requests on, and stops without breaking any off. (proxy/clients/server.py)"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aiohttp import http_parser, web
+
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.error_replies import bug_reply, error_reply
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse, reset
+from nncache.proxy.clients.vetting import is_last, vet
+from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
+from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.shares import Shares
+
+Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""Answers one vetted request; a ProxyError that it raises becomes the reply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStats:
+    """Connections and requests of clients since the start."""
+
+    connections_open: int
+    connections_accepted: int
+    connections_refused: int
+    requests: int  # those that the fast path answered are not among them
+    requests_in_progress: int
+    requests_refused: int  # by vetting, or ended by an error of this room
+    bugs: int
+
+
+class Server:
+    """The clients' side of the proxy."""
+
+    def __init__(self, handler: Handler, fast_path: FastPath, limits: LimitSettings) -> None:
+        self._handler = handler
+        self._fast_path = fast_path
+        self._limits = limits
+        self._http: _HttpServer | None = None
+        self._listener: asyncio.Server | None = None
+        self._is_draining = False
+        self._all_left = asyncio.Event()  # no connection is open
+        self._all_left.set()
+        self._connections = Shares(limits.max_connections)
+        self._accepted = 0
+        self._refused = 0
+        self._turned_away = 0  # of those, still open
+        self._requests = 0
+        self._in_progress = 0
+        self._requests_refused = 0
+        self._bugs = 0
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen.
+
+        Raises:
+            StartError: aiohttp came without its C parser, or the address can't be listened on.
+        """
+        _insist_on_c_parser()
+        loop = asyncio.get_running_loop()
+        self._http = _HttpServer(self._handle, self._make_connection, loop)
+        try:
+            self._listener = await loop.create_server(
+                self._http, host, port, backlog=self._limits.backlog, reuse_address=True
+            )
+        except OSError as exc:
+            raise StartError(f"listen: {host}:{port}: {exc.strerror or exc}") from exc
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, also when the system chose it."""
+        assert self._listener is not None
+        port: int = self._listener.sockets[0].getsockname()[1]
+        return port
+
+    async def stop(self) -> None:
+        """Listen no more, finish what is in progress within `drain_timeout_s`, then end all connections."""
+        self._is_draining = True
+        if self._listener is None or self._http is None:
+            return
+        self._listener.close()
+        for connection in self._http.connections:
+            if isinstance(connection, ClientConnection) and connection.is_idle:
+                connection.force_close()
+        # Not yet aiohttp's own shutdown: it stops reading at once, which would break off requests whose
+        # body is still on its way.
+        try:
+            async with asyncio.timeout(self._limits.drain_timeout_s):
+                await self._all_left.wait()
+        except TimeoutError:  # what is left has had its time; aiohttp would let what was written look whole
+            for connection in self._http.connections:
+                if isinstance(connection, ClientConnection) and not connection.is_idle:
+                    reset(connection.transport)
+        await self._http.shutdown(timeout=0.1)
+
+    def stats(self) -> ServerStats:
+        """Return the figures so far."""
+        return ServerStats(
+            connections_open=self._connections.in_use,
+            connections_accepted=self._accepted,
+            connections_refused=self._refused,
+            requests=self._requests,
+            requests_in_progress=self._in_progress,
+            requests_refused=self._requests_refused,
+            bugs=self._bugs,
+        )
+
+    def admit(self, holder: str) -> bool:
+        """Count one more connection; whether it may be served."""
+        if not self._connections.take(holder):
+            self._refused += 1
+            self._turned_away += 1
+            return False
+        self._accepted += 1
+        self._all_left.clear()
+        return True
+
+    def may_be_told(self) -> bool:
+        """Whether a connection too many can stay until it has been told so.
+
+        Each costs a file that `reserve_files` has not reserved for it; without a bound they would take
+        those of the connections to the NameNode.
+        """
+        return self._turned_away <= MAX_TOLD
+
+    def leave(self, holder: str, *, admitted: bool) -> None:
+        """Count one connection less."""
+        if not admitted:
+            self._turned_away -= 1
+            return
+        self._connections.give_back(holder)
+        if self._connections.in_use == 0:
+            self._all_left.set()
+
+    def _make_connection(self, loop: asyncio.AbstractEventLoop) -> ClientConnection:
+        assert self._http is not None
+        return ClientConnection(
+            self._http, loop, admission=self, fast_path=self._fast_path, limits=self._limits
+        )
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._requests += 1
+        self._in_progress += 1
+        try:
+            response = await self._answer(request)
+        finally:
+            self._in_progress -= 1
+        if isinstance(response, RawResponse):
+            response.limits = self._limits
+        connection = request.protocol
+        is_half_closed = isinstance(connection, ClientConnection) and connection.is_half_closed
+        if self._is_draining or is_half_closed or is_last(request.headers):
+            response.force_close()
+        return response
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            vet(request, self._limits)
+            return await self._handler(request)
+        except ProxyError as exc:
+            self._requests_refused += 1
+            reply = error_reply(exc)
+        except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
+            reply = error_reply(ClientGoneError(str(exc)))
+        except Exception as exc:  # noqa: BLE001 - the last line of defence: logged, counted, answered
+            self._bugs += 1
+            reply = bug_reply(exc)
+        except asyncio.CancelledError:
+            _cut_what_has_begun(request)
+            raise
+        _cut_what_has_begun(request)
+        return reply
+
+
+def _cut_what_has_begun(request: web.BaseRequest) -> None:
+    """End a reply that is given up: once begun it can't be replaced, nor must it look whole."""
+    if request.writer.output_size > 0:
+        reset(request.transport)
+
+
+class _HttpServer(web.Server):
+    """aiohttp's server, but for the connections that it makes."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        make_connection: Callable[[asyncio.AbstractEventLoop], ClientConnection],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        super().__init__(handler, loop=loop)
+        self._make_connection = make_connection
+
+    def __call__(self) -> ClientConnection:
+        return self._make_connection(self._loop)
+
+
+def _insist_on_c_parser() -> None:
+    """Refuse the pure-Python parser: it split one published smuggling payload into two requests.
+
+    Raises:
+        StartError: aiohttp has no other one here.
+    """
+    if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
+        raise StartError(
+            "aiohttp has only its pure-Python parser here; install a build with its C extensions "
+            "and unset AIOHTTP_NO_EXTENSIONS"
+        )

@@ -1,0 +1,1 @@
+"""The side of the NameNodes: connections, calls, failover, and questions of our own. (proxy/upstream/)"""

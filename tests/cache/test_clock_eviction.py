@@ -1,0 +1,211 @@
+"""The bound on memory, and who loses when it is reached."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.cache.clock_eviction import WINDOW, Account, Caller, Kept, Ring
+
+ALICE, BOB, CAROL = Caller("alice"), Caller("bob"), Caller("carol")
+
+
+class Item(Kept):
+    """Something with a cost."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, account: Account, size: int = 100) -> None:
+        super().__init__(account)
+        self.size = size
+
+    @property
+    def cost(self) -> int:
+        """The size."""
+        return self.size
+
+
+def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> list[Item]:
+    """Take so many items of a caller in, and let those settle that have to."""
+    items = []
+    for _ in range(number):
+        items.append(Item(ring.account(caller), size))
+        ring.add(items[-1])
+        ring.settle()
+    return items
+
+
+def replace(ring: Ring[Item], caller: Caller, number: int, *, asked: int = 0) -> list[Item]:
+    """Do as a full cache does: for each new item one goes. Each new one is asked for so often, at once."""
+    new = []
+    for _ in range(number):
+        new.append(Item(ring.account(caller)))
+        ring.add(new[-1])
+        new[-1].referenced = asked > 0
+        assert ring.take() is not None
+    return new
+
+
+def share_left(items: list[Item]) -> float:
+    """Return which part of them is still held."""
+    return sum(item.alive for item in items) / len(items)
+
+
+def test_an_empty_ring_has_nothing_to_take() -> None:
+    """And nothing that might settle."""
+    ring: Ring[Item] = Ring()
+    ring.settle()
+    assert ring.take() is None
+    ring.check()
+
+
+def test_what_nobody_asked_for_again_goes_first() -> None:
+    """Among one caller's newcomers; what was asked for settles."""
+    ring: Ring[Item] = Ring()
+    first, second, third, fourth = (Item(ring.account(ALICE)) for _ in range(4))
+    for item in (first, second, third, fourth):
+        ring.add(item)
+    first.referenced = True
+    assert ring.take() is second
+    assert {ring.take(), ring.take()} == {third, fourth}
+    assert (first.alive, second.alive, len(ring)) == (True, False, 1)
+    assert ring.take() is first
+    assert (ring.bytes, len(ring), list(ring)) == (0, 0, [])
+
+
+def test_when_all_newcomers_were_asked_for_one_of_them_goes_all_the_same() -> None:
+    """The look at them is bounded, so that a full cache never stops the loop."""
+    ring: Ring[Item] = Ring()
+    items = [Item(ring.account(ALICE)) for _ in range(10 * WINDOW)]
+    for item in items:
+        ring.add(item)
+        item.referenced = True
+    assert ring.take() is items[0]
+    assert sum(item.referenced for item in items if item.alive) >= len(items) - 2
+    ring.check()
+
+
+def test_reading_many_paths_once_pushes_nothing_out_that_is_in_use() -> None:
+    """Scan resistance: a caller reads ten times as many paths as fit."""
+    ring: Ring[Item] = Ring()
+    polled = added(ring, ALICE, 1_000)
+    for item in polled:
+        item.referenced = True
+    replace(ring, BOB, 10_000)
+    assert share_left(polled) > 0.85
+    ring.check()
+
+
+def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part() -> None:
+    """Scan resistance: twice as many as fit, round after round; a plain ring would never have a hit."""
+    ring: Ring[Item] = Ring()
+    held: dict[int, Item] = {}
+    for number in range(1_000):
+        held[number] = added(ring, ALICE, 1)[0]
+    hits = 0
+    for turn in range(4):
+        for number in range(2_000):
+            if held.get(number) is not None and held[number].alive:
+                held[number].referenced = True
+                hits += turn > 0
+            else:
+                held[number] = replace(ring, ALICE, 1)[0]
+    assert hits > 0.8 * 3 * 1_000
+    ring.check()
+
+
+def test_when_all_is_in_use_the_greediest_loses() -> None:
+    """Shares: bob asks at once again for whatever he reads, and takes nothing of those who hold less than he."""
+    ring: Ring[Item] = Ring()
+    polled = [item for number in range(10) for item in added(ring, Caller(f"user={number}"), 20)]
+    added(ring, BOB, 800)
+    for turn in range(50):
+        for item in polled:
+            item.referenced = True
+        replace(ring, BOB, 200, asked=1)
+        assert share_left(polled) > 0.95, turn
+    ring.check()
+
+
+def test_a_caller_alone_keeps_what_they_ask_for() -> None:
+    """Among one caller's settled items the idle ones go."""
+    ring: Ring[Item] = Ring()
+    items = added(ring, ALICE, 1_000)
+    polled, idle = items[::2], items[1::2]
+    for _ in range(5):
+        for item in polled:
+            item.referenced = True
+        replace(ring, ALICE, 50, asked=1)
+    assert share_left(polled) > 0.99
+    assert share_left(idle) < 0.75
+    ring.check()
+
+
+def test_removing_what_is_not_held_changes_nothing() -> None:
+    """R1 holds for a second removal too."""
+    ring: Ring[Item] = Ring()
+    item = Item(ring.account(ALICE))
+    ring.add(item)
+    assert item in ring
+    ring.remove(item)
+    ring.remove(item)
+    assert (ring.bytes, len(ring), item in ring) == (0, 0, False)
+
+
+def test_an_account_holds_a_callers_name_once_and_goes_with_the_last_item() -> None:
+    """Memory: the name is charged once, however long it is."""
+    ring: Ring[Item] = Ring()
+    long = Caller("user=" + "x" * 200)
+    items = [Item(ring.account(Caller("user=" + "x" * 200)))]
+    ring.add(items[0])
+    assert ring.bytes > 300
+    items.append(Item(ring.account(long)))
+    assert items[1].account is items[0].account
+    before = ring.bytes
+    ring.add(items[1])
+    assert ring.bytes == before + 100
+    items[0].size = 250
+    ring.recost(items[0], 100)
+    assert ring.bytes == before + 250
+    ring.check()
+    for item in items:
+        ring.remove(item)
+    assert ring.bytes == 0
+    assert ring.account(long) is not items[0].account
+    ring.check()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "remove", "ask", "take", "settle", "recost"]),
+            st.integers(0, 29),
+            st.integers(1, 500),
+        ),
+        max_size=120,
+    )
+)
+def test_the_books_agree_after_any_steps(steps: list[tuple[str, int, int]]) -> None:
+    """K1, R1 and R2 hold, and what was taken is no longer held."""
+    ring: Ring[Item] = Ring()
+    items: dict[int, Item] = {}
+    for step, n, size in steps:
+        item = items.get(n)
+        match step:
+            case "add" if item is None or not item.alive:
+                items[n] = Item(ring.account((ALICE, BOB, CAROL)[n % 3]), size)
+                ring.add(items[n])
+            case "remove" if item is not None:
+                ring.remove(item)
+            case "ask" if item is not None:
+                item.referenced = True
+            case "settle":
+                ring.settle()
+            case "recost" if item is not None and item.alive:
+                before, item.size = item.size, size
+                ring.recost(item, before)
+            case "take":
+                was_empty = not len(ring)
+                taken = ring.take()
+                assert (taken is None) == was_empty
+                assert taken is None or (not taken.alive and taken not in ring)
+        ring.check()
+    assert set(ring) == {item for item in items.values() if item.alive}

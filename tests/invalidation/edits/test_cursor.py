@@ -1,0 +1,213 @@
+"""EditsCursor: nothing skipped, nothing twice, no gap unnoticed, covered only when it is true."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nncache.hadoop.events import EditsPage, EventBatch, Unlink
+from nncache.invalidation.edits.cursor import EditsCursor, Gap, Progress
+from nncache.invalidation.errors import GapKind
+
+
+def batch(txid: int) -> EventBatch:
+    """Return a transaction with one event."""
+    return EventBatch(txid, (Unlink(f"/{txid}"),))
+
+
+def page(first: int, last: int, sync: int, *txids: int) -> EditsPage:
+    """Return a page with events at these transactions."""
+    return EditsPage(first, last, sync, tuple(batch(txid) for txid in txids))
+
+
+def idle(sync: int) -> EditsPage:
+    """Return the reply when nothing is new."""
+    return page(-1, -1, sync)
+
+
+def progress(outcome: Progress | Gap) -> Progress:
+    """Return what must be no gap."""
+    assert isinstance(outcome, Progress)
+    return outcome
+
+
+def gap(outcome: Progress | Gap) -> str:
+    """Return why it is a gap."""
+    assert isinstance(outcome, Gap)
+    return outcome.reason
+
+
+def test_a_complete_page_covers_its_own_poll() -> None:
+    """Read up to the poll's own syncTxid, everything acknowledged before the poll has been read."""
+    cursor = EditsCursor(10)
+    assert cursor.next_txid == 11
+    seen = progress(cursor.receive(page(11, 14, 14, 12, 14), 5.0))
+    assert seen == Progress(
+        batches=(batch(12), batch(14)),
+        through_txid=14,
+        covered_at=5.0,
+        is_behind=False,
+        advanced=True,
+        is_durable=True,
+    )
+    assert (cursor.next_txid, cursor.through_txid) == (15, 14)
+
+
+def test_a_full_page_covers_nothing_until_the_rest_is_read() -> None:
+    """The first of two pages covers nothing; the second covers its own, later poll."""
+    cursor = EditsCursor(10)
+    first = progress(cursor.receive(page(11, 12, 14, 11, 12), 5.0))
+    assert (first.covered_at, first.is_behind) == (None, True)
+    second = progress(cursor.receive(page(13, 14, 14, 13), 6.0))
+    assert (second.covered_at, second.is_behind) == (6.0, False)
+
+
+def test_an_earlier_poll_is_covered_while_the_log_runs_ahead() -> None:
+    """Under steady load the end is never reached, but what an earlier poll saw as the end is."""
+    cursor = EditsCursor(10)
+    assert progress(cursor.receive(page(11, 12, 13, 11), 5.0)).covered_at is None
+    assert progress(cursor.receive(page(13, 14, 16, 13), 6.0)).covered_at == 5.0
+    assert progress(cursor.receive(page(15, 15, 18), 7.0)).covered_at is None
+    assert progress(cursor.receive(page(16, 18, 20), 8.0)).covered_at == 6.0
+    assert progress(cursor.receive(page(19, 21, 21), 9.0)).covered_at == 9.0
+    assert progress(cursor.receive(idle(21), 10.0)).covered_at == 10.0
+
+
+def test_an_idle_reply_covers() -> None:
+    """Nothing new is news: all that was acknowledged has been read."""
+    seen = progress(EditsCursor(10).receive(idle(10), 5.0))
+    assert (seen.through_txid, seen.covered_at, seen.advanced, seen.is_behind) == (10, 5.0, False, False)
+
+
+def test_an_idle_reply_that_should_have_found_something_covers_nothing() -> None:
+    """A NameNode whose log is being closed returns nothing though there is something to read."""
+    seen = progress(EditsCursor(10).receive(idle(12), 5.0))
+    assert (seen.covered_at, seen.advanced, seen.is_behind) == (None, False, True)
+
+
+def test_nothing_is_covered_while_the_namenode_does_not_know_what_is_durable() -> None:
+    """A syncTxid of 0 (it has just become active) lets pages be read, but covers nothing."""
+    cursor = EditsCursor(10)
+    seen = progress(cursor.receive(page(11, 12, 0, 12), 5.0))
+    assert (seen.covered_at, seen.through_txid) == (None, 12)
+    assert progress(cursor.receive(idle(0), 6.0)).covered_at is None
+    assert progress(cursor.receive(idle(12), 7.0)).covered_at == 7.0
+    assert progress(cursor.receive(idle(0), 8.0)).covered_at is None, "no log that went back either"
+
+
+def test_at_the_present_end_the_log_may_not_be_durable_yet() -> None:
+    """The last transaction written may not be durable yet: that is no log that went back."""
+    cursor = EditsCursor(10)
+    before = progress(cursor.receive(idle(8), 5.0))
+    assert (before.covered_at, before.is_durable) == (5.0, False)
+    after = progress(cursor.receive(idle(10), 6.0))
+    assert (after.covered_at, after.is_durable) == (6.0, True)
+
+
+def test_what_was_read_is_durable() -> None:
+    """C4: also finalized segments of a NameNode that does not know its syncTxid yet, and a checkpoint."""
+    assert progress(EditsCursor(10).receive(page(11, 12, 0), 5.0)).is_durable
+    assert progress(EditsCursor(10, synced_txid=10).receive(idle(0), 5.0)).is_durable
+    assert not progress(EditsCursor(10).receive(idle(0), 5.0)).is_durable
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        pytest.param(page(12, 14, 14, 12), "purged: asked for 11, got 12", id="purged"),
+        pytest.param(idle(9), "the log went back: synced to 9, was 10", id="rolled back, looks idle"),
+        pytest.param(page(10, 11, 11), "not a page from 11: 10 to 11", id="begins too early"),
+        pytest.param(page(11, 10, 11), "not a page from 11: 11 to 10", id="ends before it begins"),
+        pytest.param(page(11, -1, 11), "not a page from 11: 11 to -1", id="has no end"),
+        pytest.param(page(-1, -1, 11, 11), "a page of nothing has events", id="events of nothing"),
+        pytest.param(
+            page(11, 13, 13, 14), "transaction 14 is out of order in 11 to 13", id="beyond the page"
+        ),
+        pytest.param(
+            page(11, 13, 13, 10), "transaction 10 is out of order in 11 to 13", id="before the page"
+        ),
+        pytest.param(page(11, 13, 13, 12, 12), "transaction 12 is out of order in 11 to 13", id="twice"),
+    ],
+)
+def test_a_gap_is_noticed(reply: EditsPage, reason: str) -> None:
+    """The NameNode reports none of these (GapFlush); the position stays where it was."""
+    cursor = EditsCursor(10, synced_txid=10)
+    assert gap(cursor.receive(reply, 5.0)) == reason
+    assert cursor.through_txid == 10
+
+
+def test_a_log_that_goes_back_within_a_life_is_noticed() -> None:
+    """The highest syncTxid seen counts, also when the position is lower."""
+    cursor = EditsCursor(10)
+    progress(cursor.receive(page(11, 12, 20), 5.0))
+    assert "went back" in gap(cursor.receive(page(13, 14, 19), 6.0))
+
+
+def test_a_gap_says_as_a_value_how_to_go_on() -> None:
+    """What is purged has a first and a last transaction; an odd page may be right when asked for again."""
+    cursor = EditsCursor(10, synced_txid=10)
+    purged = cursor.receive(page(14, 15, 15, 14), 5.0)
+    assert purged == Gap("purged: asked for 11, got 14", GapKind.PURGED, 11, 13)
+    assert cursor.receive(idle(9), 5.0) == Gap("the log went back: synced to 9, was 10", GapKind.WENT_BACK)
+    assert cursor.receive(page(10, 11, 11), 5.0) == Gap("not a page from 11: 10 to 11", GapKind.UNREADABLE)
+
+
+@dataclass
+class Log:
+    """A naive NameNode: durable transactions, each acknowledged at the time at which it was written."""
+
+    acknowledged_at: list[float] = field(default_factory=list)  # of transaction index + 1
+    has_events: list[bool] = field(default_factory=list)
+
+    def write(self, now: float, *, has_events: bool) -> None:
+        """Write and acknowledge one transaction."""
+        self.acknowledged_at.append(now)
+        self.has_events.append(has_events)
+
+    def read(self, asked: int, limit: int) -> EditsPage:
+        """Return a page of at most `limit` transactions."""
+        end = len(self.has_events)
+        if asked > end:
+            return idle(end)
+        last = min(end, asked + limit - 1)
+        found = [txid for txid in range(asked, last + 1) if self.has_events[txid - 1]]
+        return page(asked, last, end, *found)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.integers(1, 4), st.booleans()),
+        st.tuples(st.just("poll"), st.integers(1, 5), st.booleans()),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=300)
+@given(STEPS, st.integers(1, 5))
+def test_nothing_is_skipped_and_covered_means_covered(
+    steps: list[tuple[str, int, bool]], before: int
+) -> None:
+    """Against a naive log: each transaction once and in order; whatever was acknowledged before it is covered."""
+    log = Log()
+    now = 0.0
+    for _ in range(before):
+        log.write(now, has_events=True)
+    cursor = EditsCursor(before, synced_txid=before)
+    seen: list[int] = []
+    for kind, number, flag in [*steps, ("poll", 1000, False)]:
+        now += 1.0
+        if kind == "write":
+            for _ in range(number):
+                log.write(now, has_events=flag)
+            continue
+        outcome = progress(cursor.receive(log.read(cursor.next_txid, number), now))
+        seen += [found.txid for found in outcome.batches]
+        if outcome.covered_at is not None:
+            covered = [txid for txid, at in enumerate(log.acknowledged_at, 1) if at < outcome.covered_at]
+            assert max(covered, default=0) <= outcome.through_txid
+        assert outcome.is_behind == (outcome.through_txid < len(log.has_events))
+        assert outcome.is_behind or outcome.covered_at == now
+    assert cursor.through_txid == len(log.has_events)
+    assert seen == [txid for txid, found in enumerate(log.has_events, 1) if found and txid > before]

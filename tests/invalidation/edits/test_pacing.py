@@ -1,0 +1,213 @@
+"""Pacing: the NameNode's share is kept, and its segments short."""
+
+import pytest
+
+from nncache.invalidation.edits.pacing import (
+    IDLE_COST_S,
+    MAX_COST_S,
+    PROBE_SPACING_S,
+    SLOW_POLL_S,
+    PollPacer,
+    RollPolicy,
+)
+from nncache.invalidation.settings import PollingSettings
+
+SETTINGS = PollingSettings(
+    poll_interval_s=0.01,
+    poll_budget_share=0.05,
+    poll_budget_burst_s=2.0,
+    roll_after_txids=10_000,
+    roll_interval_s=10.0,
+)
+
+
+def pacer() -> PollPacer:
+    """Return a pacer at time 100."""
+    return PollPacer(SETTINGS, 100.0)
+
+
+def test_the_first_poll_is_due_at_once() -> None:
+    """Nothing was asked yet."""
+    assert pacer().due_at == 100.0
+
+
+def test_idle_polls_keep_the_interval() -> None:
+    """From sending to sending, so that the interval is the latency's bound."""
+    pace = pacer()
+    pace.polled(100.0, 100.004, advanced=False, is_behind=False)
+    assert pace.due_at == pytest.approx(100.01)
+
+
+def test_pages_follow_each_other_at_once() -> None:
+    """While more is there, nothing is waited for."""
+    pace = pacer()
+    pace.polled(100.0, 100.004, advanced=True, is_behind=True)
+    assert pace.due_at == pytest.approx(100.004)
+
+
+@pytest.mark.parametrize(("advanced", "is_behind"), [(True, False), (False, True)])
+def test_no_hot_loop(advanced: bool, is_behind: bool) -> None:
+    """At the end, or when a page brought nothing though more is there, the interval is kept."""
+    pace = pacer()
+    pace.polled(100.0, 100.004, advanced=advanced, is_behind=is_behind)
+    assert pace.due_at == pytest.approx(100.01)
+
+
+def test_an_idle_poll_is_charged_what_it_costs_the_namenode() -> None:
+    """The rest of its time is the network's: a NameNode 50 ms away is asked as often as the interval allows."""
+    pace = pacer()
+    pace.polled(100.0, 100.05, advanced=False, is_behind=False)
+    assert pace.charged_s == IDLE_COST_S
+    pace.polled(101.0, 101.0001, advanced=False, is_behind=False)
+    assert pace.charged_s == pytest.approx(IDLE_COST_S + 0.0001)
+
+
+def test_a_poll_that_read_is_charged_its_time() -> None:
+    """The measured time of the call is its cost."""
+    pace = pacer()
+    pace.polled(100.0, 100.03, advanced=True, is_behind=False)
+    assert pace.charged_s == pytest.approx(0.03)
+    assert pace.budget.left(100.03) == pytest.approx(1.97)
+
+
+def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read() -> None:
+    """Only what it took beyond that is the NameNode's work; a bare minimum is charged in any case."""
+    pace = pacer()
+    for _ in range(200):
+        pace.polled(100.0, 100.02, advanced=False, is_behind=False)
+    charged_s = pace.charged_s
+    pace.polled(101.0, 101.05, advanced=True, is_behind=False)
+    assert pace.charged_s - charged_s == pytest.approx(0.03, abs=0.001)
+    charged_s = pace.charged_s
+    pace.polled(102.0, 102.01, advanced=True, is_behind=False)
+    assert pace.charged_s - charged_s == pytest.approx(IDLE_COST_S)
+
+
+def test_the_budget_is_pressed_when_more_than_half_is_gone() -> None:
+    """Before polls have to wait."""
+    pace = pacer()
+    pace.charge(0.5, 100.0)
+    pace.charge(0.5, 100.0)
+    assert not pace.is_pressed(100.0)
+    pace.charge(0.1, 100.0)
+    assert pace.is_pressed(100.0)
+    assert not pace.is_pressed(110.0)
+
+
+def test_a_pause_of_the_namenode_is_not_paid_for_with_silence() -> None:
+    """A poll that took 20 s has waited; after it, polling goes on."""
+    pace = pacer()
+    pace.polled(100.0, 120.0, advanced=True, is_behind=False)
+    assert pace.charged_s == MAX_COST_S
+    assert pace.due_at == 120.0
+
+
+def test_expensive_polls_wait_for_the_budget() -> None:
+    """In the long run a poll of 24 ms leaves about two a second (5 % of a core)."""
+    pace = pacer()
+    now, polls = 100.0, 0
+    while now < 200.0:
+        now = max(now, pace.due_at)
+        pace.polled(now, now + 0.024, advanced=True, is_behind=False)
+        now += 0.024
+        polls += 1
+    assert polls == pytest.approx((2.0 + 0.05 * 100) / 0.024, abs=3)
+
+
+def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
+    """With a long interval a request brings the poll forward, at most every 50 ms."""
+    pace = PollPacer(PollingSettings(poll_interval_s=5.0), 100.0)
+    pace.polled(100.0, 100.001, advanced=False, is_behind=False)
+    assert pace.due_at == 105.0
+    pace.wake(100.01)
+    assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
+    pace.wake(102.0)
+    assert pace.due_at == pytest.approx(100.0 + PROBE_SPACING_S)
+
+
+def test_waking_never_delays() -> None:
+    """With a short interval there is nothing to shorten."""
+    pace = pacer()
+    pace.polled(100.0, 100.001, advanced=False, is_behind=False)
+    pace.wake(100.002)
+    assert pace.due_at == pytest.approx(100.01)
+
+
+def test_waking_does_not_break_the_budget() -> None:
+    """Whoever waits, the NameNode's share stays what it is."""
+    pace = PollPacer(PollingSettings(poll_budget_burst_s=0.01), 100.0)
+    pace.polled(100.0, 100.06, advanced=True, is_behind=False)
+    pace.wake(100.1)
+    assert pace.due_at == pytest.approx(100.06 + 0.05 / 0.05)
+
+
+def test_a_long_segment_is_rolled() -> None:
+    """After a roll of our own it is known where the segment began."""
+    rolls = RollPolicy(SETTINGS)
+    rolls.asked(100.0)
+    rolls.rolled(500)
+    assert not rolls.is_due(10_499, 200.0, is_pressed=False)
+    assert rolls.is_due(10_500, 200.0, is_pressed=False)
+
+
+def test_while_the_budget_is_pressed_shorter_segments_are_rolled() -> None:
+    """A tenth is enough, and where the segment began need not be known; the interval holds."""
+    rolls = RollPolicy(SETTINGS)
+    assert rolls.is_due(10, 100.0, is_pressed=True)
+    rolls.asked(100.0)
+    rolls.rolled(500)
+    assert not rolls.is_due(1_499, 200.0, is_pressed=True)
+    assert rolls.is_due(1_500, 200.0, is_pressed=True)
+    assert not rolls.is_due(1_500, 109.0, is_pressed=True)
+
+
+def test_rolls_keep_their_interval() -> None:
+    """However fast transactions come."""
+    rolls = RollPolicy(SETTINGS)
+    rolls.asked(100.0)
+    rolls.rolled(500)
+    assert not rolls.is_due(100_000, 109.9, is_pressed=False)
+    assert rolls.is_due(100_000, 110.0, is_pressed=False)
+
+
+def test_before_the_first_roll_slowness_tells() -> None:
+    """Where the segment began is not known: only a slow poll shows that it is long."""
+    rolls = RollPolicy(SETTINGS)
+    assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
+    rolls.polled(SLOW_POLL_S / 2)
+    assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
+    rolls.polled(SLOW_POLL_S)
+    assert rolls.is_due(10, 100.0, is_pressed=False)
+
+
+def test_another_log_is_not_known() -> None:
+    """After another NameNode took over, the count begins anew."""
+    rolls = RollPolicy(SETTINGS)
+    rolls.asked(100.0)
+    rolls.rolled(500)
+    rolls.other_log()
+    assert not rolls.is_due(100_000, 200.0, is_pressed=False)
+
+
+def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
+    """`asked` counts, whether or not it led to anything."""
+    rolls = RollPolicy(SETTINGS)
+    rolls.polled(1.0)
+    rolls.asked(100.0)
+    assert not rolls.is_due(10, 105.0, is_pressed=False)
+    assert rolls.is_due(10, 110.0, is_pressed=False)
+
+
+def test_a_forbidden_roll_is_not_tried_again() -> None:
+    """An administrator has said no."""
+    rolls = RollPolicy(SETTINGS)
+    rolls.polled(1.0)
+    rolls.forbidden()
+    assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)
+
+
+def test_an_interval_of_0_never_rolls() -> None:
+    """The setting's meaning."""
+    rolls = RollPolicy(PollingSettings(roll_interval_s=0))
+    rolls.polled(1.0)
+    assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)

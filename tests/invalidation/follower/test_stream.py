@@ -1,0 +1,135 @@
+"""The channel through ZooKeeper, on a ZooKeeper that is broken in every way, in virtual time."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError
+from nncache.invalidation.stream import Covered, Filters
+from tests.invalidation import virtual_time
+from tests.invalidation.channel.press import ZNODES
+from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.world import ACTS, Step, World
+
+
+def test_the_filters_come_first() -> None:
+    """Nothing may be kept, and nothing covered, before it is known what is matched."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream as stream:
+            assert stream.term == 1
+            assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+            assert isinstance(await anext(stream), Covered)
+        assert stage.stream.term == 0
+
+    play(story)
+
+
+def test_another_namespace_is_refused() -> None:
+    """A ZooKeeper root of another cluster must not be followed; both are named."""
+
+    async def story(stage: Stage) -> None:
+        stage.press.put(ZNODES.namespace, b"BP-2-elsewhere")
+        with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
+            await stage.stream.open()
+
+    play(story)
+
+
+def test_what_is_away_is_named() -> None:
+    """No ZooKeeper, no active NameNode, no filters, no right to read: each is told as what it is."""
+
+    async def story(stage: Stage) -> None:
+        stage.server.disconnect()
+        with pytest.raises(ChannelUnavailableError, match="no connection"):
+            await stage.stream.open()
+        stage.server.connect()
+        stage.server.tree.forbidden.add(ZNODES.cache)
+        with pytest.raises(NotPermittedError, match="ACL"):
+            await stage.stream.open()
+        stage.server.tree.forbidden.clear()
+        async with stage.stream:
+            await stage.next_covered(0)
+            stage.server.tree.forbidden.add(ZNODES.cache)
+            with pytest.raises(NotPermittedError, match="ACL"):
+                await stage.next_changes()
+        stage.server.tree.forbidden.clear()
+        stage.press.put(ZNODES.cache, b"x")
+        with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
+            await stage.stream.open()
+        stage.namenode.answers_jmx = False
+        for _ in range(2):
+            stage.pool.probe()
+        with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
+            await stage.stream.open()
+
+    play(story)
+
+
+def test_two_watches_are_all_it_holds() -> None:
+    """The seed of the service warns of sessions with many watches."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            for number in range(5):
+                stage.unlink("/joe/a")
+                stage.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
+                await asyncio.sleep(0.1)
+                assert stage.server.watches == 2
+
+    play(story)
+
+
+def test_an_idle_life_asks_little() -> None:
+    """Of 10,000 readers each may ask for value and generation every two seconds, and for nothing else."""
+
+    async def story(stage: Stage) -> None:
+        async with stage.stream:
+            await stage.next_covered(0)
+            before = stage.session.stats().calls
+            await asyncio.sleep(60)
+            assert stage.session.stats().calls - before <= 62
+
+    play(story)
+
+
+def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
+    """What a run left unread is not in the next; the session stays until it is shut down."""
+
+    async def story(stage: Stage) -> None:
+        with pytest.raises(ChannelUnavailableError, match="not open"):
+            await anext(stage.stream)
+        stage.stream.request_probe()
+        await stage.stream.close()
+        assert not stage.stream.stats().session.is_connected
+        async with stage.stream:
+            stage.unlink("/joe/a")
+            await asyncio.sleep(1)
+        async with stage.stream:
+            txid = stage.unlink("/joe/b")
+            assert await stage.next_changes() == (("/joe/b",), txid)
+            assert stage.session.stats().sessions == 1
+            await stage.stream.shut_down()
+        await stage.stream.shut_down()
+        assert not stage.session.is_connected
+
+    play(story)
+
+
+ACTIONS = st.sampled_from(["write", "write", "publish", "publish", *ACTS])
+PAUSES = st.sampled_from([0.0, 0.0, 0.0005, 0.003, 0.003, 0.01, 0.02, 0.02, 0.1, 0.3, 2.5])
+STEPS = st.tuples(ACTIONS, st.integers(1, 6), PAUSES, st.booleans())
+HISTORIES = st.lists(STEPS, max_size=8) | st.lists(STEPS, min_size=20, max_size=50)
+
+
+@settings(max_examples=100, deadline=None)
+@given(HISTORIES, st.sampled_from([None, 0.003, 0.01, 0.1]))
+def test_covered_is_true_whatever_happens(history: list[Step], pace_s: float | None) -> None:
+    """Bounded and GapFlush: whatever befalls ZooKeeper, publisher, NameNode and reader."""
+
+    async def story() -> None:
+        await World().tell(history, pace_s)
+
+    virtual_time.run(story())

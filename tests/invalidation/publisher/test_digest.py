@@ -1,0 +1,371 @@
+"""Many changes in few words."""
+
+from collections.abc import Iterable
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nncache.cache import Conclusion, Kind
+from nncache.cache.set_aside import TwoStepWrite
+from nncache.cache.windows import TwoStepWindows
+from nncache.hadoop.change import (
+    AccessChanged,
+    Appeared,
+    Change,
+    Closed,
+    EverythingUnknown,
+    Moved,
+    Opened,
+    SubtreeUnknown,
+    Touched,
+    Vanished,
+)
+from nncache.hadoop.globs import GlobSet
+from nncache.hadoop.paths import ROOT, ancestors
+from nncache.invalidation.publisher.digest import SLACK, Digest
+from tests.hadoop.any_changes import changes_at, few_paths, in_order
+from tests.hadoop.footprints import stale
+from tests.invalidation.channel.a_cache import Before, Window, after, cases
+
+Told = list[tuple[int, Change]]
+changes = in_order(changes_at(few_paths | st.just(ROOT)))
+ROOMY = 1_000
+KINDS: tuple[type[Opened | Closed], ...] = (Opened, Closed)
+
+
+def digest(told: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> Told:
+    """What is said of these changes."""
+    found = Digest(max_changes)
+    for txid, change in told:
+        found.add(txid, change)
+    return list(found.take())
+
+
+def footprint(told: Iterable[tuple[int, Change]]) -> list[Change]:
+    """The changes alone."""
+    return [change for _, change in told]
+
+
+# -- without a limit in the way ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ([], []),
+        ([(1, Touched("/a")), (2, Touched("/a"))], [(2, Touched("/a"))]),
+        ([(1, AccessChanged("/a")), (2, Touched("/a"))], [(1, AccessChanged("/a"))]),
+        ([(1, Touched("/a")), (2, SubtreeUnknown("/a"))], [(2, SubtreeUnknown("/a"))]),
+        ([(1, SubtreeUnknown("/a")), (2, AccessChanged("/a"))], [(2, AccessChanged("/a"))]),
+        ([(1, Vanished("/a")), (2, AccessChanged("/a"))], [(1, Vanished("/a"))]),
+        ([(1, Vanished("/a")), (2, Appeared("/a"))], [(2, Appeared("/a"))]),
+        ([(1, Appeared("/a")), (2, Vanished("/a"))], [(1, Appeared("/a"))]),
+        ([(1, Appeared("/a")), (2, Appeared("/a"))], [(2, Appeared("/a"))]),
+        ([(1, Moved("/a", "/b"))], [(1, Vanished("/a")), (1, Appeared("/b"))]),
+        ([(1, Moved("/a", "/b")), (2, Moved("/b", "/a"))], [(1, Appeared("/b")), (2, Appeared("/a"))]),
+        ([(1, Touched("/a")), (2, Opened("/a"))], [(2, Opened("/a"))]),
+        ([(1, Closed("/a")), (2, Touched("/a"))], [(1, Closed("/a"))]),
+        ([(1, Touched("/a")), (2, EverythingUnknown("x"))], [(2, EverythingUnknown("x"))]),
+        ([(1, EverythingUnknown("x")), (2, Appeared("/a"))], [(1, EverythingUnknown("x"))]),
+        ([(1, EverythingUnknown("x")), (2, EverythingUnknown("y"))], [(2, EverythingUnknown("y"))]),
+        (
+            [(1, Opened("/a")), (2, EverythingUnknown("x")), (3, Closed("/a"))],
+            [(1, Opened("/a")), (2, EverythingUnknown("x")), (3, Closed("/a"))],
+        ),
+    ],
+    ids=str,
+)
+def test_repetitions_are_said_once(told: Told, said: Told) -> None:
+    """Of what is stale of a path, the most; ordered by transaction."""
+    assert digest(told) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("O1 C2", "O1 C2"),
+        ("C1 O2", "C1 O2"),
+        ("O1 O2 O3", "O3"),
+        ("C1 C2", "C2"),
+        ("O1 C2 C3", "O1 C3"),
+        ("O1 C2 O3 C4", "O3 C4"),
+        ("O1 C2 O3 O4", "O1 C2 O4"),
+        ("O1 O2 C3 O4 C5 O6 O7", "O4 C5 O7"),
+        ("O1 C1", "O1 C1"),
+    ],
+)
+def test_openings_and_closings_keep_their_order(told: str, said: str) -> None:
+    """OwnWrites: the last closing, the last opening before it and the last after it do all that the others did."""
+    kinds: dict[str, type[Opened | Closed]] = {"O": Opened, "C": Closed}
+
+    def read(words: str) -> Told:
+        return [(int(word[1:]), kinds[word[0]]("/a")) for word in words.split()]
+
+    assert digest(read(told)) == read(said)
+
+
+@pytest.mark.parametrize("is_armed", [False, True])
+def test_own_writes_any_openings_and_closings_end_a_window_as_all_of_them_would(*, is_armed: bool) -> None:
+    """D2: every sequence of up to six, against a window that began before, between or after any of them."""
+    filters = GlobSet({"": "/a"})
+
+    def is_blocked(told: Told, after_txid: int) -> bool:
+        windows = TwoStepWindows(window_s=600.0, max_windows=1)
+        windows.begin(TwoStepWrite("/a", after_txid, 600.0, None), now=0.0, filters=filters)
+        if is_armed:
+            windows.opened("/a", 100)
+        for txid, change in told:
+            if isinstance(change, Opened):
+                windows.opened("/a", txid)
+            else:
+                windows.closed("/a")
+        return windows.is_blocked("/a", 0.0)
+
+    for length in range(7):
+        for made in product(KINDS, repeat=length):
+            told: Told = list(enumerate((kind("/a") for kind in made), 1))
+            for after_txid in range(length + 1):
+                assert is_blocked(digest(told), after_txid) is is_blocked(told, after_txid), (
+                    told,
+                    after_txid,
+                )
+
+
+@given(changes)
+def test_a_digest_says_neither_more_nor_less(told: Told) -> None:
+    """D1: within the limit, what is stale is what was stale, and no change is told twice."""
+    said = digest(told)
+    everything, all_said = stale(footprint(told)), stale(footprint(said))
+    assert all_said.covers(everything)
+    assert everything.covers(all_said)
+    assert len(said) <= 2 * len(told)
+    others = [change for change in footprint(said) if not isinstance(change, Opened | Closed)]
+    assert len(set(others)) == len(others)
+    assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(max_changes=12))
+def test_a_cache_told_a_digest_is_as_if_it_were_told_all(case: tuple[Before, Told]) -> None:
+    """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions, windows and answers."""
+    before, told = case
+    assert after(before, digest(told)) == after(before, told)
+
+
+GLOBS = ("/a", "/b", "/c/*/b")
+WINDOWS = st.lists(
+    st.builds(
+        Window,
+        st.sampled_from(["/a", "/b", "/c/c/c/c"]),
+        st.integers(0, 15),
+        st.just("/c/c"),
+    ),
+    max_size=3,
+)
+ENDING: list[Change] = [Appeared("/c/c"), Moved("/d", "/c/c"), Vanished("/c/c"), AccessChanged("/c/c")]
+for each in ("/a", "/b"):
+    ENDING += [Opened(each), Closed(each), Touched(each), Appeared(each)]
+written = in_order(st.sampled_from(ENDING), max_size=14)
+
+
+def under_writes(windows: list[Window], told: Iterable[tuple[int, Change]]) -> frozenset[str]:
+    """What is still under a two-step write."""
+    return after(Before(GLOBS, False, Kind.MISSING, [], [], windows), told).covered
+
+
+@given(WINDOWS, written)
+def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], told: Told) -> None:
+    """D2: what is left out of the openings, closings and appearances makes no difference to any window."""
+    assert under_writes(windows, digest(told)) == under_writes(windows, told)
+
+
+# -- with a limit -----------------------------------------------------------------------------------------
+
+limits = st.integers(1, 8)
+
+
+def collapsed(told: Told, said: Told) -> set[str]:
+    """The directories that are said to be unknown though nobody said so."""
+    return {change.path for _, change in said if isinstance(change, SubtreeUnknown)} - {
+        change.path for _, change in told if isinstance(change, SubtreeUnknown)
+    }
+
+
+@given(changes, limits)
+def test_a_digest_is_never_larger_than_its_limit_and_loses_nothing(told: Told, limit: int) -> None:
+    """D1: whatever is left out of it, what is stale is said; and nothing is said of what nothing was near to."""
+    said = digest(told, limit)
+    assert len(said) <= limit
+    assert stale(footprint(said)).covers(stale(footprint(told)))
+    assert [txid for txid, _ in said] == sorted(txid for txid, _ in said)
+    assert not said or told[0][0] <= said[0][0] <= said[-1][0] <= told[-1][0]
+    paths = {path for change in footprint(told) for path in stale([change]).own}
+    for directory in collapsed(told, said):
+        assert any(directory in ancestors(path) for path in paths)
+    if said == digest(told):
+        return
+    kinds = {type(change) for change in footprint(said)} - {type(change) for change in footprint(told)}
+    assert kinds <= {SubtreeUnknown, EverythingUnknown, Touched, Appeared, Vanished}
+
+
+@given(changes, limits)
+def test_windows_are_told_nothing_that_did_not_happen_then(told: Told, limit: int) -> None:
+    """D2: each Appeared, Opened and Closed has the transaction that it came with, and those of a path their order."""
+    halves = [
+        (txid, half)
+        for txid, change in told
+        for half in (
+            [Vanished(change.source), Appeared(change.destination)] if isinstance(change, Moved) else [change]
+        )
+    ]
+    said = digest(told, limit)
+    for path in {change.path for _, change in said if isinstance(change, Opened | Closed | Appeared)}:
+        happened = iter(
+            each for each in halves if isinstance(each[1], Opened | Closed) and each[1].path == path
+        )
+        for each in said:
+            if isinstance(each[1], Opened | Closed) and each[1].path == path:
+                assert each in happened, "a part of what happened, in its order"
+        for each in said:
+            assert not isinstance(each[1], Appeared) or each in halves
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(max_changes=12), limits)
+def test_a_cache_told_a_small_digest_forgets_at_least_as_much(case: tuple[Before, Told], limit: int) -> None:
+    """Bounded, NoLateFill, ProvenGrant, OwnWrites; and what is outside the collapsed directories is kept."""
+    before, told = case
+    said = digest(told, limit)
+    found, expected = after(before, said), after(before, told)
+    assert found.entries <= expected.entries
+    assert found.grants <= expected.grants
+    assert found.covered >= expected.covered
+    assert all(
+        conclusion in (wanted, Conclusion.SPOILED)
+        for conclusion, wanted in zip(found.kept, expected.kept, strict=True)
+    )
+    if not any(isinstance(change, EverythingUnknown) for change in footprint(said)):
+        tops = collapsed(told, said)
+        for path in expected.entries - found.entries:
+            assert not tops.isdisjoint({path, *ancestors(path)}), "outside"
+
+
+@given(WINDOWS, written, limits)
+def test_own_writes_no_window_ends_early_for_a_digest(windows: list[Window], told: Told, limit: int) -> None:
+    """D2: what is left out can only make a window last longer."""
+    assert under_writes(windows, digest(told, limit)) >= under_writes(windows, told)
+
+
+@given(changes, limits)
+def test_what_waits_is_bounded_at_all_times(told: Told, limit: int) -> None:
+    """Memory: nobody may take for long, and edits go on."""
+    found = Digest(limit)
+    for txid, change in told:
+        found.add(txid, change)
+        assert len(found) <= max(SLACK * limit, 1)
+    said = found.take()
+    assert len(said) <= limit
+    assert len(found) == 0
+    assert found.take() == ()
+
+
+# -- what is given up first -------------------------------------------------------------------------------
+
+
+def test_a_committed_job_becomes_one_change_of_its_directory() -> None:
+    """Ten thousand part files: one change, and the others keep theirs."""
+    found = Digest(100)
+    found.add(1, Touched("/user/ann/_SUCCESS"))
+    for number in range(10_000):
+        path = f"/user/joe/out/part-{number}"
+        found.add(2 + number, Appeared(path))
+        found.add(2 + number, Opened(path))
+        found.add(2 + number, Closed(path))
+    found.add(10_002, Appeared("/user/joe/out2/_SUCCESS"))
+    said = footprint(found.take())
+    assert {change for change in said if "part" not in str(change)} == {
+        Touched("/user/ann/_SUCCESS"),
+        SubtreeUnknown("/user/joe/out"),
+        Appeared("/user/joe/out2/_SUCCESS"),
+    }
+    assert len(said) <= 100, "the last files come after their directory was given up"
+    assert found.collapsed > 9_000
+
+
+def test_what_lies_below_a_stale_directory_is_left_out_first() -> None:
+    """That costs nobody anything, and counts as nothing given up."""
+    found = Digest(2)
+    told: list[Change] = [Touched("/a/b/c"), Appeared("/a/b/d"), Touched("/b/c")]
+    for txid, change in enumerate([*told, SubtreeUnknown("/a"), Vanished("/a/e")]):
+        found.add(txid, change)
+    assert found.take() == ((2, Touched("/b/c")), (3, SubtreeUnknown("/a")))
+    assert found.collapsed == 0
+
+
+def test_windows_are_left_to_end_by_time_before_an_entry_is_given_up() -> None:
+    """Where most is said first; what was touched is still said."""
+    found = Digest(5)
+    for change in (
+        Appeared("/a/x"),
+        Opened("/a/x"),
+        Opened("/a/y"),
+        Closed("/a/y"),
+        Opened("/b/z"),
+        Closed("/b/z"),
+    ):
+        found.add(1, change)
+    assert set(footprint(found.take())) == {
+        Appeared("/a/x"),
+        Touched("/a/y"),
+        Opened("/b/z"),
+        Closed("/b/z"),
+    }
+    assert found.collapsed == 2
+
+
+def test_the_largest_groups_of_siblings_give_way_first() -> None:
+    """Of equal ones the deepest: less is kept below it."""
+    told = [
+        (n, Touched(path))
+        for n, path in enumerate(("/a/a", "/a/b", "/a/c", "/b/a", "/b/b", "/b/c/a", "/b/c/b"))
+    ]
+    assert set(footprint(digest(told, 5))) == {
+        SubtreeUnknown("/a"),
+        *(Touched(path) for path in ("/b/a", "/b/b", "/b/c/a", "/b/c/b")),
+    }
+    assert set(footprint(digest(told, 4))) == {
+        SubtreeUnknown("/a"),
+        Touched("/b/a"),
+        Touched("/b/b"),
+        SubtreeUnknown("/b/c"),
+    }
+
+
+def test_without_siblings_the_deepest_come_nearer() -> None:
+    """Until some are siblings; everything is the last resort."""
+    told: Told = [(1, Touched("/a/b/c/d")), (2, Touched("/a/b/e/f")), (3, Touched("/x"))]
+    assert digest(told, 2) == [(2, SubtreeUnknown("/a/b")), (3, Touched("/x"))]
+    assert [change for _, change in digest(told, 1)] == [
+        EverythingUnknown("more has changed than can be said")
+    ]
+
+
+def test_a_directory_that_is_said_more_of_keeps_it() -> None:
+    """What comes or goes says more than that it is unknown below."""
+    told: Told = [(1, Appeared("/a/b")), (2, Touched("/a/b/c")), (3, Touched("/a/b/d")), (4, Touched("/x"))]
+    assert digest(told, 2) == [(1, Appeared("/a/b")), (4, Touched("/x"))]
+
+
+def test_everything_unknown_leaves_windows_only_while_there_is_room() -> None:
+    """They are told what ends them as long as that costs nothing."""
+    told: Told = [(1, EverythingUnknown("x")), (2, Opened("/a")), (3, Closed("/a"))]
+    assert digest(told, 3) == told
+    assert digest(told, 2) == told[:1]
+
+
+def test_a_digest_takes_at_least_one_change() -> None:
+    """Even then it can say that everything is unknown."""
+    with pytest.raises(AssertionError):
+        Digest(0)

@@ -1,0 +1,157 @@
+"""PendingBatch: everything that matches, once, with the filters in force when it was read."""
+
+import pytest
+
+from nncache.hadoop.change import Touched, Vanished
+from nncache.hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
+from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.publisher.filter_pacing import ALL
+from nncache.invalidation.publisher.output_stream import Publication
+from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
+from tests.invalidation.publisher.samples import batch, positions, read
+
+PATH = "/apps/nncache/filters"
+
+
+def assembly(txid: int = 10, *, since: int = 10, max_changes: int = 100, **globs: str) -> PendingBatch:
+    """Return an assembly after this transaction."""
+    return PendingBatch(txid, positions(globs, since), max_changes=max_changes, filters_path=PATH)
+
+
+def test_what_was_read_is_taken_once() -> None:
+    """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
+    made = assembly(f="/a/*", g="/a/1")
+    assert made.take() is None
+    made.add(read(12, batch(11, "/a/1"), batch(12, "/a/2")))
+    made.add(read(14, batch(14, "/else")))
+    assert (made.through_txid, made.txid, made.transactions) == (14, 10, 2)
+    assert made.take() == Publication(
+        txid=14,
+        content=Stale(((11, Vanished("/a/1")), (12, Vanished("/a/2")))),
+        filters={
+            "f": Events((batch(11, "/a/1"), batch(12, "/a/2"))),
+            "g": Events((batch(11, "/a/1"),)),
+        },
+    )
+    assert (made.txid, made.transactions, made.events_matched) == (14, 0, 3)
+    assert {name: position.txid for name, position in made.filters.items()} == {"f": 12, "g": 11}
+    assert made.take() is None
+    made.add(read(15))
+    assert made.take() == Publication(txid=15, content=Stale(()), filters={})
+
+
+def test_a_change_may_concern_caches_and_no_subscriber() -> None:
+    """What can be below the path matters to a cache."""
+    made = assembly(f="/a/*/x")
+    made.add(read(11, batch(11, "/a")))
+    assert made.transactions == 1
+    assert made.take() == Publication(txid=11, content=Stale(((11, Vanished("/a")),)), filters={})
+
+
+def test_what_a_filter_has_already_is_left_out() -> None:
+    """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
+    made = assembly(10, since=12, f="/a")
+    made.add(read(13, batch(12, "/a"), batch(13, "/a")))
+    publication = made.take()
+    assert publication is not None
+    assert publication.filters == {"f": Events((batch(13, "/a"),))}
+    assert publication.content == Stale(((13, Vanished("/a")),)), "both, said in one word"
+    made.add(read(14))
+    assert made.filters["f"].txid == 13
+
+
+def test_many_changes_are_collapsed() -> None:
+    """One record names a bounded number of paths."""
+    made = assembly(f="/a/*", max_changes=3)
+    made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
+    publication = made.take()
+    assert publication is not None
+    assert isinstance(publication.content, Stale)
+    assert len(publication.content.changes) <= 3
+    assert made.collapsed > 0
+    found = publication.filters["f"]
+    assert isinstance(found, Events)
+    assert len(found.batches) == 100, "subscribers get them all"
+
+
+def test_what_is_missed_is_dropped_for_all() -> None:
+    """GapFlush: each filter from its own position on, and not if it has all of it."""
+    made = PendingBatch(
+        10,
+        positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20),
+        max_changes=9,
+        filters_path=PATH,
+    )
+    assert made.drop(20, "purged") == Publication(
+        txid=20,
+        content=Dropped(11, 20, "purged"),
+        filters={"f": Dropped(11, 20, "purged"), "g": Dropped(15, 20, "purged")},
+    )
+    assert (made.txid, made.through_txid) == (20, 20)
+    assert {position.txid for position in made.filters.values()} == {20}
+
+
+def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
+    """A2: what was matched with one set of filters is published before the set changes."""
+    made = assembly(f="/a")
+    made.add(read(11, batch(11, "/a")))
+    with pytest.raises(AssertionError, match="published before"):
+        made.drop(20, "purged")
+    with pytest.raises(AssertionError, match="published before"):
+        made.change_filters({})
+    made.take()
+    made.change_filters(positions({"g": "/b"}, 11))
+    made.add(read(13, batch(12, "/a"), batch(13, "/b")))
+    assert made.take() == Publication(
+        txid=13, content=Stale(((13, Vanished("/b")),)), filters={"g": Events((batch(13, "/b"),))}
+    )
+
+
+def test_too_much_is_not_read_ahead() -> None:
+    """The events that wait are bounded; the NameNode keeps the others."""
+    made = assembly(f="/a")
+    made.add(read(11, batch(11, *["/a"] * MAX_PENDING_EVENTS)))
+    assert made.is_full
+    made.take()
+    assert not made.is_full
+
+
+TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
+
+
+@pytest.mark.parametrize(
+    ("event", "touched"),
+    [
+        pytest.param(f"{PATH}/f/definition.json", {"f"}, id="below"),
+        pytest.param(f"{PATH}/f/subscribers/joe", {"f"}, id="a subscriber"),
+        pytest.param(f"{PATH}/f", {"f"}, id="the filter"),
+        pytest.param(PATH, {ALL}, id="the directory itself"),
+        pytest.param("/apps", {ALL}, id="above"),
+        pytest.param("/", {ALL}, id="the root"),
+        pytest.param(f"{PATH}2/f", set(), id="a name that begins alike"),
+        pytest.param("/app", set(), id="another place"),
+        pytest.param(Rename("/else", f"{PATH}/f"), {"f"}, id="moved in"),
+        pytest.param(Rename(f"{PATH}/f", "/else"), {"f"}, id="moved out"),
+        pytest.param(Rename(f"{PATH}/f", f"{PATH}/g"), {"f", "g"}, id="moved within"),
+        pytest.param(Rename(f"{PATH}/.tmp-1", f"{PATH}/f"), {"f"}, id="published"),
+        pytest.param(f"{PATH}/.tmp-1/subscribers/joe", set(), id="a draft"),
+        pytest.param(Rename("/apps", "/there"), {ALL}, id="all moved out"),
+        pytest.param(Rename("/else", "/there"), set(), id="moved elsewhere"),
+        pytest.param(TIMES, set(), id="read by ourselves"),
+    ],
+)
+def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: set[str]) -> None:
+    """Below a filter's directory that filter, at or above theirs all; a reading sets access times and is no change."""
+    made = assembly()
+    made.add(read(12, batch(11, event), batch(12, "/else")))
+    assert made.take_touched() == touched
+    assert made.take_touched() == frozenset()
+
+
+def test_the_source_of_a_change_keeps_its_kind() -> None:
+    """A change of the status alone is told as such."""
+    made = assembly(f="/a")
+    made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
+    publication = made.take()
+    assert publication is not None
+    assert publication.content == Stale(((11, Touched("/a")),))

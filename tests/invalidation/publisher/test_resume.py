@@ -1,0 +1,285 @@
+"""A run goes on where the records end, and tells what was missed before it does (GapFlush)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
+
+import pytest
+
+from nncache.coordination.zookeeper import Delete, Operation
+from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    UnreadableEditsError,
+)
+from nncache.invalidation.publisher.output_stream import (
+    FilterChange,
+    FilterPosition,
+    Publication,
+    PublishedState,
+)
+from nncache.invalidation.publisher.pending import PendingBatch
+from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
+from nncache.invalidation.publisher.stats import PublisherStats
+from tests.invalidation import virtual_time
+from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
+from tests.invalidation.publisher.samples import batch, positions, published, read
+from tests.invalidation.publisher.stage import ZNODES, Stage
+from tests.invalidation.publisher.stage import play as play_publisher
+from tests.invalidation.virtual_time import clock, until
+
+STATE = PublishedState(txid=10, filters=positions({"f": "/f", "g": "/g"}, 8) | positions({"g": "/g"}, 12))
+PURGED = MissingEventsError("purged", GapKind.PURGED, first_txid=11, last_txid=20)
+WENT_BACK = MissingEventsError("went back", GapKind.WENT_BACK)
+UNREADABLE = MissingEventsError("not a page", GapKind.UNREADABLE)
+
+
+class Scene:
+    """A source, an output, and what brings them together."""
+
+    def __init__(self) -> None:
+        ids = count(1)
+        self.source = ScriptedSource()
+        self.output = FakeOutput()
+        self.counts = PublisherStats()
+        self.beginning = Resumption(
+            self.source, self.output, assemble, self.counts, clock, lambda: f"new-{next(ids)}"
+        )
+
+
+def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
+    """Return an assembly."""
+    return PendingBatch(txid, filters, max_changes=9, filters_path="/filters")
+
+
+def play(story: Callable[[Scene], Awaitable[None]], *, is_known: bool = True) -> None:
+    """Play a story in virtual time; in a process that has left STATE behind itself, unless it has just begun."""
+
+    async def on_scene() -> None:
+        scene = Scene()
+        if is_known:
+            await scene.beginning.begin(STATE)
+            scene.source.started.clear()
+            scene.output.told.clear()
+        await story(scene)
+
+    virtual_time.run(on_scene())
+
+
+def dropped(first: int, last: int, reason: str) -> Publication:
+    """Return what tells of a gap, after STATE."""
+    filters = {"f": Dropped(first, last, reason), "g": Dropped(max(first, 13), last, reason)}
+    return Publication(txid=last, content=Dropped(first, last, reason), filters=filters)
+
+
+def test_it_goes_on_where_the_records_end() -> None:
+    """Nothing is written for that."""
+
+    async def story(on: Scene) -> None:
+        begun = await on.beginning.begin(STATE)
+        assert begun.is_continuous
+        assert (begun.assembly.txid, begun.assembly.filters) == (10, STATE.filters)
+        assert on.source.started == [10]
+        assert on.output.told == []
+
+    play(story)
+
+
+def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
+    """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
+
+    async def story(on: Scene) -> None:
+        begun = await on.beginning.begin(STATE)
+        assert begun.is_continuous
+        begun.assembly.add(read(12))
+        for txid, is_continuous in ((12, True), (13, False)):
+            again = await on.beginning.begin(PublishedState(txid=txid, filters=STATE.filters))
+            assert again.is_continuous is is_continuous
+        assert not (await Scene().beginning.begin(STATE)).is_continuous, "a process that has just begun"
+
+    play(story)
+
+
+def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
+    """At a transaction that can't be lost any more: its number could be given to another."""
+
+    async def story(on: Scene) -> None:
+        on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
+        begun = await on.beginning.begin(PublishedState(txid=None))
+        assert not begun.is_continuous
+        assert (begun.assembly.txid, dict(begun.assembly.filters)) == (31, {})
+        assert (on.source.started, on.output.told) == ([None], [31])
+        assert on.counts.new_chains == 1
+
+    play(story)
+
+
+def test_damaged_filters_begin_anew_before_anything_else() -> None:
+    """Those that can't be read are taken out: caches that knew them must not count on them."""
+
+    async def story(on: Scene) -> None:
+        damaged = {"d": published("d", "/d"), "e": None}
+        begun = await on.beginning.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
+        anew = published("d", "/d", id="new-1", since_txid=10)
+        assert on.output.told == [FilterChange(removed=("d", "e"), added=(anew,))]
+        assert begun.assembly.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
+
+    play(story)
+
+
+@pytest.mark.parametrize("left", [STATE, PublishedState(txid=10, filters=positions({"f": "/f"}))])
+def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: PublishedState) -> None:
+    """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
+
+    async def story(on: Scene) -> None:
+        await on.beginning.begin(left)
+        assert on.output.told == [FilterChange()]
+        await on.beginning.begin(left)
+        assert on.output.told == [FilterChange()], "once"
+
+    play(story, is_known=left is not STATE)
+
+
+def test_purged_edits_are_dropped_for_all() -> None:
+    """As often as it happens; then it goes on with the first that can be read."""
+
+    async def story(on: Scene) -> None:
+        again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
+        on.source.starts = [PURGED, again]
+        begun = await on.beginning.begin(STATE)
+        assert on.source.started == [10, 20, 25]
+        second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
+        assert on.output.told == [
+            dropped(11, 20, "purged"),
+            Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
+        ]
+        assert not begun.is_continuous
+        assert (begun.assembly.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
+
+    play(story)
+
+
+def test_a_log_that_went_back_begins_all_anew() -> None:
+    """The filters stay as they were published, under new ids."""
+
+    async def story(on: Scene) -> None:
+        on.source.starts, on.source.script = [WENT_BACK], [read(7)]
+        begun = await on.beginning.begin(STATE)
+        anew = tuple(
+            published(name, f"/{name}", id=f"new-{number}", since_txid=7)
+            for number, name in ((1, "f"), (2, "g"))
+        )
+        assert on.output.told == [7, FilterChange(removed=("f", "g"), added=anew)]
+        assert {name: position.txid for name, position in begun.assembly.filters.items()} == {"f": 7, "g": 7}
+        assert not begun.is_continuous
+
+    play(story)
+
+
+@pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
+def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
+    """They may be readable in a moment; not for ever, though, or nothing would be published again."""
+
+    async def story(on: Scene) -> None:
+        for _ in range(2):
+            on.source.starts = [error]
+            with pytest.raises(type(error)):
+                await on.beginning.begin(STATE)
+            await asyncio.sleep(UNREADABLE_S / 2)
+        on.source.starts, on.source.script = [error], [read(33)]
+        begun = await on.beginning.begin(STATE)
+        assert on.output.told == [dropped(11, 33, str(error))]
+        assert (begun.assembly.txid, begun.is_continuous) == (33, False)
+        on.source.starts = [error]
+        with pytest.raises(type(error)):
+            await on.beginning.begin(STATE)
+
+    play(story)
+
+
+def test_a_life_that_has_waited_already_counts() -> None:
+    """Its next one gives them up at once, unless they can be read again."""
+
+    async def story(on: Scene) -> None:
+        on.beginning.found_unreadable()
+        assert (await on.beginning.begin(STATE)).is_continuous
+        on.beginning.found_unreadable()
+        on.source.starts, on.source.script = [UNREADABLE], [read(33)]
+        await on.beginning.begin(STATE)
+        assert on.output.told == [dropped(11, 33, "not a page")]
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MissingEventsError("another one is active"), ChannelUnavailableError("none"), NotPermittedError("no")],
+)
+def test_everything_else_ends_the_attempt(error: Exception) -> None:
+    """Nothing is lost by it, so nothing is told."""
+
+    async def story(on: Scene) -> None:
+        on.source.starts = [error]
+        with pytest.raises(type(error)):
+            await on.beginning.begin(STATE)
+        assert on.output.told == []
+
+    play(story)
+
+
+def test_a_gap_that_cannot_be_told_is_found_again() -> None:
+    """The position is what is published, and nothing else."""
+
+    async def story(on: Scene) -> None:
+        on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
+        with pytest.raises(ChannelUnavailableError):
+            await on.beginning.begin(STATE)
+        assert on.source.started == [10]
+        on.source.starts = [PURGED]
+        await on.beginning.begin(STATE)
+        assert on.output.told == [dropped(11, 20, "purged")]
+
+    play(story)
+
+
+def test_the_first_coverage_is_no_news() -> None:
+    """A stream that begins tells nothing of what was before."""
+
+    async def story(on: Scene) -> None:
+        on.source.script = [read(31)]
+        begun = await on.beginning.begin(PublishedState(txid=None))
+        begun.assembly.add(read(32))
+        publication = begun.assembly.take()
+        assert publication == Publication(txid=32, content=Stale(()), filters={})
+
+    play(story)
+
+
+@pytest.mark.parametrize("what", ["definition", "definition and stream"])
+def test_a_filter_that_somebody_deleted_is_taken_out_of_force(what: str) -> None:
+    """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter("f", "/f/*")
+        known, former = on.generation(), on.published_filters()["f"]
+        deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
+        if what == "definition and stream":
+            deletions.append(Delete(ZNODES.stream("f")))
+        await on.outsider.commit(deletions)
+        changed = on.namenode.unlink("/f/x")
+        on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
+        async with on.publisher():
+            await on.published()
+            (record,) = (
+                each for each in on.cache_records() if each.link.previous < changed <= each.link.txid
+            )
+            assert record.generation > known
+            await until(lambda: "f" in on.published_filters())
+            assert on.published_filters()["f"].id != former.id
+
+    play_publisher(story)

@@ -1,0 +1,272 @@
+"""Reading, matching and writing keep out of each other's way, and lose nothing between them."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
+
+import pytest
+
+from nncache.invalidation.channel.records import Events
+from nncache.invalidation.edits.source import EditsRead
+from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
+from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
+from nncache.invalidation.publisher.record_pacing import RecordPacer
+from nncache.invalidation.publisher.resume import Resumed
+from nncache.invalidation.publisher.run import SILENCE_S, Run
+from nncache.invalidation.publisher.settings import PublisherSettings
+from nncache.invalidation.publisher.stats import PublisherStats
+from tests.invalidation import virtual_time
+from tests.invalidation.fakes import FakeNameNode
+from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
+from tests.invalidation.publisher.samples import batch, positions, read
+from tests.invalidation.publisher.stage import FakeFilters
+from tests.invalidation.virtual_time import clock, until
+
+ENDED = MissingEventsError("another NameNode is active")
+
+
+class Scene:
+    """A run after transaction 10, with filter f on /f in HDFS and in force."""
+
+    def __init__(self, *script: EditsRead | Exception | float, is_continuous: bool = True) -> None:
+        ids = count(1)
+        self.filters = FakeFilters(FakeNameNode())
+        self.filters.put("f", "/f")
+        self.source = ScriptedSource(*script)
+        self.output = FakeOutput()
+        self.counts = PublisherStats()
+        self.follower = FilterFollower(self.filters, 60.0, clock)
+        self.assembly = PendingBatch(
+            10, positions({"f": "/f"}, 10), max_changes=9, filters_path=self.filters.path
+        )
+        self.run = Run(
+            Resumed(assembly=self.assembly, is_continuous=is_continuous),
+            source=self.source,
+            output=self.output,
+            follower=self.follower,
+            pacer=RecordPacer(PublisherSettings(), clock()),
+            counts=self.counts,
+            clock=clock,
+            new_id=lambda: f"new-{next(ids)}",
+        )
+
+    @property
+    def covered(self) -> list[int]:
+        """The last transaction of each publication."""
+        return [each.txid for each in self.output.publications]
+
+
+def play(
+    story: Callable[[Scene], Awaitable[None]], *script: EditsRead | Exception | float, **how: bool
+) -> None:
+    """Play a story in virtual time, beside the run; then end it."""
+
+    async def on_scene() -> None:
+        scene = Scene(*script, **how)
+        async with asyncio.TaskGroup() as tasks:
+            living = tasks.create_task(scene.run.run())
+            await story(scene)
+            living.cancel()
+
+    virtual_time.run(on_scene())
+
+
+def ended(*script: EditsRead | Exception | float, fault: Exception | None = None) -> tuple[Scene, Exception]:
+    """Live a run until it ends by itself."""
+    found: list[tuple[Scene, Exception]] = []
+
+    async def on_scene() -> None:
+        scene = Scene(*script)
+        if fault is not None:
+            scene.output.faults = [fault]
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - the test looks at it
+            await scene.run.run()
+        found.append((scene, caught.value))
+
+    virtual_time.run(on_scene())
+    return found[0]
+
+
+def test_a_change_is_published_at_once() -> None:
+    """Nothing waits but for ZooKeeper."""
+
+    async def story(on: Scene) -> None:
+        await until(lambda: on.covered == [11])
+        assert clock() - began_at[0] < 0.01
+        assert on.output.publications[0].filters == {"f": Events((batch(11, "/f"),))}
+        assert (on.counts.read_txid, on.counts.published_txid, on.counts.changes_published) == (11, 11, 1)
+        assert (on.counts.events_matched, on.counts.coverage_records, on.counts.filters) == (1, 0, 1)
+        assert on.run.waiting_s(clock()) == 0.0
+        assert {name: position.txid for name, position in on.run.filters.items()} == {"f": 11}
+
+    began_at = [1000.0 + 5]
+    play(story, 5.0, read(11, batch(11, "/f")))
+
+
+def test_what_comes_while_writing_goes_into_the_next_record() -> None:
+    """Reading goes on; records are spaced out under load."""
+
+    async def story(on: Scene) -> None:
+        on.output.takes_s = 0.1
+        await until(lambda: on.covered[-1:] == [60])
+        assert len(on.covered) <= 3
+        events = [found for each in on.output.publications for found in each.filters.values()]
+        txids = [found.txid for each in events if isinstance(each, Events) for found in each.batches]
+        assert txids == list(range(11, 61))
+
+    script = [part for txid in range(11, 61) for part in (read(txid, batch(txid, "/f")), 0.001)]
+    play(story, 5.0, *script)
+
+
+def test_coverage_alone_is_published_seldom() -> None:
+    """Once per interval while nothing concerns a filter, and never when nothing was read."""
+
+    async def story(on: Scene) -> None:
+        await asyncio.sleep(15)
+        assert len(on.covered) == pytest.approx(10 / 0.5, abs=2)
+        assert on.counts.coverage_records == len(on.covered)
+        told = len(on.covered)
+        await asyncio.sleep(20)
+        assert len(on.covered) == told
+
+    script = [part for txid in range(11, 1011) for part in (read(txid, batch(txid, "/else")), 0.01)]
+    play(story, *script)
+
+
+@pytest.mark.parametrize("error", [ENDED, NotPermittedError("no")])
+def test_what_was_read_is_published_before_the_end(error: Exception) -> None:
+    """L2: also when reading ends in the same moment."""
+    on, why = ended(5.0, read(11, batch(11, "/f")), read(12, batch(12, "/f")), error)
+    assert why is error
+    assert on.covered[-1] == 12
+
+
+def test_silence_ends_a_life() -> None:
+    """Another process may reach the NameNode."""
+    on, why = ended(read(11))
+    assert isinstance(why, ChannelUnavailableError)
+    assert f"{SILENCE_S:g} s" in str(why)
+    assert on.covered == [11]
+
+
+def test_a_write_that_fails_ends_a_life() -> None:
+    """What was carried out is found out by the next one."""
+    fault = ChannelUnavailableError("lost")
+    on, why = ended(5.0, read(11, batch(11, "/f")), 1.0, read(12), fault=fault)
+    assert why is fault
+    assert on.covered == []
+
+
+def test_no_more_is_read_than_can_wait() -> None:
+    """While ZooKeeper is slow, the edits wait in the NameNode's log."""
+
+    async def story(on: Scene) -> None:
+        on.output.takes_s = 6.0
+        await asyncio.sleep(12)
+        assert len(on.source.script) == 2
+        assert on.run.waiting_s(clock()) > 3
+        await until(lambda: on.covered[-1:] == [15])
+
+    giant = ["/f"] * MAX_PENDING_EVENTS
+    script = [read(txid, batch(txid, *giant)) for txid in range(11, 16)]
+    play(story, 1.0, *script)
+
+
+def test_a_new_filter_begins_where_the_publications_end() -> None:
+    """L1: what was read before is published with the old set, what comes later is matched with the new one."""
+
+    async def story(on: Scene) -> None:
+        await asyncio.sleep(5)
+        on.filters.put("g", "/g")
+        on.follower.touch(["g"])
+        await until(lambda: on.covered[-1:] == [15])
+        change = next(each for each in on.output.told if isinstance(each, FilterChange))
+        before = on.output.told[: on.output.told.index(change)]
+        (added,) = change.added
+        assert added.since_txid == max(
+            (each.txid for each in before if isinstance(each, Publication)), default=10
+        )
+        found = [
+            batch.txid
+            for each in on.output.publications
+            if isinstance(events := each.filters.get("g"), Events)
+            for batch in events.batches
+        ]
+        assert found == list(range(added.since_txid + 1, 16))
+        assert 11 <= added.since_txid < 15
+        assert (on.counts.filter_changes, on.counts.filters) == (1, 2)
+
+    script = [part for txid in range(11, 16) for part in (read(txid, batch(txid, "/g")), 0.005)]
+    play(story, 5.0, *script)
+
+
+def test_the_filters_are_read_when_their_directory_changes() -> None:
+    """And after a gap, in which it may have changed."""
+
+    async def story(on: Scene) -> None:
+        await until(lambda: on.follower.reads == 1)
+        await asyncio.sleep(10)
+        assert on.follower.reads == 2, "the first reading of any run, and the one for the edit"
+
+    play(story, 5.0, read(11, batch(11, "/apps/nncache/filters/g")))
+
+
+@pytest.mark.parametrize(("is_continuous", "reads"), [(True, 1), (False, 2)])
+def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, reads: int) -> None:
+    """In the gap they may have changed; without one the edits would tell."""
+
+    async def story() -> None:
+        first, second = Scene(1.0, ENDED), Scene(is_continuous=is_continuous)
+        with pytest.raises(MissingEventsError):
+            await first.run.run()
+        run = Run(
+            Resumed(assembly=first.assembly, is_continuous=is_continuous),
+            source=second.source,
+            output=first.output,
+            follower=first.follower,
+            pacer=RecordPacer(PublisherSettings(), clock()),
+            counts=first.counts,
+            clock=clock,
+            new_id=str,
+        )
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run.run(), 10)
+        assert first.follower.reads == reads
+
+    virtual_time.run(story())
+
+
+def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixture) -> None:
+    """By name, with what became of each."""
+
+    async def story(on: Scene) -> None:
+        await asyncio.sleep(1)
+        on.filters.put("f", "/other")
+        on.filters.put("g", "/g")
+        on.follower.touch(["f", "g"])
+        await asyncio.sleep(1)
+        on.filters.put("g", "/g", owner="amy")
+        on.filters.remove("f")
+        on.follower.touch(["f", "g"])
+        await asyncio.sleep(1)
+
+    with caplog.at_level(logging.INFO):
+        play(story)
+    assert [record.message for record in caplog.records] == [
+        "the filters have changed: added: g; begun anew: f",
+        "the filters have changed: removed: f; other owner or subscribers: g",
+    ]
+
+
+def test_positions_are_known_while_it_lasts() -> None:
+    """For the pages."""
+
+    async def story(on: Scene) -> None:
+        expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10)
+        assert on.run.filters == expected
+        await asyncio.sleep(0)
+
+    play(story)

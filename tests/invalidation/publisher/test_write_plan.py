@@ -1,0 +1,356 @@
+"""WritePlan: what is written is in order, guarded by `.cache`, and small enough."""
+
+from collections import deque
+from collections.abc import Sequence
+
+import pytest
+
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.hadoop.change import EverythingUnknown, Vanished
+from nncache.invalidation.channel.records import (
+    CacheRecord,
+    Dropped,
+    Events,
+    FilterRecord,
+    Link,
+    Stale,
+    encode_cache_record,
+    encode_filter_record,
+    encode_published_filter,
+    fits,
+    parse_cache_record,
+    parse_filter_record,
+)
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.stats import OutputStats
+from nncache.invalidation.publisher.write_plan import (
+    MAX_BYTES,
+    MAX_OPERATIONS,
+    Stream,
+    WritePlan,
+    pack,
+    tampered,
+)
+from tests.invalidation.publisher.samples import batch, published
+
+ZNODES = Znodes("/inotify", "ns")
+CACHE, FILTERS = "/inotify/ns/.cache", "/inotify/ns/.filters"
+HUGE = "/" + "x" * 200_000
+
+
+def tree(*names: str, counts: OutputStats | None = None, max_records: int = 3) -> WritePlan:
+    """Return a tree at transaction 10, `.cache` of version 5, filters of version 4 in generation 2."""
+    made = WritePlan(
+        ZNODES,
+        max_records,
+        counts or OutputStats(),
+        cache=Stream(CACHE, "chain", 10, 5, deque([8, 9, 10])),
+        generation=2,
+        filters_version=4,
+    )
+    for name in names:
+        made.add_place(name)
+        made.add_definition(name, 7)
+        made.add_filter(published(name), Stream(ZNODES.stream(name), f"id-{name}", 9, 1, deque([9])))
+    return made
+
+
+def cache_record(previous: int, txid: int, content: Stale | Dropped, generation: int = 2) -> bytes:
+    """Return a record for caches."""
+    return encode_cache_record(CacheRecord(Link("chain", previous, txid), generation, content))
+
+
+def filter_record(name: str, previous: int, txid: int, content: Events | Dropped) -> bytes:
+    """Return a record of a filter."""
+    return encode_filter_record(FilterRecord(Link(f"id-{name}", previous, txid), content))
+
+
+def planned(made: WritePlan, txid: int, **filters: Events | Dropped) -> list[Sequence[Operation]]:
+    """Return the multis that publish these and nothing for caches."""
+    return list(made.plan_publication(Publication(txid=txid, content=Stale(()), filters=filters)))
+
+
+def test_a_publication_is_one_multi() -> None:
+    """Records, values and the removal of what is too old, all or nothing; versions guard it (T1, T2)."""
+    made, counts = tree("f", counts=(counted := OutputStats())), counted
+    content = Stale(((12, Vanished("/f")),))
+    events = Events((batch(12, "/f"),))
+    publication = Publication(txid=13, content=content, filters={"f": events})
+    assert list(made.plan_publication(publication)) == [
+        [
+            Create("/inotify/ns/f/12", filter_record("f", 9, 12, events)),
+            SetData("/inotify/ns/f", b"12", 1),
+            Create(f"{CACHE}/13", cache_record(10, 13, content)),
+            Delete(f"{CACHE}/8"),
+            SetData(CACHE, b"13", 5),
+        ]
+    ]
+    assert (counts.cache_records, counts.filter_records, counts.records_too_large) == (1, 1, 0)
+    assert made.txid == 13
+    assert made.positions() == {"f": FilterPosition(published("f"), 12)}
+    assert made.fence == Check(CACHE, 6)
+    (following,) = planned(made, 14, f=Dropped(13, 14, "purged"))
+    assert following == [
+        Create("/inotify/ns/f/14", filter_record("f", 12, 14, Dropped(13, 14, "purged"))),
+        SetData("/inotify/ns/f", b"14", 2),
+        Create(f"{CACHE}/14", cache_record(13, 14, Stale(()))),
+        Delete(f"{CACHE}/9"),
+        SetData(CACHE, b"14", 6),
+    ]
+
+
+def test_what_is_too_large_for_one_multi_goes_before() -> None:
+    """The filters' records first, each multi under a check of `.cache`, and `.cache` last (P2)."""
+    names = [f"f{number}" for number in range(6)]
+    made = tree(*names)
+    events = Events((batch(12, HUGE),))
+    multis = planned(made, 12, **dict.fromkeys(names, events))
+    assert len(multis) == 2
+    assert [operations[0] for operations in multis[:-1]] == [Check(CACHE, 5)]
+    assert multis[-1][-1] == SetData(CACHE, b"12", 5)
+    flat = [operation.path for operations in multis for operation in operations]
+    assert [path for path in flat if path.endswith("/12")] == [
+        *(f"/inotify/ns/{name}/12" for name in names),
+        f"{CACHE}/12",
+    ]
+
+
+def test_many_filters_take_several_multis() -> None:
+    """A thousand filters that all match are 2,000 operations and more."""
+    names = [f"f{number}" for number in range(1000)]
+    multis = planned(tree(*names), 12, **dict.fromkeys(names, Events((batch(12, "/f"),))))
+    assert [len(operations) for operations in multis] == [2000 - 1, 2 + 3]
+
+
+def test_a_record_that_is_too_large_is_split() -> None:
+    """Nothing is dropped that can be told in two records of the same filter."""
+    made = tree("f", max_records=100)
+    batches = tuple(batch(txid, HUGE) for txid in range(11, 16))
+    multis = planned(made, 15, f=Events(batches))
+    created = [
+        op for ops in multis for op in ops if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
+    ]
+    records = [parse_filter_record(op.path, op.data) for op in created]
+    assert all(fits(op.data) for op in created)
+    assert [each.link.txid for each in records] == [12, 13, 15]
+    assert [each.link.previous for each in records] == [9, 12, 13]
+    assert sum((each.content.batches for each in records if isinstance(each.content, Events)), ()) == batches
+    values = [op for ops in multis for op in ops if isinstance(op, SetData) and op.path == "/inotify/ns/f"]
+    assert [(value.data, value.version) for value in values] == [(b"12", 1), (b"13", 2), (b"15", 3)]
+
+
+def test_many_events_are_split_by_their_number() -> None:
+    """A record is not encoded over and over to find out what fits."""
+    made = tree("f", max_records=100)
+    (multi,) = planned(made, 2510, f=Events(tuple(batch(txid, "/f") for txid in range(11, 2511))))
+    records = [op.path for op in multi if isinstance(op, Create)]
+    assert records == ["/inotify/ns/f/1010", "/inotify/ns/f/2010", "/inotify/ns/f/2510", f"{CACHE}/2510"]
+
+
+def test_a_transaction_that_is_too_large_is_dropped_for_its_filter() -> None:
+    """Ten thousand events of one concat can't be told apart: the subscriber hears that they are missing."""
+    counts = OutputStats()
+    made = tree("f", counts=counts)
+    giant = batch(12, *[f"/{number}/{'x' * 100}" for number in range(10_000)])
+    (multi,) = planned(made, 13, f=Events((batch(11, "/f"), giant, batch(13, "/f"))))
+    contents = [
+        parse_filter_record(op.path, op.data).content
+        for op in multi
+        if isinstance(op, Create) and op.path.startswith("/inotify/ns/f/")
+    ]
+    assert contents == [
+        Events((batch(11, "/f"),)),
+        Dropped(12, 12, "the events of transaction 12 are too many for one record"),
+        Events((batch(13, "/f"),)),
+    ]
+    assert counts.records_too_large == 1
+
+
+def test_too_many_long_paths_make_everything_unknown() -> None:
+    """A record for caches that is too large costs them what they have, never a stale answer."""
+    counts = OutputStats()
+    made = tree(counts=counts)
+    content = Stale(tuple((11, Vanished(f"{HUGE}{number}")) for number in range(5)))
+    ((create, *_),) = made.plan_publication(Publication(txid=11, content=content, filters={}))
+    assert isinstance(create, Create)
+    told = parse_cache_record(create.path, create.data).content
+    assert told == Stale(((11, EverythingUnknown("too much has changed at once")),))
+    assert counts.records_too_large == 1
+
+
+def test_a_smaller_number_of_records_is_reached_in_steps() -> None:
+    """One multi stays bounded also when the setting was 10,000 before."""
+    made = WritePlan(
+        ZNODES,
+        2,
+        OutputStats(),
+        cache=Stream(CACHE, "chain", 1300, 0, deque(range(1, 1301))),
+        generation=1,
+        filters_version=0,
+    )
+    deleted = [
+        sum(isinstance(operation, Delete) for operation in planned(made, txid)[0])
+        for txid in range(1301, 1305)
+    ]
+    assert deleted == [500, 500, 301, 1]
+
+
+def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
+    """T3: definitions, streams and generation in one multi, which also moves the version of `.cache`."""
+    made = tree("old", "same", "other")
+    made.add_place("orphan")
+    fresh, again = (
+        published("orphan", "/o", id="n1", since_txid=10),
+        published("other", "/p", id="n2", since_txid=10),
+    )
+    updated = published("same", owner="amy")
+    change = FilterChange(removed=("old", "other"), added=(fresh, again), updated=(updated,))
+    assert made.places_of(change) == (
+        *("/inotify/ns/old", "/inotify/ns/other", "/inotify/ns/orphan"),
+        *(f"{FILTERS}/old", f"{FILTERS}/other"),
+    )
+    multi, updating = made.plan_filters(change)
+    assert multi == (
+        SetData(CACHE, b"10", 5),
+        SetData(FILTERS, b"3", 4),
+        Delete(f"{FILTERS}/old"),
+        Delete("/inotify/ns/old"),
+        Delete(f"{FILTERS}/other"),
+        Delete("/inotify/ns/other"),
+        Create(f"{FILTERS}/other", encode_published_filter(again)),
+        Create("/inotify/ns/other", b"10"),
+        Delete("/inotify/ns/orphan"),
+        Create(f"{FILTERS}/orphan", encode_published_filter(fresh)),
+        Create("/inotify/ns/orphan", b"10"),
+    )
+    assert updating == (
+        Check(CACHE, 6),
+        SetData(f"{FILTERS}/same", encode_published_filter(updated), 7),
+    )
+    assert made.positions() == {
+        "same": FilterPosition(updated, 9),
+        "other": FilterPosition(again, 10),
+        "orphan": FilterPosition(fresh, 10),
+    }
+    ((create, *_),) = planned(made, 11)
+    assert create == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=3))
+    assert made.versions() == {
+        FILTERS: 5,
+        CACHE: 7,
+        "/inotify/ns/same": 1,
+        "/inotify/ns/other": 0,
+        "/inotify/ns/orphan": 0,
+        f"{FILTERS}/same": 8,
+        f"{FILTERS}/other": 0,
+        f"{FILTERS}/orphan": 0,
+    }
+
+
+def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> None:
+    """T1 all the same. A cache looks at globs and ids alone, and reads all definitions when the generation moves."""
+    made = tree("f", "g")
+    updated = published("f", owner="amy")
+    (multi,) = made.plan_filters(FilterChange(updated=(updated,)))
+    assert multi == (Check(CACHE, 5), SetData(f"{FILTERS}/f", encode_published_filter(updated), 7))
+    assert made.positions()["f"] == FilterPosition(updated, 9)
+    assert made.versions()[f"{FILTERS}/f"] == 8
+    (following,) = planned(made, 11)
+    assert following[0] == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=2))
+    (again,) = made.plan_filters(FilterChange(updated=(updated,)))
+    assert again[1] == SetData(f"{FILTERS}/f", encode_published_filter(updated), 8)
+
+
+def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
+    """T3: the generation tells it; the znode stays and is known to be there."""
+    made = tree("f", "g")
+    definition, stream = f"{FILTERS}/f", "/inotify/ns/g"
+    (multi,) = made.plan_filters(FilterChange(removed=("f", "g")), (definition, stream))
+    assert multi == (
+        SetData(CACHE, b"10", 5),
+        SetData(FILTERS, b"3", 4),
+        Delete("/inotify/ns/f"),
+        Delete(f"{FILTERS}/g"),
+    )
+    assert made.positions() == {}
+    assert made.places_of(FilterChange(removed=("f", "g"))) == (stream, definition)
+    made.forget_places((stream, definition))
+    assert made.places_of(FilterChange(removed=("f", "g"))) == ()
+
+
+def test_places_of_others_are_known_by_their_paths() -> None:
+    """A beginning finds them; what is in no filter's place is nothing to it."""
+    made = tree()
+    made.add_places((f"{FILTERS}/f", "/inotify/ns/g", f"{CACHE}/7"))
+    assert made.definition_names() == {"f"}
+    change = FilterChange(removed=("f", "g", "7"))
+    assert made.places_of(change) == ("/inotify/ns/g", f"{FILTERS}/f")
+
+
+def test_a_change_of_nothing_has_the_set_read_again() -> None:
+    """The generation counts up."""
+    (multi,) = tree("f").plan_filters(FilterChange())
+    assert multi == (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4))
+
+
+def test_a_damaged_filter_may_lack_znodes() -> None:
+    """What is not there is not deleted."""
+    made = tree()
+    made.add_definition("f", 0)
+    assert made.definition_names() == {"f"}
+    made.add_place("g")
+    (multi,) = made.plan_filters(FilterChange(removed=("f", "g", "h")))
+    assert multi[2:] == (Delete(f"{FILTERS}/f"), Delete("/inotify/ns/g"))
+
+
+def test_many_changed_filters_take_several_multis() -> None:
+    """Each leaves a set that is in force as it is, of its own generation."""
+    added = tuple(published(f"f{number}", since_txid=10) for number in range(1500))
+    multis = list(tree().plan_filters(FilterChange(added=added)))
+    assert [len(multi) for multi in multis] == [2000, 2 + 2 * 501]
+    assert [multi[:2] for multi in multis] == [
+        (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4)),
+        (SetData(CACHE, b"10", 6), SetData(FILTERS, b"4", 5)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit_bytes", "expected"), [(100_000, [9, 1]), (MAX_BYTES * 2, [1] * 10), (10, [10])]
+)
+def test_units_stay_whole(unit_bytes: int, expected: list[int]) -> None:
+    """As few multis as the order allows; one that is too large alone is left to ZooKeeper to refuse."""
+    units = [[Create(f"/{number}", b"x" * unit_bytes)] for number in range(10)]
+    assert [len(multi) for multi in pack(units)] == expected
+
+
+def test_operations_are_counted() -> None:
+    """With what will be added to each multi."""
+    units = [[Delete("/a"), Delete("/b")]] * MAX_OPERATIONS
+    assert {len(multi) for multi in pack(units, reserved=[Check("/", 1)])} == {MAX_OPERATIONS - 2, 4}
+    assert pack([]) == []
+
+
+def znode(version: int) -> Znode:
+    """Return a znode of this version."""
+    return Znode(path="/", data=b"", version=version, created_zxid=1, children=0, owner_session=0)
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "after", "is_tampered"),
+    [
+        pytest.param(3, 3, 3, False, id="as it was left"),
+        pytest.param(3, 4, 5, False, id="written by us meanwhile"),
+        pytest.param(3, 4, 3, True, id="written by somebody else"),
+        pytest.param(3, 2, 3, True, id="made anew by somebody else"),
+        pytest.param(3, None, 3, True, id="deleted by somebody else"),
+        pytest.param(3, None, None, False, id="deleted by us meanwhile"),
+        pytest.param(3, 0, 0, False, id="made anew by us meanwhile"),
+    ],
+)
+def test_the_writing_of_others_is_noticed(
+    before: int, found: int | None, after: int | None, *, is_tampered: bool
+) -> None:
+    """Whatever we write ourselves while we look is no such thing."""
+    versions = {} if after is None else {"/f": after}
+    paths = tampered({"/f": before}, [None if found is None else znode(found)], versions)
+    assert paths == (("/f",) if is_tampered else ())

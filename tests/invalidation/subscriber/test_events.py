@@ -1,0 +1,349 @@
+"""The subscribers' stream: every event of one filter, in order, each once; and what is missing is said."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from nncache.coordination.zookeeper import Delete
+from nncache.invalidation.channel.records import Events
+from nncache.invalidation.errors import (
+    ChannelUnavailableError,
+    GapKind,
+    MissingEventsError,
+    NotPermittedError,
+    UnknownFilterError,
+)
+from nncache.invalidation.subscriber.events import (
+    FilterInotifyEventInputStream,
+    Position,
+    Received,
+    SubscriptionItem,
+)
+from tests.invalidation.channel.press import ZNODES
+from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.subscription import follow, paths, received, take
+from tests.invalidation.virtual_time import clock
+
+
+def test_events_come_from_now_on() -> None:
+    """Those of other filters don't."""
+
+    async def story(stage: Stage) -> None:
+        stage.unlink("/joe/before")
+        stream = follow(stage)
+        assert await anext(stream) == Position(11)
+        stage.unlink("/ann/a", "/joe/b", "/joe/c")
+        assert await anext(stream) == received(14, "/joe/b", "/joe/c")
+        assert stream.position == 14
+
+    play(story)
+
+
+def test_events_come_from_behind_a_transaction_on() -> None:
+    """From inside a record only the rest of it."""
+
+    async def story(stage: Stage) -> None:
+        stage.unlink("/joe/a", "/joe/b", "/joe/c")
+        stage.unlink("/joe/d")
+        stream = follow(stage, 12)
+        assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
+
+    play(story)
+
+
+def test_a_position_that_nothing_followed_yet_is_good() -> None:
+    """The filter's last record is older, but everything up to there is published."""
+
+    async def story(stage: Stage) -> None:
+        stage.unlink("/joe/a")
+        stage.unlink("/ann/a")
+        stream = follow(stage, 12)
+        assert await anext(stream) == Position(12)
+        stage.unlink("/joe/b")
+        assert await anext(stream) == received(13, "/joe/b")
+        with pytest.raises(MissingEventsError, match="14 is yet to be published") as caught:
+            await anext(follow(stage, 14))
+        assert caught.value.kind is GapKind.WENT_BACK
+        stage.press.put(ZNODES.cache, b"0")
+        with pytest.raises(MissingEventsError, match="yet to be published"):
+            await anext(follow(stage, 14))
+        stage.server.tree.forbidden.add(ZNODES.cache)
+        with pytest.raises(MissingEventsError, match="yet to be published"):
+            await anext(follow(stage, 14))
+
+    play(story)
+
+
+def test_trimmed_records_are_a_gap_with_a_name() -> None:
+    """GapFlush: which transactions are missing is known; another stream goes on behind them."""
+
+    async def story(stage: Stage) -> None:
+        for _ in range(stage.press.max_records + 3):
+            stage.unlink("/joe/a")
+        stream = follow(stage, 11)
+        assert await anext(stream) == Position(11)
+        with pytest.raises(MissingEventsError, match="12 to 13 are missing") as caught:
+            await anext(stream)
+        assert (caught.value.first_txid, caught.value.last_txid) == (12, 13)
+        assert (stream.position, stream.chain) == (13, "joe-2")
+        again = follow(stage, stream.position, chain=stream.chain)
+        assert len(paths(await take(again, 1 + stage.press.max_records))) == stage.press.max_records
+
+    play(story)
+
+
+def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
+    """GapFlush: also when it reads while records are being trimmed."""
+
+    async def story(stage: Stage) -> None:
+        async def flow() -> None:
+            for number in range(3000):
+                stage.unlink(f"/joe/{number}")
+                await asyncio.sleep(0.001)
+
+        stage.press.max_records = 30
+        gaps: list[tuple[int | None, int | None, int | None]] = []
+        seen: set[int] = set()
+
+        async def subscribe() -> None:
+            while True:
+                stream = follow(stage)  # from now on: right behind a gap the next one would be certain
+                try:
+                    async for item in stream:
+                        seen.update({item.through_txid} if isinstance(item, Received) else ())
+                        await asyncio.sleep(0.05 if len(seen) % 70 == 0 else 0)
+                except MissingEventsError as exc:
+                    gaps.append((exc.first_txid, exc.last_txid, stream.position))
+
+        async with asyncio.TaskGroup() as tasks:
+            subscribing = tasks.create_task(subscribe())
+            await flow()
+            subscribing.cancel()
+        for first, last, position in gaps:
+            assert first is not None
+            assert last is not None
+            assert position == last
+            assert not seen & set(range(first, last + 1))
+        assert len(seen) > 1000
+        assert len(gaps) > 10
+
+    play(story)
+
+
+def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
+    """GapFlush: in its place; another stream goes on behind it."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.server.disconnect()
+        stage.unlink("/joe/a")
+        stage.namenode.unlink("/joe/b")
+        stage.press.drop(12, 12)
+        stage.unlink("/joe/c")
+        stage.server.connect()
+        assert await anext(stream) == received(11, "/joe/a")
+        assert stream.position == 11
+        for _ in range(2):
+            with pytest.raises(MissingEventsError, match="12 to 12 were dropped"):
+                await anext(stream)
+            assert stream.position == 12
+        again = follow(stage, stream.position, chain=stream.chain)
+        assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
+
+    play(story)
+
+
+def test_a_corrupt_record_is_a_gap() -> None:
+    """GapFlush: the stream goes on behind it."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.unlink("/joe/a")
+        stage.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
+        with pytest.raises(MissingEventsError) as caught:
+            await anext(stream)
+        assert (caught.value.first_txid, caught.value.last_txid, stream.position) == (11, 11, 11)
+        again = follow(stage, stream.position, chain=stream.chain)
+        stage.unlink("/joe/b")
+        assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
+
+    play(story)
+
+
+def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
+    """Whoever subscribed to it learns so."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.press.change_filters({"ann": "/ann/*"})
+        with pytest.raises(MissingEventsError, match="gone"):
+            await anext(stream)
+        with pytest.raises(UnknownFilterError, match="no filter 'joe'; there are: ann") as caught:
+            await anext(follow(stage, stream.position, chain=stream.chain))
+        assert caught.value.names == ("ann",)
+
+    play(story)
+
+
+def test_a_filter_made_anew_is_a_gap() -> None:
+    """GapFlush: same name, same glob, but nobody matched it in between."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.server.disconnect()
+        stage.press.change_filters({})
+        stage.unlink("/joe/a")
+        stage.press.change_filters({"joe": "/joe/*"})
+        stage.unlink("/joe/b")
+        stage.server.connect()
+        with pytest.raises(MissingEventsError, match="begun anew"):
+            await anext(stream)
+        again = follow(stage, stream.position, chain=stream.chain)
+        with pytest.raises(MissingEventsError, match="matched from transaction 12 on only") as caught:
+            await anext(again)
+        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
+        assert (again.position, again.chain) == (11, "joe-3")
+        last = follow(stage, again.position, chain=again.chain)
+        assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
+
+    play(story)
+
+
+def test_a_log_that_went_back_is_a_gap() -> None:
+    """GapFlush: the transactions that follow are others than those of the same numbers before."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.unlink("/joe/a", "/joe/b")
+        assert await anext(stream) == received(12, "/joe/a", "/joe/b")
+        stage.namenode.restart(lost=4)
+        stage.press.begin_anew()
+        with pytest.raises(MissingEventsError, match="went back"):
+            await anext(stream)
+        stage.unlink("/joe/c", "/joe/d", "/joe/e", "/joe/f")
+        again = follow(stage, stream.position, chain=stream.chain)
+        with pytest.raises(MissingEventsError, match="the log went back") as caught:
+            await anext(again)
+        assert (caught.value.kind, again.position) == (GapKind.WENT_BACK, 9)
+        last = follow(stage, again.position, chain=again.chain)
+        assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
+
+    play(story)
+
+
+def test_lost_connections_are_survived() -> None:
+    """What was published meanwhile comes, in order and once."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        for step in range(60):
+            names = [f"/joe/{step}/{number}" for number in range(1 + step % 5)]
+            names = [
+                name.replace("/joe/", "/joe/n", 1).replace("/", "x").replace("xjoex", "/joe/")
+                for name in names
+            ]
+            for name in names:
+                stage.unlink(name)
+            await asyncio.sleep(0.0002 * step)
+            stage.server.disconnect(stage.session)
+            await asyncio.sleep(0.01 * step)
+            stage.server.connect()
+            assert paths(await take(stream, len(names))) == names
+
+    play(story)
+
+
+def test_a_cancelled_wait_has_lost_nothing() -> None:
+    """S3: however often whoever iterates gives up and asks again."""
+
+    async def story(stage: Stage) -> None:
+        stage.press.max_records = 100
+        stream = follow(stage)
+        seen: list[SubscriptionItem] = []
+        written: list[str] = []
+        for number in range(400):
+            if len(seen) > 0 and len(written) < 40:
+                written.append(f"/joe/{number}")
+                stage.unlink(written[-1])
+            try:
+                async with asyncio.timeout(0.001 * (number % 20)):
+                    seen.append(await anext(stream))
+            except TimeoutError:
+                continue
+        assert seen[0] == Position(10)
+        assert paths(seen) == written
+
+    play(story)
+
+
+def test_what_is_away_is_named() -> None:
+    """No such filter, nothing published, no right to read, a definition that cannot be read."""
+
+    async def story(stage: Stage) -> None:
+        for name in ("ann", "a/b", "..", ".cache", ""):
+            with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
+                await anext(follow(stage, name=name))
+        stage.server.tree.forbidden.add(ZNODES.stream("joe"))
+        with pytest.raises(NotPermittedError, match="ACL"):
+            await anext(follow(stage))
+        stage.server.tree.forbidden.clear()
+        stage.press.put(ZNODES.stream("joe"), b"x")
+        with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
+            await anext(follow(stage))
+        stage.press.commit(Delete(ZNODES.stream("joe")))
+        with pytest.raises(ChannelUnavailableError, match="no such znode"):
+            await anext(follow(stage))
+        stage.press.put(ZNODES.definition("joe"), b"{}")
+        with pytest.raises(ChannelUnavailableError, match=r"/\.filters/joe: "):
+            await anext(follow(stage))
+        stage.server.wipe()
+        with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
+            await anext(follow(stage))
+
+    play(story)
+
+
+def test_an_event_is_there_two_round_trips_after_the_notification() -> None:
+    """The value, and the record that it names."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 0.3)
+            published_at = clock()
+            stage.unlink("/joe/a")
+            await anext(stream)
+            assert clock() - published_at == pytest.approx(2.5 * stage.server.latency_s, abs=1e-4)
+
+    play(story)
+
+
+def test_a_record_of_nothing_moves_the_position() -> None:
+    """Whoever resumes need not read it again."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.namenode.unlink("/x")
+        stage.press.commit(*stage.press.filter_record("joe", Events(()), 11))
+        assert await anext(stream) == Received((), 11)
+        assert [item async for item in _one(stream, stage)] == [received(12, "/joe/a")]
+
+    play(story)
+
+
+async def _one(stream: FilterInotifyEventInputStream, stage: Stage) -> AsyncIterator[SubscriptionItem]:
+    stage.press.cache.txid = 11
+    stage.unlink("/joe/a")
+    async for item in stream:
+        yield item
+        return

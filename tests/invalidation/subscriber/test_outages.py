@@ -1,0 +1,58 @@
+"""OutageDetector, under a subscriber's stream: told when it is too long, by our own clock, and no gap by itself."""
+
+import asyncio
+
+import pytest
+
+from nncache.invalidation.errors import PublisherAwayError, ZooKeeperSilentError
+from nncache.invalidation.subscriber.events import Position
+from nncache.invalidation.subscriber.outages import PUBLISHER_GRACE_S
+from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.subscription import follow, received, take
+from tests.invalidation.virtual_time import clock
+
+
+def test_a_silent_zookeeper_is_an_outage_and_no_gap() -> None:
+    """Told when it has been silent for too long by our own clock; when it is over the stream goes on."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.server.disconnect()
+        silent_at = clock()
+        stage.unlink("/joe/a")
+        with pytest.raises(ZooKeeperSilentError, match="silent for 6 s"):
+            await anext(stream)
+        assert 6 <= clock() - silent_at < 7.1
+        again = follow(stage, stream.position, chain=stream.chain)
+        with pytest.raises(ZooKeeperSilentError):
+            await anext(again)
+        last = follow(stage, again.position, chain=again.chain)
+        asyncio.get_running_loop().call_later(3, stage.server.connect)
+        assert await take(last, 2) == [Position(10), received(11, "/joe/a")]
+
+    play(story)
+
+
+def test_a_publisher_away_for_long_is_an_outage() -> None:
+    """Nobody would know of new events; a short absence is none."""
+
+    async def story(stage: Stage) -> None:
+        stream = follow(stage)
+        await anext(stream)
+        stage.press.vanish()
+        asyncio.get_running_loop().call_later(PUBLISHER_GRACE_S - 2, stage.press.appear)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(stream), 60)
+        gone_at = clock()
+        stage.press.vanish()
+        with pytest.raises(PublisherAwayError, match="no publisher"):
+            await anext(stream)
+        assert PUBLISHER_GRACE_S <= clock() - gone_at < PUBLISHER_GRACE_S + 2.1
+        again = follow(stage, stream.position, chain=stream.chain)
+        stage.unlink("/joe/a")
+        assert await take(again, 2) == [Position(10), received(11, "/joe/a")]
+        with pytest.raises(PublisherAwayError, match="no publisher"):
+            await anext(again)
+
+    play(story)

@@ -1,0 +1,182 @@
+"""`nncache explain` turns the proxy's answer into lines for people, and a silence into advice."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nncache.cache.decisions import Reason
+from nncache.cache.explanation import EntryView, Explanation, LastForgotten
+from nncache.commands.explain import WHY_NOT, explain, readable
+from nncache.errors import AdminError, ConfigurationError
+
+PATH = "/user/joe/a b%/_SUCCESS"
+
+KNOWN = Explanation(
+    path=PATH,
+    answer="hit",
+    matches_filter=True,
+    stream_open=True,
+    stream_closed_because=None,
+    term=1,
+    gate_open=True,
+    gate_age_s=0.0123,
+    covered_txid=77,
+    in_two_step_write=False,
+    questions_under_way=0,
+    entry=EntryView(kind="missing", status=404, age_s=1.5, since_txid=70, is_settled=True),
+    grants=22,
+    granted=("joe", "ann"),
+    last_forgotten=LastForgotten(path="/user/joe", change="Appeared", txid=70, age_s=9.0),
+)
+UNKNOWN = Explanation(
+    path="/x",
+    answer="stream-closed",
+    matches_filter=False,
+    stream_open=False,
+    stream_closed_because="purged: asked for 8, got 99",
+    term=None,
+    gate_open=False,
+    gate_age_s=None,
+    covered_txid=-1,
+    in_two_step_write=True,
+    questions_under_way=2,
+    entry=None,
+    grants=0,
+    granted=(),
+    last_forgotten=None,
+)
+
+
+@contextmanager
+def admin(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Serve one fixed answer; yields the address and the targets asked for."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+NAMENODE = {
+    "http": "nn:9870",
+    "rpc": "nn:8020",
+    "namespace_over_http": "BP-1 of cluster CID-1",
+    "namespace_over_rpc": "BP-1 of cluster CID-1",
+}
+OTHER = NAMENODE | {"namespace_over_rpc": "BP-2 of cluster CID-2"}
+SILENT = NAMENODE | {"namespace_over_rpc": None}
+
+
+def lines(answer: Explanation, gate: str = "open", namenode: Mapping[str, str | None] = NAMENODE) -> str:
+    """Return the text for people, from what JSON makes of the answer."""
+    told = asdict(answer) | {"gate": gate, "namenodes": [namenode]}
+    parsed: dict[str, Any] = json.loads(json.dumps(told))
+    return "\n".join(readable(parsed))
+
+
+def test_a_known_path_says_what_is_known_and_since_when() -> None:
+    """Entry, callers, the last change and how fresh the proxy's knowledge is."""
+    assert lines(KNOWN) == (
+        f"{PATH}\n"
+        "  answered from memory to every caller proven to be allowed to see it\n"
+        "  known: does not exist (status 404, reply 1.500 s old), unchanged since transaction 70\n"
+        "  callers proven: joe, ann and 20 more\n"
+        "  last forgotten: Appeared of /user/joe by transaction 70, 9.000 s ago\n"
+        "  changes: applied up to transaction 77 as of 0.012 s ago; gate open\n"
+        "  NameNode nn:9870: namespace BP-1 of cluster CID-1"
+    )
+
+
+def test_an_unknown_path_says_why() -> None:
+    """The reason in words, also for a reader who has not seen the code."""
+    assert lines(
+        UNKNOWN, "closed: the NameNode's changes are not being read (purged: asked for 8, got 99)"
+    ) == (
+        "/x\n"
+        "  not answered from memory (stream-closed): the NameNode's changes are not being read: "
+        "every call is forwarded\n"
+        "  known: nothing\n"
+        "  callers proven: none\n"
+        "  a two-step write through this proxy is under way\n"
+        "  questions under way to the NameNode: 2\n"
+        "  changes: not being read; gate closed: the NameNode's changes are not being read "
+        "(purged: asked for 8, got 99)\n"
+        "  NameNode nn:9870: namespace BP-1 of cluster CID-1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("namenode", "over_rpc"), [(OTHER, "BP-2 of cluster CID-2"), (SILENT, "not known yet")]
+)
+def test_both_namespaces_are_named_where_they_differ(
+    namenode: Mapping[str, str | None], over_rpc: str
+) -> None:
+    """And which address it is."""
+    assert lines(UNKNOWN, namenode=namenode).splitlines()[-1] == (
+        f"  NameNode nn:9870: namespace BP-1 of cluster CID-1 over HTTP, {over_rpc} over RPC (nn:8020)"
+    )
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.REQUEST])
+def test_each_reason_of_the_cache_has_words(reason: Reason) -> None:
+    """Only the reasons that a single request gives itself need none."""
+    assert reason.value in WHY_NOT
+
+
+def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
+    """Blanks, percent signs and slashes are escaped in the question."""
+    body = json.dumps(asdict(KNOWN)).encode()
+    with admin(200, body) as (address, asked):
+        result = CliRunner().invoke(explain, [PATH, "--admin", address, "--json"])
+    assert asked == ["/explain?path=%2Fuser%2Fjoe%2Fa%20b%25%2F_SUCCESS"]
+    assert json.loads(result.output) == json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
+        (200, b"<html>", "is not the admin port of an nncache proxy"),
+        (200, b"[]", "is not the admin port of an nncache proxy"),
+    ],
+)
+def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
+    """Whatever listens there, the line says what it is not."""
+    with admin(status, body) as (address, _), pytest.raises(AdminError, match=told):
+        explain.main(["/x", "--admin", address], standalone_mode=False)
+
+
+def test_a_silent_port_says_what_to_do() -> None:
+    """Nobody there: the address and the flag are named."""
+    with pytest.raises(AdminError, match=r"no proxy answers at 127\.0\.0\.1:1 .*--admin"):
+        explain.main(["/x", "--admin", "127.0.0.1:1"], standalone_mode=False)
+
+
+def test_an_address_that_is_none_is_a_wrong_setting() -> None:
+    """The same line as for the setting of that name."""
+    with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
+        explain.main(["/x", "--admin", "nowhere"], standalone_mode=False)

@@ -1,0 +1,40 @@
+"""The commands as a user sees them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from nncache.commands.group import nncache
+
+
+def test_help_names_the_commands() -> None:
+    """Whoever types the bare name sees what there is."""
+    result = CliRunner().invoke(nncache, ["--help"])
+    assert result.exit_code == 0
+    for command in ("proxy", "publisher", "cluster", "explain", "filters"):
+        assert f"\n  {command} " in result.output
+
+
+def test_the_version_is_the_distributions() -> None:
+    """One place for the version: pyproject.toml."""
+    assert CliRunner().invoke(nncache, ["--version"]).output.startswith("nncache, version 0.")
+
+
+def test_cluster_hands_its_options_to_the_test_bed() -> None:
+    """Its own help, with its own options."""
+    result = CliRunner().invoke(nncache, ["cluster", "--help"])
+    assert result.exit_code == 0
+    assert "--with-zookeeper" in result.output
+
+
+def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
+    """They start where no test bed is installed."""
+    (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import nncache.daemons.proxy_wiring, nncache.daemons.publisher_wiring, nncache.commands.group\n"
+        "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,53 @@
+"""Each setting is an option; only what was given counts."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from nncache.commands.options import given, with_settings
+from nncache.settings.keys import keys_of
+from tests.nncache.settings.test_keys import Engine
+
+
+def run(*arguments: str) -> dict[str, object]:
+    """Return what a command with these options was given."""
+    seen: dict[str, object] = {}
+
+    @with_settings(keys_of([Engine]))
+    @click.command()
+    def command(**flags: object) -> None:
+        seen.update(given(flags))
+
+    command.main(list(arguments), standalone_mode=False)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        ([], {}),
+        (["--power-w", "7"], {"power_w": "7"}),
+        (["--power-w=-7"], {"power_w": "-7"}),
+        (["--loud"], {"loud": True}),
+        (["--no-loud"], {"loud": False}),
+        (["--glob", "/{a,b}", "--glob", "/c"], {"glob": ("/{a,b}", "/c")}),
+        (["--namenode-http", "a:1,b:2"], {"namenode_http": ("a:1,b:2",)}),
+    ],
+)
+def test_only_what_was_given_counts(arguments: list[str], seen: dict[str, object]) -> None:
+    """A default is not a flag: the file is between them."""
+    assert run(*arguments) == seen
+
+
+def test_help_shows_meaning_choices_and_default() -> None:
+    """All that docs/settings.md says of a key is in --help."""
+
+    @with_settings(keys_of([Engine]))
+    @click.command()
+    def command() -> None:
+        """Run."""
+
+    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "--idle-s NUMBER Seconds. [default: 1.5]" in text
+    assert "--fuel coal|wood What it burns. [default: coal]" in text
+    assert "--user TEXT Who. [default: whoever starts it]" in text

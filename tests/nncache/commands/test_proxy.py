@@ -1,0 +1,82 @@
+"""`nncache proxy` takes every setting as an option, and the line of the README works."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nncache.commands.options import given
+from nncache.commands.proxy import proxy
+from nncache.settings.commands import PROXY, load_settings
+from nncache.testbed import Cluster
+from tests.nncache.processes import fetched, free_address, running, said
+
+START = (
+    "--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 --nameservice ns1 --namenode-http 127.0.0.1:9870 "
+    "--namenode-rpc 127.0.0.1:8020 --channel direct --glob /user/*/workflow/*/_SUCCESS"
+)
+
+
+def test_every_setting_is_an_option() -> None:
+    """And `--config` names the file."""
+    options = {option for parameter in proxy.params for option in parameter.opts}
+    assert options == {key.flag for key in PROXY.keys.values()} | {"--config"}
+
+
+def test_the_line_that_starts_without_any_file_is_understood() -> None:
+    """All it says arrives where it belongs."""
+    context = proxy.make_context("proxy", START.split())
+    flags = {name: value for name, value in context.params.items() if name != "config"}
+    settings = load_settings(PROXY, None, given(flags))
+    assert settings.proxy.listen == "127.0.0.1:9871"
+    assert settings.proxy.admin == "127.0.0.1:9872"
+    assert settings.namenodes.nameservice == "ns1"
+    assert settings.namenodes.namenode_http == ("127.0.0.1:9870",)
+    assert settings.namenodes.namenode_rpc == ("127.0.0.1:8020",)
+    assert settings.channel_name == "direct"
+    assert settings.cache.glob == ("/user/*/workflow/*/_SUCCESS",)
+
+
+def test_help_is_complete() -> None:
+    """Every key's meaning is in --help."""
+    text = " ".join(CliRunner().invoke(proxy, ["--help"]).output.split())
+    for key in PROXY.keys.values():
+        assert key.flag in text
+
+
+@pytest.mark.timeout(120)
+def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path) -> None:
+    """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened."""
+    listen, admin = free_address(), free_address()
+    namenode = cluster.namenodes[0]
+    line = START.replace("127.0.0.1:9871", listen).replace("127.0.0.1:9872", admin)
+    line = line.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
+    log = tmp_path / "log"
+    with running("proxy", *line.split(), "--user", cluster.superuser, log=log) as process:
+        while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)  # asked again until the deadline of the test
+        path = "/user/start-line/workflow/1/_SUCCESS"
+        target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={cluster.superuser}"
+        first, *others = fetched(listen, target, times=4)
+        assert first[:2] == (404, "nncache; fwd=miss; stored")
+        assert [reply[:2] for reply in others] == [(404, "nncache; hit")] * 3
+        assert {reply[2] for reply in others} == {first[2]}
+        assert json.loads(said("explain", path, "--admin", admin, "--json"))["answer"] == "hit"
+        ((_, _, metrics),) = fetched(admin, "/metrics")
+        assert "\nnncache_cache_gate_open 1.0\n" in metrics
+        while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
+            assert fetched(listen, target, times=100)[-1] == others[-1]
+            ((_, _, metrics),) = fetched(admin, "/metrics")
+        awaited = (f"NameNode {namenode.http} is active", "the gate is open")
+        while not all(line in log.read_text() for line in awaited):
+            time.sleep(0.05)  # said within a moment; asked again until the deadline of the test
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    lines = log.read_text()
+    assert f"serves WebHDFS on {listen} in front of nameservice ns1 ({namenode.http})" in lines
+    assert "SIGTERM" in lines
+    assert " ERROR " not in lines

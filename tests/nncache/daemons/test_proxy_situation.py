@@ -1,0 +1,108 @@
+"""What is said of a proxy: who is active, and what closes the gate."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nncache.coordination.stats import SessionStats
+from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
+from nncache.hadoop.election_view import Active, NameNode, Probe
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+
+ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
+CLOSED, OPENED = ProxySituation(ACTIVE, "closed: <why>"), ProxySituation(ACTIVE, "open")
+
+POLLING = Gate(
+    is_open=False,
+    is_stream_open=True,
+    trouble="",
+    applied_txid=90,
+    last_probe=Probe(as_of=1.0, txid=100, asked_at=1.0, term=3),
+    session=None,
+)
+FOLLOWING = replace(POLLING, session=SessionStats(is_connected=True))
+
+
+@pytest.mark.parametrize(
+    ("gate", "changed", "text"),
+    [
+        (POLLING, {"is_open": True}, "open"),
+        (FOLLOWING, {"is_open": True}, "open"),
+        (
+            POLLING,
+            {"is_stream_open": False},
+            "closed: the NameNode's changes are not being read",
+        ),
+        (
+            POLLING,
+            {"is_stream_open": False, "trouble": "Superuser privilege is required"},
+            "closed: the NameNode's changes are not being read (Superuser privilege is required)",
+        ),
+        (POLLING, {}, "closed: it is too long since all changes were known to be applied"),
+        (FOLLOWING, {"session": SessionStats()}, "closed: there is no connection to ZooKeeper"),
+        (
+            FOLLOWING,
+            {"is_stream_open": False, "session": SessionStats(), "trouble": "x"},
+            "closed: there is no connection to ZooKeeper",
+        ),
+        (
+            FOLLOWING,
+            {"is_stream_open": False, "trouble": "no publisher has published yet"},
+            "closed: the NameNode's changes are not being read (no publisher has published yet)",
+        ),
+        (
+            FOLLOWING,
+            {"last_probe": None},
+            "closed: the active NameNode does not say how far its log has come",
+        ),
+        (FOLLOWING, {}, "closed: behind the NameNode by 10 transactions: is a publisher running?"),
+        (
+            FOLLOWING,
+            {"applied_txid": 100},
+            "closed: it is too long since all changes were known to be applied",
+        ),
+    ],
+)
+def test_a_closed_gate_says_what_closes_it(gate: Gate, changed: dict[str, Any], text: str) -> None:
+    """The first thing that is out of order, on the way from the NameNode's log to the cache."""
+    assert gate_text(replace(gate, **changed)) == text
+
+
+def test_the_first_look_says_both() -> None:
+    """At the start the state itself is the news."""
+    assert lines(None, CLOSED) == (
+        "NameNode nn1:9870 is active (term 3)",
+        "the gate is closed: <why>; every call goes to the NameNode",
+    )
+
+
+def test_only_what_changed_is_said() -> None:
+    """A gate that opens says nothing new of the NameNode, and another reason to be closed is none to say so."""
+    assert lines(CLOSED, OPENED) == ("the gate is open: what is cached may be answered from memory",)
+    assert lines(OPENED, OPENED) == ()
+    assert lines(CLOSED, ProxySituation(ACTIVE, "closed: behind by 7")) == ()
+
+
+def test_a_lost_namenode_is_news() -> None:
+    """What callers get meanwhile is said."""
+    assert lines(CLOSED, replace(CLOSED, active=None)) == (
+        "no active NameNode is known; calls wait for one, then get 503",
+    )
+
+
+def test_what_each_address_of_a_namenode_says_about_its_namespace() -> None:
+    """Nothing at first."""
+    check = NamespaceCheck("nn1:9870", "nn1:8020")
+    addresses = {"http": "nn1:9870", "rpc": "nn1:8020"}
+    assert about_namenode(ACTIVE.namenode, check) == addresses | {
+        "namespace_over_http": None,
+        "namespace_over_rpc": None,
+    }
+    namespace = Namespace("CID-1", "BP-1")
+    check.said_over_http(namespace)
+    check.admit(namespace)
+    assert about_namenode(ACTIVE.namenode, check) == addresses | {
+        "namespace_over_http": "BP-1 of cluster CID-1",
+        "namespace_over_rpc": "BP-1 of cluster CID-1",
+    }

@@ -1,0 +1,190 @@
+"""The parts, built and run together: they begin, serve and end in order, with whatever is out of order around them."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from nncache.admin.access import Access
+from nncache.admin.settings import AdminSettings, access_of
+from nncache.clock import boottime
+from nncache.daemons.proxy_wiring import ProxySystem, run_proxy
+from nncache.errors import ConfigurationError, StartError
+from nncache.metrics.table import METRICS
+from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
+from tests.nncache.fake_namenode import FakeNameNode
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """Put the garbage collector back to what it was."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def free_address() -> str:
+    """Return an address that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:
+    """Return settings for a NameNode whose RPC port is closed."""
+    given: dict[str, object] = {
+        "listen": free_address(),
+        "admin": free_address(),
+        "namenode_http": (namenode_http,),
+        "namenode_rpc": (free_address(),),
+        "glob": ("/w/*",),
+        "failover_wait_s": "0.2",
+        "drain_timeout_s": "5",
+    }
+    return load_settings(PROXY, None, given | flags)
+
+
+@asynccontextmanager
+async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
+    """Run a proxy; yields the event that stops it, and waits for its end."""
+    stop = asyncio.Event()
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        group.create_task(ProxySystem(chosen, boottime).serve(stop))
+        try:
+            await answers(chosen.proxy.admin)
+            yield stop
+        finally:
+            stop.set()
+
+
+async def answers(address: str) -> None:
+    """Wait until somebody listens there."""
+    host, _, port = address.partition(":")
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, int(port))
+        except OSError:
+            await asyncio.sleep(0.01)  # asked again until the deadline of the test
+        else:
+            writer.close()
+            await writer.wait_closed()
+            return
+
+
+async def get(url: str) -> tuple[int, str]:
+    """Return status and body."""
+    async with aiohttp.ClientSession() as session, session.get(url) as reply:
+        return reply.status, await reply.text()
+
+
+async def ready(chosen: SettingsOfProxy, status: int) -> str:
+    """Wait until /ready has this status; return what it says."""
+    while True:
+        seen, text = await get(f"http://{chosen.proxy.admin}/ready")
+        if seen == status:
+            return text
+        await asyncio.sleep(0.02)  # asked again until the deadline of the test
+
+
+async def test_without_edits_every_call_is_forwarded() -> None:
+    """FailToNameNode: the RPC port is closed, so nothing is cached, and nothing fails."""
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http)
+        async with running(chosen):
+            assert '"gate": "closed: the NameNode\'s changes are not being read' in await ready(chosen, 200)
+            url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS&user.name=joe"
+            for _ in range(2):
+                status, _ = await get(url)
+                assert status == 200
+    assert namenode.calls == ["/webhdfs/v1/w/x?op=GETFILESTATUS&user.name=joe"] * 2
+
+
+async def test_without_a_namenode_it_lives_and_is_not_ready() -> None:
+    """Health is the process's own; readiness and calls say that no NameNode is there."""
+    chosen = settings(free_address())
+    async with running(chosen):
+        assert (await get(f"http://{chosen.proxy.admin}/health"))[0] == 200
+        await ready(chosen, 503)
+        assert (await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS"))[0] == 503
+
+
+async def test_the_admin_port_shows_metrics_and_explains() -> None:
+    """Every row of the table, readable by Prometheus; and what is known of a path."""
+    chosen = settings(free_address())
+    async with running(chosen):
+        _, page = await get(f"http://{chosen.proxy.admin}/metrics")
+        _, explained = await get(f"http://{chosen.proxy.admin}/explain?path=/w/x")
+    shown = {family.name for family in text_string_to_metric_families(page)}
+    assert {metric.name.removesuffix("_total") for metric in METRICS if "proxy" in metric.daemons} <= shown
+    assert '"answer": "stream-closed"' in explained
+
+
+async def test_a_request_under_way_is_finished_before_the_end() -> None:
+    """SIGTERM stops the listening at once, and breaks no call off."""
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http)
+        async with running(chosen) as stop, asyncio.TaskGroup() as group:
+            await ready(chosen, 200)
+            slow = group.create_task(get(f"http://{chosen.proxy.listen}/webhdfs/v1/slow?op=LISTSTATUS"))
+            await namenode.asked_slowly.wait()
+            stop.set()
+            try:
+                await refused(chosen.proxy.listen)
+            finally:
+                namenode.may_answer.set()
+        assert slow.result()[0] == 200
+
+
+async def refused(address: str) -> None:
+    """Wait until nobody listens there any more."""
+    host, _, port = address.partition(":")
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, int(port))
+        except ConnectionError:  # refused, or reset out of the closed backlog
+            return
+        writer.close()
+        await asyncio.sleep(0.01)  # asked again until the deadline of the test
+
+
+@pytest.mark.parametrize("key", ["listen", "admin"])
+async def test_an_address_in_use_ends_the_start(key: str) -> None:
+    """One line that names the setting; what had been opened is closed again."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        chosen = settings(free_address(), **{key: address})
+        with pytest.raises(StartError, match=f"^{key}: {address}: "):
+            await ProxySystem(chosen, boottime).serve(asyncio.Event())
+
+
+def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef")
+
+    def read_and_remove(admin: AdminSettings, host: str) -> Access:
+        access = access_of(admin, host)
+        file.unlink()
+        return access
+
+    monkeypatch.setattr("nncache.daemons.proxy_wiring.access_of", read_and_remove)
+    monkeypatch.setattr("nncache.daemons.proxy_wiring.set_up_logs", lambda _: None)  # pytest's own stay
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(StartError, match=f"^admin: {address}: "):
+            run_proxy(settings(free_address(), admin=address, admin_token_file=str(file)))
+
+
+def test_a_token_file_that_is_not_there_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that names the setting, before anything is opened."""
+    monkeypatch.setattr("nncache.daemons.proxy_wiring.set_up_logs", lambda _: None)
+    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
+        run_proxy(settings(free_address(), admin_token_file=str(tmp_path / "none")))

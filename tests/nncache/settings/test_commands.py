@@ -1,0 +1,152 @@
+"""The settings of each command: defaults, where each key goes, and what must fit together."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nncache.errors import ConfigurationError
+from nncache.settings.commands import (
+    FILTERS,
+    FORMS,
+    KEYS,
+    PROXY,
+    PUBLISHER,
+    WATCH,
+    SettingsOfProxy,
+    load_settings,
+)
+from nncache.settings.forms import Form
+
+ZOOKEEPER = {"zookeeper": ("zk1:2181,zk2:2181",)}
+
+
+def test_a_proxy_needs_no_file_and_no_flags() -> None:
+    """All defaults hold; without ZooKeeper it reads the edits itself."""
+    settings = load_settings(PROXY, None, {})
+    assert settings == SettingsOfProxy()
+    assert settings.channel_name == "direct"
+
+
+def test_each_key_goes_to_its_own_component(tmp_path: Path) -> None:
+    """From the top of one file."""
+    config = tmp_path / "nncache.toml"
+    config.write_text(
+        'glob = ["/a/{b,c}", "/d"]\nmax_staleness_s = 2\nlisten = "[::1]:1"\nlog_level = "debug"\n'
+    )
+    settings = load_settings(PROXY, config, {})
+    assert settings.cache.glob == ("/a/{b,c}", "/d")
+    assert settings.cache.max_staleness_s == 2.0
+    assert settings.proxy.listen == "[::1]:1"
+    assert settings.log.log_level == "debug"
+
+
+def test_addresses_of_several_namenodes_share_a_flag() -> None:
+    """`--namenode-http` and `--namenode-rpc` take comma-separated lists for HA."""
+    settings = load_settings(PROXY, None, {"namenode_http": ("a:1,b:1",), "namenode_rpc": ("a:2", "b:2")})
+    assert settings.namenodes.namenode_http == ("a:1", "b:1")
+    assert settings.namenodes.namenode_rpc == ("a:2", "b:2")
+
+
+def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
+    """Unless it is told to read the edits itself."""
+    assert load_settings(PROXY, None, ZOOKEEPER).channel_name == "zookeeper"
+    assert load_settings(PROXY, None, ZOOKEEPER | {"channel": "direct"}).channel_name == "direct"
+
+
+@pytest.mark.parametrize(
+    ("form", "flags", "told"),
+    [
+        (
+            PROXY,
+            {"channel": "zookeeper"},
+            "channel: zookeeper: needs the servers of ZooKeeper: zookeeper, host:port of each",
+        ),
+        (
+            PROXY,
+            ZOOKEEPER | {"glob": ("/a", "/b")},
+            (
+                "glob: /a, /b: must not be given with channel zookeeper: the filters are kept in HDFS then "
+                "(nncache filters add --name NAME --glob GLOB)"
+            ),
+        ),
+        (
+            PUBLISHER,
+            {"nameservice": "ns1"},
+            "zookeeper: none: must name the servers of ZooKeeper for nncache publisher, host:port each",
+        ),
+        (
+            WATCH,
+            {"nameservice": "ns1"},
+            "zookeeper: none: must name the servers of ZooKeeper for nncache watch, host:port each",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_refused_with_what_to_do(
+    form: Form[Any], flags: dict[str, object], told: str
+) -> None:
+    """At the start, in one line, like a single wrong value."""
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(form, None, flags)
+    assert str(caught.value) == told
+
+
+def test_a_publisher_of_another_output_needs_no_zookeeper() -> None:
+    """The output is a seam, like the channel."""
+    flags = {"output_stream": "package.module:Class"}
+    assert not load_settings(PUBLISHER, None, flags).zookeeper.zookeeper
+
+
+def test_the_daemons_of_one_host_do_not_meet_at_one_address() -> None:
+    """Each has its own default of `admin`."""
+    proxy, publisher = load_settings(PROXY, None, {}), load_settings(PUBLISHER, None, ZOOKEEPER)
+    assert len({proxy.proxy.listen_at, proxy.proxy.admin_at, publisher.publisher.admin_at}) == 3
+
+
+def test_filters_are_found_without_addresses_that_only_daemons_need() -> None:
+    """Both NameNodes of a pair are named once."""
+    settings = load_settings(FILTERS, None, {"namenode_http": ("a:1,b:1",), "user": "hdfs"})
+    assert settings.namenodes.namenode_http == ("a:1", "b:1")
+
+
+def test_the_globs_of_a_proxy_that_polls_are_its_own() -> None:
+    """The direct channel, and a channel of somebody else's, know no filters in HDFS."""
+    for channel in ("direct", "package.module:Class"):
+        flags = ZOOKEEPER | {"channel": channel, "glob": ("/a",)}
+        assert load_settings(PROXY, None, flags).cache.glob == ("/a",)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
+def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path) -> None:
+    """A key that only another command has means nothing here, whatever its value; as in hdfs-site.xml."""
+    config = tmp_path / "nncache.toml"
+    others = sorted(KEYS - set(form.keys))
+    assert others
+    config.write_text("".join(f'{name} = "?"\n' for name in others))
+    with_zookeeper = ZOOKEEPER if "zookeeper" in form.keys else {}
+    assert load_settings(form, config, with_zookeeper) == load_settings(form, None, with_zookeeper)
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
+def test_a_key_means_the_same_to_all_commands_that_have_it(name: str) -> None:
+    """It could not stand in one file for all of them otherwise."""
+    assert len({form.keys[name].kind for form in FORMS if name in form.keys}) == 1
+
+
+def test_a_bad_glob_is_named() -> None:
+    """Globs are compiled at the start, not when the first path comes."""
+    with pytest.raises(ConfigurationError, match=r"^glob: /a/\[b: must be a Hadoop glob: "):
+        load_settings(PROXY, None, {"glob": ("/good", "/a/[b")})
+
+
+def test_lists_of_namenodes_must_be_of_equal_length() -> None:
+    """The n-th HTTP address and the n-th RPC address are one NameNode."""
+    with pytest.raises(ConfigurationError, match=r"^namenode_(http|rpc): "):
+        load_settings(PROXY, None, {"namenode_http": ("a:1,b:1",), "namenode_rpc": ("a:2",)})
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
+def test_each_setting_says_what_it_means(form: Form[Any]) -> None:
+    """Help is a sentence."""
+    for key in form.keys.values():
+        assert key.help.rstrip(")").endswith("."), key.name

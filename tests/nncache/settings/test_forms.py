@@ -1,0 +1,123 @@
+"""A form is filled in from one flat TOML file and from flags; every fault is one line that says where and what."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from nncache.errors import ConfigurationError
+from nncache.hadoop.settings import SettingError
+from nncache.settings.forms import Form
+from tests.nncache.settings.test_keys import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheels:
+    """A second component."""
+
+    wheels: int = field(default=4, metadata={"help": "How many."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfCar:
+    """What a command of two components may be told."""
+
+    engine: Engine = field(default_factory=Engine, metadata={"heading": "The engine"})
+    wheels: Wheels = field(default_factory=Wheels, metadata={"heading": "The wheels"})
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together."""
+        if self.engine.power_w > 100 and self.wheels.wheels < 3:
+            raise SettingError("wheels", self.wheels.wheels, "must be 3 or more for such power")
+
+
+CAR = Form("car", SettingsOfCar)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    """Make a settings file."""
+    path = tmp_path / "car.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_form_knows_its_components_headings_and_keys() -> None:
+    """All of it from the fields of one dataclass."""
+    assert CAR.components == {"engine": Engine, "wheels": Wheels}
+    assert CAR.headings == {"engine": "The engine", "wheels": "The wheels"}
+    assert [*CAR.keys][-2:] == ["user", "wheels"]
+
+
+def test_without_file_and_flags_all_defaults_hold() -> None:
+    """No file is needed."""
+    assert CAR.fill(None, {}) == SettingsOfCar()
+
+
+def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
+    """The value in the file is not even read, so that a flag can stand in for a wrong one."""
+    config = write(tmp_path, 'power_w = "much"\nwheels = 3\nglob = ["/a", "/b"]\n')
+    filled = CAR.fill(config, {"power_w": "7"})
+    assert (filled.engine.power_w, filled.engine.glob, filled.wheels.wheels) == (7, ("/a", "/b"), 3)
+
+
+def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
+    """Not even their values are looked at: they are another command's to judge."""
+    config = write(tmp_path, 'wings = "?"\nwheels = 3\n')
+    assert CAR.fill(config, {}, {"wings"}).wheels.wheels == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("weels = 1\n", "{config}: weels: no such key; the nearest is wheels"),
+        ("wingz = 1\n", "{config}: wingz: no such key; the nearest is wings"),
+        ("power-w = 1\n", "{config}: power-w: no such key; the nearest is power_w"),
+        (
+            "[engine]\nidle_s = 1\n",
+            "{config}: [engine]: tables have no meaning here; all keys are at the top",
+        ),
+        ('idle_s = "1"\n', "idle_s: 1: must be a number (in {config})"),
+        ("power_w = -1\n", "power_w: -1: must be 0 or more (in {config})"),
+        ("power_w = 101\nwheels = 2\n", "wheels: 2: must be 3 or more for such power (in {config})"),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, told: str) -> None:
+    """Key, value, what is allowed, and where it stands."""
+    config = write(tmp_path, text)
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(config, {}, {"wings"})
+    assert str(caught.value) == told.format(config=config)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ({"idle_s": "soon"}, "idle_s: soon: must be a number"),
+        ({"power_w": "-1"}, "power_w: -1: must be 0 or more"),
+        ({"fuel": "oil"}, "fuel: oil: must be one of coal, wood"),
+        ({"power_w": "101", "wheels": "2"}, "wheels: 2: must be 3 or more for such power"),
+    ],
+)
+def test_a_wrong_flag_is_told_without_a_file(flags: dict[str, object], told: str) -> None:
+    """The file is named only where the fault is in it."""
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(None, flags)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"a = ", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"a = " + b"[" * 5000, "is not TOML"),
+        (None, "No such"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, fault: str) -> None:
+    """Absent, not TOML or not UTF-8: one line each."""
+    config = tmp_path / "car.toml"
+    if content is not None:
+        config.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=f"^{config}: {fault}"):
+        CAR.fill(config, {})

@@ -1,0 +1,393 @@
+"""One connection: when a repeated head may be answered at once, and how long a connection lives."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+from aiohttp import web
+
+from nncache.cache.replies import Reply
+from nncache.cache.store import Store
+from nncache.clock import boottime
+from nncache.proxy.clients.connection import repeatable_head
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import good, kept_hit
+from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
+
+POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 4\r\n\r\n"
+SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
+
+
+@dataclass
+class House:
+    """A server whose handler remembers every head that it may."""
+
+    store: Store = field(default_factory=lambda: Store(max_bytes=2**20, max_items=1_000))
+    slow_may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    handled: list[str] = field(default_factory=list)
+    heads: list[bytes | None] = field(default_factory=list)
+    server: Server | None = None
+    fast_path: FastPath = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fast_path = FastPath(good, self.store, boottime)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer with the target; GETs are remembered."""
+        self.handled.append(request.raw_path)
+        head = repeatable_head(request)
+        self.heads.append(head)
+        if request.raw_path == "/slow":
+            await self.slow_may_end.wait()
+        elif head is not None:
+            body = b"fast " + request.raw_path.encode()
+            hit = kept_hit(self.store, request.raw_path, Reply(200, (), body), replied_at=boottime())
+            self.fast_path.remember(head, hit, body)
+        await request.read()
+        return RawResponse(200, "OK", (), body=b"slow " + request.raw_path.encode())
+
+
+@asynccontextmanager
+async def house(**limits: float) -> AsyncIterator[House]:
+    """Run such a server."""
+    made = House()
+    async with serving(made.handle, limits=limits_of_tests(**limits), fast_path=made.fast_path) as server:
+        made.server = server
+        yield made
+
+
+@asynccontextmanager
+async def client_of(made: House) -> AsyncIterator[RawClient]:
+    """Connect."""
+    assert made.server is not None
+    async with RawClient.connected(made.server.port) as client:
+        yield client
+
+
+async def body(client: RawClient) -> bytes:
+    """Receive a reply's body."""
+    return (await client.reply()).body
+
+
+async def test_a_repeated_head_is_answered_at_once() -> None:
+    """Also on another connection."""
+    async with house() as h, client_of(h) as one, client_of(h) as two:
+        one.send(GET)
+        assert (await body(one)).startswith(b"slow ")
+        for client in (one, two, one):
+            client.send(GET)
+            assert (await body(client)).startswith(b"fast ")
+        assert len(h.handled) == 1
+        assert h.fast_path.stats().hits == 3
+
+
+async def test_bytes_that_come_with_the_connection_are_a_head_like_others() -> None:
+    """They arrive before aiohttp has begun to wait for them: timed, whole, and answered at once all the same."""
+    async with house(head_timeout_s=0.2) as h:
+        assert h.server is not None
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", h.server.port)) as sock:  # blocks: the server sleeps
+                sock.sendall(GET)
+                await until(lambda: h.fast_path.stats().heads == 1)
+        assert h.heads == [GET]
+        with socket.create_connection(("127.0.0.1", h.server.port)) as sock:
+            sock.sendall(GET[:20])
+            reader, writer = await asyncio.open_connection(sock=sock)
+            assert b" 408 " in await RawClient(reader, writer).interim()
+            writer.close()
+
+
+async def test_a_head_in_pieces_is_not_answered_at_once() -> None:
+    """Each way of cutting it gives one reply, from the ordinary path, and the next whole one is fast again."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        for cut in range(1, len(GET), 7):
+            client.send(GET[:cut])
+            await asyncio.sleep(0.002)
+            client.send(GET[cut:])
+            assert (await body(client)).startswith(b"slow ")
+            client.send(GET)
+            assert (await body(client)).startswith(b"fast ")
+        assert h.heads[0] == GET
+        assert set(h.heads[1:]) == {None}
+
+
+async def test_a_known_head_within_a_head_is_part_of_it() -> None:
+    """The bytes of a known head behind a part of another are fields of the other, not a request."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(b"GET /other HTTP/1.1\r\nHost: nn\r\nX-Odd")
+        await asyncio.sleep(0.02)
+        client.send(GET)
+        reply = await client.reply()
+        assert reply.status == 400
+        assert h.fast_path.stats().hits == 0
+
+
+async def test_a_known_head_behind_a_pipelined_part_is_part_of_it() -> None:
+    """A part of a head that came with the request before it is waiting in the parser."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(GET + b"GET /other HTTP/1.1\r\nX-Odd: ")
+        assert (await body(client)).startswith(b"slow ")
+        client.send(GET)
+        assert await body(client) == b"slow /other"
+        assert h.fast_path.stats().hits == 0
+
+
+async def test_a_known_head_within_a_body_is_part_of_it() -> None:
+    """Its bytes are counted by Content-Length, whatever they look like."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % len(GET))
+        await asyncio.sleep(0.02)
+        client.send(GET)
+        assert await body(client) == b"slow /x"
+        client.send(GET)
+        assert (await body(client)).startswith(b"fast "), "it has ended where its length says"
+
+
+async def test_no_request_in_progress_is_overtaken() -> None:
+    """A known head behind a slow request waits for its turn."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(SLOW)
+        await until(lambda: "/slow" in h.handled)
+        client.send(GET)
+        await asyncio.sleep(0.05)
+        h.slow_may_end.set()
+        assert await body(client) == b"slow /slow"
+        assert (await body(client)).endswith(b"op=GETFILESTATUS")
+
+
+async def test_pipelined_heads_take_the_ordinary_path() -> None:
+    """In order, each answered once; afterwards the fast path is open again."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        client.send(GET + SLOW + GET)
+        h.slow_may_end.set()
+        bodies = [await body(client) for _ in range(3)]
+        assert [b.split()[0] for b in bodies] == [b"slow"] * 3
+        assert bodies[1] == b"slow /slow"
+        client.send(GET)
+        assert (await body(client)).startswith(b"fast ")
+
+
+async def test_a_long_pipeline_is_answered_whole() -> None:
+    """More than aiohttp's queue holds, sent in awkward pieces."""
+    raw = (GET + POST + b"body") * 60
+    async with house() as h, client_of(h) as client:
+        for start in range(0, len(raw), 997):
+            client.send(raw[start : start + 997])
+            await asyncio.sleep(0)
+        bodies = [await body(client) for _ in range(120)]
+        assert {b.split()[1] for b in bodies[1::2]} == {b"/x"}
+        assert len(h.handled) + h.fast_path.stats().hits == 120
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        GET.replace(b"GET", b"HEAD"),
+        GET.replace(b"HTTP/1.1", b"HTTP/1.0"),
+        GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
+        POST + b"body",
+    ],
+)
+async def test_only_a_plain_get_that_goes_on_is_repeatable(head: bytes) -> None:
+    """Everything else has more to it than a reply."""
+    async with house() as h, client_of(h) as client:
+        client.send(head)
+        await client.reply("HEAD" if head.startswith(b"HEAD") else "GET")
+        assert h.heads == [None]
+
+
+async def test_a_client_that_reads_nothing_does_not_fill_the_memory() -> None:
+    """Once the socket is full the ordinary path takes over, which waits, and gives up."""
+    async with house(body_timeout_s=0.2) as h:
+        assert h.server is not None
+        server = h.server
+        async with RawClient.connected(server.port, receive_buffer=4096) as client:
+            client.send(GET)
+            await body(client)
+            cast(asyncio.Transport, client.writer.transport).pause_reading()
+            while len(h.handled) == 1 and server.stats().connections_open:
+                client.send(GET)
+                await asyncio.sleep(0)
+            await until(lambda: server.stats().connections_open == 0)
+            assert len(h.handled) == 2
+
+
+# ---- how long a connection lives ------------------------------------------------------------------------
+
+
+async def test_an_idle_connection_is_closed_in_time() -> None:
+    """Also one that never said anything."""
+    async with house(idle_timeout_s=0.3) as h, client_of(h) as client:
+        began = boottime()
+        assert await client.rest() == b""
+        assert 0.25 < boottime() - began < HANG_S
+
+
+async def test_fast_answers_keep_a_connection_alive_and_no_longer_than_that() -> None:
+    """Idle time counts from the last answer, whoever gave it."""
+    async with house(idle_timeout_s=0.4) as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        began = boottime()
+        for _ in range(5):
+            await asyncio.sleep(0.2)
+            client.send(GET)
+            assert (await body(client)).startswith(b"fast ")
+        assert boottime() - began > 0.8
+        last = boottime()
+        assert await client.rest() == b""
+        assert 0.35 < boottime() - last < HANG_S
+
+
+async def test_a_slow_head_is_refused() -> None:
+    """408 after head_timeout_s, however it drips."""
+    async with house(head_timeout_s=0.3) as h, client_of(h) as client:
+        began = boottime()
+        for byte in GET[:-1]:
+            client.send(bytes([byte]))
+            await asyncio.sleep(0.01)
+            if boottime() - began > 0.35:
+                break
+        assert (await client.reply()).status == 408
+        assert await client.rest() == b""
+        assert h.handled == []
+
+
+async def test_a_slow_head_behind_a_request_is_given_its_turn_first() -> None:
+    """The request in progress gets its reply; then the part of a head behind it is refused in time."""
+    async with house(head_timeout_s=0.2) as h, client_of(h) as client:
+        client.send(SLOW)
+        await until(lambda: "/slow" in h.handled)
+        client.send(GET[:20])
+        await asyncio.sleep(0.5)
+        h.slow_may_end.set()
+        assert await body(client) == b"slow /slow"
+        assert (await client.reply()).status == 408
+
+
+async def test_a_head_on_its_way_is_not_cut_by_the_idle_timer() -> None:
+    """Only by its own."""
+    async with house(idle_timeout_s=0.2, head_timeout_s=2.0) as h, client_of(h) as client:
+        client.send(GET[:20])
+        await asyncio.sleep(0.4)
+        client.send(GET[20:])
+        assert (await client.reply()).status == 200
+        assert await client.rest() == b"", "afterwards it is idle again"
+
+
+@pytest.mark.parametrize(
+    ("start", "status"), [(b"GET /" + b"a" * 3000, 414), (GET[:-2] + b"X: " + b"a" * 3000, 431)]
+)
+async def test_a_head_without_end_is_refused_early(start: bytes, status: int) -> None:
+    """Long before its end could come, and the client can read the refusal while it goes on sending."""
+    async with house(max_head_bytes=2048) as h, client_of(h) as client:
+        for at in range(0, len(start), 500):
+            client.send(start[at : at + 500])
+            await asyncio.sleep(0.005)
+        client.send(b"b" * 100_000)
+        assert (await client.reply()).status == status
+        assert h.handled == []
+
+
+async def test_a_client_that_closed_its_own_half_gets_its_reply() -> None:
+    """As `nc -N` does, and as a NameNode answers."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        client.writer.write_eof()
+        reply = await client.reply()
+        assert reply.body.startswith(b"slow ")
+        assert await client.rest() == b""
+    async with house() as h, client_of(h) as client:
+        client.send(POST + b"bo")
+        client.writer.write_eof()
+        assert await client.rest() == b"", "a body that broke off gets none"
+
+
+async def test_too_many_connections_are_told_so() -> None:
+    """503 for those beyond the limit; the others go on, and places become free."""
+    async with house(max_connections=2) as h:
+        async with client_of(h) as one, client_of(h) as two:
+            for client in (one, two):
+                client.send(GET)
+                await body(client)
+            async with client_of(h) as three:
+                three.send(GET)
+                assert (await three.reply()).status == 503
+                assert await three.rest() == b""
+            one.send(GET)
+            assert (await body(one)).startswith(b"fast ")
+        assert h.server is not None
+        server = h.server
+        await until(lambda: server.stats().connections_open == 0)
+        assert server.stats().connections_refused == 1
+        async with client_of(h) as four:
+            four.send(GET)
+            assert (await four.reply()).status == 200
+
+
+async def test_connections_beyond_the_limit_take_few_files() -> None:
+    """Those that say nothing would else hold one each for `head_timeout_s`, and the NameNode's would run out."""
+    async with house(max_connections=1) as h, contextlib.AsyncExitStack() as stack:
+        assert h.server is not None
+        server = h.server
+        one = await stack.enter_async_context(client_of(h))
+        await until(lambda: server.stats().connections_open == 1)
+        many = [await stack.enter_async_context(client_of(h)) for _ in range(MAX_TOLD + 3)]
+        assert [await client.rest() for client in many[MAX_TOLD:]] == [b""] * 3, "closed at once"
+        many[0].send(GET)
+        assert (await many[0].reply()).status == 503, "the others are told"
+        many[0].writer.close()
+        one.send(GET)
+        assert (await one.reply()).status == 200
+
+
+@pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["idle", "close"])
+async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> None:
+    """A closing transport waits for its client to read, by itself for ever."""
+    transports: list[asyncio.Transport] = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        transports.append(request.transport)
+        return RawResponse(200, "OK", (), body=b"x" * 20_000)
+
+    limits = limits_of_tests(body_timeout_s=0.2, idle_timeout_s=0.5)
+    async with (
+        serving(answer, limits=limits) as server,
+        RawClient.connected(server.port, receive_buffer=2048) as client,
+    ):
+        cast("asyncio.ReadTransport", client.writer.transport).pause_reading()
+        while not transports or transports[0].get_write_buffer_size() == 0:  # until the kernel takes no more
+            sent = len(transports)
+            client.send(GET)
+            await until(lambda sent=sent: len(transports) > sent)  # type: ignore[misc] # a default is no argument
+            await asyncio.sleep(0)
+        if end:
+            client.send(GET.removesuffix(b"\r\n") + end + b"\r\n")
+        await until(lambda: server.stats().connections_open == 0)
+
+
+def test_the_default_idle_time_is_longer_than_the_namenodes() -> None:
+    """A client that knows Hadoop's 60 s finds its connection alive."""
+    assert LimitSettings().idle_timeout_s > 60

@@ -1,0 +1,311 @@
+"""The table of heads: exact, never surer than the cache, and without a credential in clear."""
+
+import gc
+import itertools
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.cache.entries import Hit
+from nncache.cache.replies import MAX_FIELD_BYTES, Reply
+from nncache.cache.store import Store
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.clients.cached_reply import DateText, cached_reply
+from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
+from nncache.proxy.headers import HIT
+from tests.proxy.kept_hits import kept_hit
+from tests.proxy.wire import GET, RawClient, serving
+
+FIELDS = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"))
+
+
+def head_for(path: str, *fields: str, query: str = "op=GETFILESTATUS&user.name=joe") -> bytes:
+    """Return a request as a client sends it."""
+    lines = (f"GET /webhdfs/v1{path}?{query} HTTP/1.1", "Host: nn", *fields)
+    return "\r\n".join((*lines, "", "")).encode()
+
+
+HEAD = head_for("/w/f")
+
+
+class Scene:
+    """A fast path over a cache whose clock and verdicts the test makes."""
+
+    def __init__(self, max_bytes: int = 10**6) -> None:
+        self.now = 1.0
+        self.bad: set[bytes] = set()  # keys of hits that are no longer good
+        self.store = Store(max_bytes=max_bytes, max_items=10**6)
+        self.path = FastPath(self._is_good, self.store, lambda: self.now)
+
+    def _is_good(self, hit: Hit, _now: float) -> bool:
+        return hit.key not in self.bad
+
+    def missing(self, path: str, head: bytes, as_requested: str = "") -> bytes:
+        """Remember a 404; return its body."""
+        body = render_missing(as_requested or path)
+        self.path.remember(head, kept_hit(self.store, path, Reply(404, FIELDS, body)), body)
+        return body
+
+    def file(self, path: str, head: bytes, body: bytes = b"{}") -> bytes:
+        """Remember a 200; return its body."""
+        self.path.remember(head, kept_hit(self.store, path, Reply(200, FIELDS, body)), body)
+        return body
+
+    def body(self, head: bytes) -> bytes | None:
+        """Return what is answered."""
+        answer = self.path.answer(head)
+        self.check()
+        return None if answer is None else answer.partition(b"\r\n\r\n")[2]
+
+    def check(self) -> None:
+        """Assert all invariants."""
+        self.path.check()
+        self.store.check()
+
+
+def test_the_whole_head_counts() -> None:
+    """One byte more, less or different is another request."""
+    scene = Scene()
+    scene.file("/w/f", HEAD)
+    assert scene.path.answer(HEAD) is not None
+    for other in (HEAD[:-1], HEAD + b"\r\n", HEAD.lower(), HEAD * 2, b"", HEAD.replace(b"nn", b"mm")):
+        assert scene.path.answer(other) is None
+    assert scene.path.stats().hits == 1
+
+
+@pytest.mark.parametrize("spelled", ["/w/f", "//w/f", "/w%2Ff"])
+def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
+    """Verbatim; where the head has the same bytes, the path is not kept twice."""
+    scene, head = Scene(), head_for(spelled)
+    body = scene.missing("/w/f", head, spelled.replace("%2F", "/"))
+    assert scene.body(head) == body
+    takes = scene.path.stats().bytes_held
+    assert (takes > 500) == ("%" in spelled), takes
+
+
+def test_a_404_in_other_words_is_answered_in_these() -> None:
+    """Nothing is assumed about what the ordinary path has sent."""
+    scene = Scene()
+    hit = kept_hit(scene.store, "/w/f", Reply(404, FIELDS, b""))
+    for body in (render_missing("/w/g"), b"in other words", b""):
+        scene.path.remember(HEAD, hit, body)
+        assert scene.body(HEAD) == body
+
+
+def test_a_hit_that_is_no_longer_good_is_forgotten() -> None:
+    """Good again is for the ordinary path to find out."""
+    scene = Scene()
+    scene.file("/w/f", HEAD)
+    scene.bad.add(HEAD)
+    assert scene.body(HEAD) is None
+    scene.bad.clear()
+    assert scene.body(HEAD) is None
+    assert scene.path.stats().heads == 0
+
+
+def test_a_newer_answer_takes_the_place_of_the_older() -> None:
+    """One head, one answer, also if it was sent in this very second."""
+    scene = Scene()
+    scene.file("/w/f", HEAD, b"old")
+    assert scene.body(HEAD) == b"old"
+    scene.store.forget_status("/w/f")
+    assert scene.body(HEAD) is None
+    scene.file("/w/f", HEAD, b"new")
+    assert scene.body(HEAD) == b"new"
+    assert scene.path.stats().heads == 1
+
+
+def test_the_age_and_the_text_move_with_the_seconds() -> None:
+    """Within a second a repeated answer is the same object."""
+    scene = Scene()
+    scene.file("/w/f", HEAD)
+    first = scene.path.answer(HEAD)
+    assert first is not None
+    assert first is scene.path.answer(HEAD)
+    scene.now = 9.5
+    later = scene.path.answer(HEAD)
+    assert later is not None
+    assert b"\r\nAge: 9\r\n" in later
+    scene.check()
+
+
+def test_what_is_kept_for_the_second_is_bounded() -> None:
+    """In number; the others are rendered each time."""
+    scene = Scene(max_bytes=10**8)
+    heads = [head_for(f"/w/{n}") for n in range(MAX_TEXTS + 10)]
+    for n, head in enumerate(heads):
+        scene.missing(f"/w/{n}", head)
+        assert scene.path.answer(head) is not None
+    assert scene.path.answer(heads[0]) is scene.path.answer(heads[0])
+    assert scene.path.answer(heads[-1]) is not scene.path.answer(heads[-1])
+    scene.file("/w/large", HEAD, b"x" * 5_000)
+    scene.now = 2.0
+    assert scene.path.answer(HEAD) is not scene.path.answer(HEAD)
+    scene.check()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        head_for("/w/f", query="op=GETFILESTATUS&delegation=SECRET"),
+        head_for("/w/f", query="op=GETFILESTATUS&user.name=joe&Delegation=SECRET"),
+        head_for("/w/f", "Cookie: hadoop.auth=SECRET"),
+        head_for("/w/f", "cookie:SECRET"),
+        head_for("/w/f", "Accept: */*\nCOOKIE: SECRET"),
+        head_for("/w/f", "Authorization: Negotiate SECRET"),
+        head_for("/w/f", "proxy-authorization: Basic SECRET"),
+        head_for("/w/f", "X-Auth-Token: SECRET"),
+        head_for("/w/f", "Referer: http://x/?delegation=SECRET"),
+    ],
+)
+def test_no_credential_is_kept_in_clear(head: bytes) -> None:
+    """F1: whoever reads the memory of the process, or a core dump, finds no token and no cookie of the past."""
+    scene = Scene()
+    assert not is_harmless(head)
+    body = scene.missing("/w/f", head)
+    assert scene.body(head) == body, "it takes the quick way all the same"
+    assert scene.body(head.replace(b"SECRET", b"OTHER")) is None
+    for key, answer in scene.store.held.items():
+        assert b"SECRET" not in key
+        assert all(b"SECRET" not in text for text in gc.get_referents(answer) if isinstance(text, bytes))
+    other = Scene()
+    other.missing("/w/f", head)
+    assert not set(other.store.held) & set(scene.store.held), "each process has a secret of its own"
+
+
+def test_a_head_without_a_credential_is_found_at_once() -> None:
+    """Its key is the head itself: no digest is made on the way to a hit."""
+    head = head_for("/w/f", "User-Agent: curl/8", "Accept: */*", "Connection: keep-alive")
+    scene = Scene()
+    scene.missing("/w/f", head)
+    assert list(scene.store.held) == [head]
+
+
+def test_what_would_take_more_than_it_saves_is_not_remembered() -> None:
+    """Giant heads, and replies whose header fields no other has."""
+    scene = Scene()
+    scene.file("/w/f", head_for("/w/f", "User-Agent: " + "x" * MAX_HEAD_BYTES))
+    assert scene.path.answer(b"x" * (MAX_HEAD_BYTES + 1)) is None
+    odd = kept_hit(scene.store, "/w/g", Reply(200, ((b"X", b"x" * MAX_FIELD_BYTES),), b"{}"))
+    scene.path.remember(HEAD, odd, b"{}")
+    assert scene.path.stats().heads == 0
+    scene.check()
+
+
+def test_frames_are_bounded() -> None:
+    """Each flush may bring other header fields."""
+    scene = Scene(max_bytes=10**8)
+    for n in range(MAX_FRAMES + 5):
+        scene.store.forget_all()
+        hit = kept_hit(scene.store, "/w/f", Reply(200, ((b"X-Number", b"%d" % n),), b"{}"))
+        scene.path.remember(HEAD, hit, b"{}")
+        answer = scene.path.answer(HEAD)
+        assert answer is not None
+        assert b"\r\nX-Number: %d\r\n" % n in answer
+        scene.check()
+
+
+@pytest.mark.parametrize("status", [200, 404])
+async def test_both_paths_say_the_same(status: int) -> None:
+    """Byte for byte, on a connection that goes on."""
+    scene, dates = Scene(), DateText()
+    scene.now = 5.0
+    kept = Reply(status, FIELDS, b"[]")
+    scene.path.remember(HEAD, kept_hit(scene.store, "/w/f", kept, replied_at=3.0), b"[]")
+    expected = scene.path.answer(HEAD)
+    assert expected is not None
+
+    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+        return cached_reply(kept, b"[]", HIT, replied_at=3.0, now=5.0, dates=dates)
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        answered = await client.reader.readexactly(len(expected))
+    assert _undated(answered) == _undated(expected)
+
+
+def _undated(text: bytes) -> list[bytes]:
+    return [line for line in text.split(b"\r\n") if not line.startswith((b"Date", b"Expires"))]
+
+
+# -- the table in a full cache -----
+
+
+def polled(scene: Scene, paths: int) -> int:
+    """Poll so many paths in turn, each once; return how many took the quick way."""
+    quick = 0
+    for number in range(paths):
+        path = f"/w/{number}"
+        head = head_for(path)
+        if scene.path.answer(head) is None:
+            scene.missing(path, head)
+            scene.store.evict()
+        else:
+            quick += 1
+    scene.check()
+    return quick
+
+
+def test_paths_polled_in_turn_take_the_quick_way_while_they_fit() -> None:
+    """Scale: the table is as large as the cache."""
+    scene = Scene(max_bytes=2_000_000)
+    assert [polled(scene, 1_500) for _ in range(3)] == [0, 1_500, 1_500]
+
+
+def test_of_more_paths_than_fit_a_stable_part_takes_the_quick_way() -> None:
+    """Scale: polled in turn, none of them is the one that was asked for last; the table does not turn over."""
+    scene = Scene(max_bytes=1_000_000)
+    polled(scene, 3_000)
+    fits = scene.path.stats().heads
+    quick = [polled(scene, 3_000) for _ in range(4)]
+    assert min(quick) > 0.6 * fits, (quick, fits)
+
+
+def test_a_client_in_ever_new_words_takes_no_others_quick_way() -> None:
+    """Shares: its own answers go."""
+    scene = Scene(max_bytes=1_000_000)
+    polled(scene, 600)
+    for n in range(20_000):
+        scene.missing("/w/1", head_for("/w/1", f"User-Agent: {n}"))
+        if n % 2_000 == 0:
+            assert polled(scene, 600) > 590
+    assert polled(scene, 600) > 590
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["remember", "answer", "spoil", "forget", "reclaim", "second"]),
+            st.integers(0, 20),
+            st.integers(0, 3000),
+        ),
+        max_size=80,
+    )
+)
+def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, int, int]]) -> None:
+    """Whatever is done to it, within its bounds."""
+    scene = Scene(max_bytes=20_000)
+    twin: dict[bytes, bytes] = {}
+    for (what, number, size), turn in zip(steps, itertools.count()):
+        path = f"/w/{number}"
+        head = head_for(path)
+        match what:
+            case "remember":
+                scene.bad.discard(head)
+                scene.store.forget_status(path)
+                twin[head] = scene.file(path, head, b"%d:" % turn + b"x" * size)
+            case "spoil":
+                scene.bad.add(head)
+            case "forget":
+                scene.store.forget_subtree(path if size % 2 else "/w")
+            case "reclaim":
+                scene.store.reclaim(3)
+            case "second":
+                scene.now += 0.4
+            case _:
+                answer = scene.body(head)
+                assert answer in (None, twin.get(head))
+                assert answer is None or head not in scene.bad
+        scene.check()

@@ -1,0 +1,231 @@
+"""Heads are given to the parser whole and one by one: what that bounds, and what it makes equal to a NameNode."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.response import RawResponse
+from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
+
+PIECES = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"G", b"GET / ", b"\x16", b"a: b"]))
+
+
+def heads_of(pieces: Iterable[bytes]) -> tuple[list[bytes], HeadBuffer]:
+    """Give the heads that arrive in these pieces, and what is left."""
+    buffer, heads = HeadBuffer(), []
+    for piece in pieces:
+        buffer.add(piece)
+        while (head := buffer.take_head()) is not None:
+            heads.append(head)
+    return heads, buffer
+
+
+@given(PIECES)
+def test_heads_are_the_same_however_they_are_cut(pieces: list[bytes]) -> None:
+    """B1: each ends with the first empty line behind it; nothing but empty lines before it is lost."""
+    data = b"".join(pieces)
+    heads, left = heads_of(pieces)
+    whole, same = heads_of([data])
+    single, bytewise = heads_of(data[at : at + 1] for at in range(len(data)))
+    assert heads == whole == single
+    assert all(head[:1] not in b"\r\n" and head.index(b"\r\n\r\n") == len(head) - 4 for head in heads)
+    assert left.is_hopeless == same.is_hopeless == bytewise.is_hopeless
+    rest = left.take()
+    for head in (*heads, rest):
+        data = data.lstrip(b"\r\n")
+        assert data.startswith(head)
+        data = data.removeprefix(head)
+    assert not data
+    assert len(left) == 0
+    assert left.take_head() is None
+    one = b"".join(pieces)
+    assert is_one_head(one) is (whole == [one])
+
+
+@pytest.mark.parametrize(
+    ("data", "is_hopeless", "has_line"),
+    [
+        (b"", False, False),
+        (b"GET / HT", False, False),
+        (b"\r\nGET / HT", False, False),
+        (b"GET / HTTP/1.1\r", False, False),
+        (b"GET / HTTP/1.1\r\nHost", False, True),
+        (b"GET / HTTP/1.1\nHost", True, True),
+        (b"\x16\x03\x01", True, False),
+    ],
+)
+def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_line: bool) -> None:
+    """The parser is to refuse it at once, as a NameNode does."""
+    _, left = heads_of([data])
+    assert (left.is_hopeless, left.has_request_line) == (is_hopeless, has_line)
+
+
+# ---- on the wire ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Scene:
+    """A server with one client; its handler answers with the target, `/slow` when it may."""
+
+    port: int = 0
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    handled: list[str] = field(default_factory=list)
+    connections: list[ClientConnection] = field(default_factory=list)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        self.handled.append(request.raw_path)
+        connection = request.protocol
+        assert isinstance(connection, ClientConnection)
+        self.connections.append(connection)
+        if request.raw_path == "/slow":
+            await self.may_end.wait()
+        body = await request.read()
+        return RawResponse(200, "OK", (), body=request.raw_path.encode() + body)
+
+
+@asynccontextmanager
+async def scene(**limits: float) -> AsyncIterator[tuple[Scene, RawClient]]:
+    """Run the server and connect to it."""
+    made = Scene()
+    async with serving(made.handle, limits=limits_of_tests(**limits)) as server:
+        made.port = server.port
+        async with RawClient.connected(server.port) as client:
+            yield made, client
+
+
+def get(target: str, *fields: str) -> bytes:
+    """Make a head."""
+    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: nn", *fields, "", "")).encode()
+
+
+POST = b"POST /post HTTP/1.1\r\nHost: nn\r\nContent-Length: 4\r\n\r\nbody"
+CHUNKS = b"POST /chunks HTTP/1.1\r\nHost: nn\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
+STREAM = get("/a") + POST + get("/b") + get("/é") + POST + get("/c") + get("/last", "Connection: close")
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 50, 10_000])
+async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
+    """Verbatim: also within a letter of the request line, and whatever stands behind the last request."""
+    async with scene() as (s, client):
+        for start in range(0, len(STREAM), step):
+            is_last = start + step >= len(STREAM)
+            client.send(STREAM[start : start + step] + (b"behind" + get("/never") if is_last else b""))
+            if step > 1 or start % 16 == 0:
+                await asyncio.sleep(0.0005)
+        bodies = [(await client.reply()).body.decode() for _ in range(7)]
+        assert bodies == ["/a", "/postbody", "/b", "/%C3%A9", "/postbody", "/c", "/last"]
+        assert await client.rest() == b""
+        assert "/never" not in s.handled
+
+
+@pytest.mark.parametrize("last", [CHUNKS, get("/chunks", "Connection: upgrade", "Upgrade: websocket")])
+@pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
+async def test_nothing_behind_the_last_request_is_one(last: bytes, cut: int) -> None:
+    """A chunked body may have trailers, and another protocol may follow: both end the connection."""
+    async with scene() as (s, client):
+        raw = last + get("/b") + get("/c")[:20]
+        client.send(raw[:cut])
+        await asyncio.sleep(0.02)
+        client.send(raw[cut:])
+        reply = await client.reply()
+        assert (reply.status, reply.all(b"Connection")) == (200, [b"close"])
+        assert await client.rest() == b""
+        assert s.handled == ["/chunks"]
+
+
+async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:
+    """The second half comes when the first has been looked at."""
+    raw = get("/é")
+    at = raw.index(b"\xa9")
+    async with scene() as (s, client):
+        client.send(raw[:at])
+        await asyncio.sleep(0.05)
+        client.send(raw[at:])
+        assert (await client.reply()).status == 200
+        assert s.handled == ["/%C3%A9"]
+
+
+async def test_equal_hosts_are_one_and_different_ones_none() -> None:
+    """As a NameNode answers; two that differ could be read as either (RFC 9112, section 3.2)."""
+    async with scene() as (s, client):
+        for fields in (("Host: nn",), ("X: 1", "host:nn\t", "HOST:  nn")):
+            client.send(get("/twice", *fields))
+            assert (await client.reply()).status == 200
+        assert s.connections[-1] is s.connections[0]
+        client.send(get("/differ", "Host: other"))
+        assert (await client.reply()).status == 400
+        assert "/differ" not in s.handled
+
+
+@pytest.mark.parametrize("first", [b"", b"GET /next HTTP/1.1\r\nHost: nn\r\n"], ids=["later", "at once"])
+async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> None:
+    """Availability (H3): what does not fit stays in the kernel; the request gets its reply, the head a 431."""
+    async with scene(max_head_bytes=4096) as (s, client):
+        client.send(get("/slow") + first)
+        await until(lambda: s.handled == ["/slow"])
+        (connection,) = s.connections
+        if not first:
+            client.send(b"GET /next HTTP/1.1\r\nHost: nn\r\n")
+        for number in itertools.count():
+            client.send(b"X-%d: %s\r\n" % (number, b"x" * 500))
+            await asyncio.sleep(0)
+            transport = connection.transport
+            assert transport is not None
+            assert connection.held_bytes <= 4096 + 256 * 1024
+            if not transport.is_reading():
+                break
+        assert number < 2_000
+        s.may_end.set()
+        assert (await client.reply()).body == b"/slow"
+        assert (await client.reply()).status == 431
+        assert s.handled == ["/slow"]
+
+
+async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
+    """Availability (H3): in number by aiohttp, in bytes here; later all are answered."""
+    async with scene(max_head_bytes=4096) as (s, client):
+        client.send(get("/slow"))
+        await until(lambda: s.handled == ["/slow"])
+        (connection,) = s.connections
+        sent = 0
+        while connection.transport is not None and connection.transport.is_reading():
+            client.send(get(f"/{sent}", "X: " + "x" * 1_000))
+            sent += 1
+            await asyncio.sleep(0)
+        assert connection.held_bytes <= 4096 + 1_100 + 256 * 1024
+        s.may_end.set()
+        assert (await client.reply()).body == b"/slow"
+        assert [(await client.reply()).body.decode() for _ in range(sent)] == [f"/{n}" for n in range(sent)]
+
+
+async def test_a_body_behind_a_request_in_progress_is_no_head() -> None:
+    """Its bytes are for its own reader, however many."""
+    size = 300_000
+    async with scene(max_head_bytes=4096) as (s, client):
+        client.send(get("/slow"))
+        await until(lambda: s.handled == ["/slow"])
+        client.send(b"POST /p HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % size + b"b" * size)
+        client.send(GET)
+        await asyncio.sleep(0.05)
+        s.may_end.set()
+        assert (await client.reply()).body == b"/slow"
+        assert len((await client.reply()).body) == size + 2
+        assert (await client.reply()).status == 200
+
+
+async def test_more_fields_than_allowed_are_refused_by_the_parser_with_the_same_status() -> None:
+    """431 at the first too many, and with any more that come."""
+    async with scene(max_header_fields=20) as (s, client):
+        client.send(get("/", *(f"X-{number}: 1" for number in range(3_000))))
+        assert (await client.reply()).status == 431
+        assert s.handled == []

@@ -1,0 +1,131 @@
+"""Replies leave as they are given, framed for whoever asked."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.messages import Headers
+from tests.proxy.wire import GET, RawClient, RawReply, limits_of_tests, serving, until
+
+STRICT = limits_of_tests(body_timeout_s=0.1, min_body_rate_bytes_s=2**40)
+LENIENT = limits_of_tests(body_timeout_s=0.05, min_body_rate_bytes_s=1)
+ODD: Headers = ((b"x-a", b"1"), (b"X-A", b"2"), (b"X-Odd", b"\xff\xe9"))
+
+
+async def reply_of(response: RawResponse, parts: tuple[bytes, ...] = (), request: bytes = GET) -> RawReply:
+    """Send one response, its body in these parts, and return what the client sees."""
+
+    async def handler(asked: web.BaseRequest) -> web.StreamResponse:
+        if parts:
+            await response.prepare(asked)
+            for part in parts:
+                await response.write(part)
+        return response
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(request)
+        return await client.reply(request.split(b" ")[0].decode())
+
+
+async def test_nothing_is_added_to_a_whole_reply_but_its_length() -> None:
+    """No Server, no Date, no Content-Type."""
+    reply = await reply_of(RawResponse(299, "Very Od\udcff", ODD, body=b"body"))
+    assert reply.line == b"HTTP/1.1 299 Very Od\xff"
+    assert reply.fields == (*ODD, (b"Content-Length", b"4"))
+    assert reply.body == b"body"
+
+
+async def test_parts_are_chunked_unless_their_length_is_known() -> None:
+    """HTTP/1.0 gets a body that ends with the connection."""
+    parts = (b"one", b"", b"two")
+    chunked = await reply_of(RawResponse(200, "OK", ()), parts)
+    assert (chunked.body, chunked.fields) == (b"onetwo", ((b"Transfer-Encoding", b"chunked"),))
+    known = await reply_of(RawResponse(200, "OK", (), length=6), parts)
+    assert (known.body, known.fields) == (b"onetwo", ((b"Content-Length", b"6"),))
+    old = await reply_of(RawResponse(200, "OK", ()), parts, GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert (old.body, old.fields) == (b"onetwo", ((b"Connection", b"close"),))
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_some_replies_have_no_body(status: int) -> None:
+    """RFC 9110, section 6.4.1: not even a length."""
+    reply = await reply_of(RawResponse(status, "", (), body=b"oops"))
+    assert (reply.fields, reply.body) == ((), b"")
+
+
+async def test_head_has_a_length_and_no_body() -> None:
+    """The body that is given is not sent."""
+    head = GET.replace(b"GET", b"HEAD")
+    assert (await reply_of(RawResponse(200, "OK", (), body=b"four"), request=head)).fields == (
+        (b"Content-Length", b"4"),
+    )
+    assert (await reply_of(RawResponse(200, "OK", ()), (b"x",), head)).fields == ()
+
+
+async def test_a_reply_before_the_end_of_the_body_ends_the_connection() -> None:
+    """And says so; the rest of the body is read and thrown away, so that no reset overtakes the reply."""
+
+    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+        return RawResponse(307, "Temporary Redirect", (), body=b"")
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(b"PUT /f HTTP/1.1\r\nHost: nn\r\nContent-Length: 3000000\r\n\r\n")
+        reply = await client.reply()
+        assert reply.all(b"Connection") == [b"close"]
+        client.send(b"x" * 3_000_000)
+        assert await client.rest() == b""
+
+
+async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
+    """After body_timeout_s, with an error that the handler sees."""
+    seen: list[type[BaseException]] = []
+    over = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = RawResponse(200, "OK", (), limits=STRICT)
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b"x" * 100_000)
+        except ConnectionError as exc:
+            seen.append(type(exc))
+            over.set()
+        return response
+
+    async with serving(handler) as server, RawClient.connected(server.port, receive_buffer=4096) as client:
+        client.send(GET)
+        await over.wait()
+        assert seen == [ConnectionAbortedError]
+
+
+async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
+    """However long body_timeout_s is over: what its host has taken earns time."""
+    size = 8_000_000
+    response = RawResponse(200, "OK", (), length=size, limits=LENIENT)
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        await response.prepare(request)
+        for _ in range(size // 100_000):
+            await response.write(b"x" * 100_000)
+        return response
+
+    async with (
+        serving(handler, limits=LENIENT) as server,
+        RawClient.connected(server.port, receive_buffer=4096) as client,
+    ):
+        client.send(GET)
+        await until(
+            lambda: response.has_begun
+        )  # the time that the next line takes runs out after the reader's
+        await asyncio.sleep(2 * LENIENT.body_timeout_s)
+        assert len((await client.reply()).body) == size
+
+
+def test_a_reply_that_is_not_under_way_can_be_cut() -> None:
+    """Nothing happens but that its connection will not go on."""
+    response = RawResponse(200, "OK", ())
+    response.cut()
+    assert not response.keep_alive
+    assert not response.has_begun

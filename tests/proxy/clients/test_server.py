@@ -1,0 +1,271 @@
+"""Listening, many clients at once, and an end that breaks nothing off."""
+
+import asyncio
+import contextlib
+import os
+import resource
+from collections.abc import Callable
+
+import pytest
+from aiohttp import http_parser, web
+
+from nncache.clock import boottime
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.errors import NoActiveNameNodeError, StartError
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
+
+MANY = int(os.environ.get("NNCACHE_TEST_CONNECTIONS", "1500"))  # 10000 is what the limits are made for
+
+
+async def hello(request: web.BaseRequest) -> web.StreamResponse:
+    """Answer."""
+    await request.read()
+    return RawResponse(200, "OK", (), body=b"hello")
+
+
+def server_of(handler: Handler = hello) -> Server:
+    """Return one that does not listen yet."""
+    return Server(handler, fast_path_alone(boottime), limits_of_tests())
+
+
+async def test_many_clients_connect_at_once() -> None:
+    """The backlog takes them all: none is refused, each is answered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * MANY + 200)), hard))
+
+    async def one(number: int, port: int) -> int:
+        local = f"127.0.0.{2 + number % 8}"  # ephemeral ports are counted for each address
+        async with RawClient.connected(port, local=local) as client:
+            client.send(GET)
+            status = (await client.reply()).status
+            answered.append(number)
+            await all_answered.wait()
+            return status
+
+    answered: list[int] = []
+    all_answered = asyncio.Event()
+    async with serving(hello) as server, asyncio.timeout(60):
+        async with asyncio.TaskGroup() as tasks:
+            clients = [tasks.create_task(one(number, server.port)) for number in range(MANY)]
+            await until(lambda: len(answered) == MANY)
+            assert server.stats().connections_open == MANY
+            all_answered.set()
+        assert {client.result() for client in clients} == {200}
+        assert server.stats().connections_refused == 0
+
+
+class LeftAtTheEnd(RawResponse):
+    """A reply whose client closes its half of the connection when it has all of it.
+
+    `leave` is given what makes that known.
+    """
+
+    def __init__(self, connection: ClientConnection, leave: Callable[[Callable[[], object]], object]) -> None:
+        super().__init__(200, "OK", (), body=b"hello")
+        self._connection = connection
+        self._leave = leave
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Write the end, and let the client's arrive."""
+        await super().write_eof(data)
+        self._leave(self._connection.eof_received)
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+async def test_a_connection_ends_with_the_reply_after_which_its_client_left(is_later: bool) -> None:
+    """A client that closes as soon as it has its reply, as curl does, holds no place until `idle_timeout_s`."""
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        assert isinstance(request.protocol, ClientConnection)
+        soon = asyncio.get_running_loop().call_soon
+        return LeftAtTheEnd(request.protocol, soon if is_later else lambda act: act())
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        assert (await client.reply()).body == b"hello"
+        assert await client.rest() == b""
+        await until(lambda: server.stats().connections_open == 0)
+
+
+async def test_stopping_finishes_what_is_in_progress() -> None:
+    """Requests end whole, also one whose body is still on its way; idle connections end at once."""
+    begun = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        begun.set()
+        data = await request.read()
+        return RawResponse(200, "OK", (), body=b"%d" % len(data))
+
+    server = server_of(handler)
+    await server.start("127.0.0.1", 0)
+    port = server.port
+    async with RawClient.connected(port) as idle, RawClient.connected(port) as busy:
+        idle.send(GET)
+        await idle.reply()
+        begun.clear()
+        busy.send(b"POST / HTTP/1.1\r\nHost: nn\r\nContent-Length: 8\r\n\r\n1234")
+        await begun.wait()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.stop())
+            assert await idle.rest() == b""
+            with pytest.raises(OSError, match=r"refused|reset"):
+                await asyncio.open_connection("127.0.0.1", port)
+            busy.send(b"5678")
+            reply = await busy.reply()
+            assert (reply.body, reply.all(b"Connection")) == (b"8", [b"close"])
+            assert await busy.rest() == b""
+    assert server.stats().connections_open == 0
+
+
+async def test_stopping_has_a_deadline() -> None:
+    """A request that never ends is cut after drain_timeout_s."""
+
+    async def never(_: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    began = boottime()
+    async with (
+        serving(never, limits=limits_of_tests(drain_timeout_s=0.2)) as server,
+        RawClient.connected(server.port) as client,
+    ):
+        client.send(GET)
+        await until(lambda: server.stats().requests_in_progress == 1)
+        await server.stop()
+        assert await client.rest() == b""
+    assert boottime() - began < HANG_S
+
+
+async def test_an_error_of_ours_becomes_its_reply() -> None:
+    """The connection goes on where the error allows it."""
+
+    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+        raise NoActiveNameNodeError("none is active")
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        for _ in range(2):
+            client.send(GET)
+            reply = await client.reply()
+            assert reply.status == 503
+            assert b'"message":"nncache: none is active"' in reply.body
+
+
+async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> None:
+    """500 without a word of the inside, logged and counted."""
+
+    async def handler(_: web.BaseRequest) -> web.StreamResponse:
+        raise KeyError("secret")
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        reply = await client.reply()
+        assert reply.status == 500
+        assert b"secret" not in reply.body
+        assert server.stats().bugs == 1
+    assert "KeyError" in caplog.text
+
+
+@pytest.mark.parametrize("reads_body", [True, False])
+async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: bool) -> None:
+    """A connection ends with the reply to a chunked request, with whatever stands behind it (RFC 9112, section 9.6)."""
+    seen = list[tuple[tuple[bytes, bytes], ...]]()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        if reads_body:
+            await request.read()
+        seen.append(tuple(request.raw_headers))
+        return RawResponse(200, "OK", (), body=b"ok")
+
+    chunked = b"PUT /webhdfs/v1/f HTTP/1.1\r\nHost: nn\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(chunked + b"1\r\na\r\n0\r\nCookie: hadoop.auth=theirs\r\n\r\n" + GET)
+        reply = await client.reply()
+        assert (reply.status, reply.all(b"Connection")) == (200, [b"close"])
+        assert await client.rest() == b""
+    assert seen == [((b"Host", b"nn"), (b"Transfer-Encoding", b"chunked"))]
+
+
+async def test_an_address_in_use_is_one_line() -> None:
+    """It names the setting and the address."""
+    async with serving(hello) as server:
+        with pytest.raises(StartError, match=rf"^listen: 127\.0\.0\.1:{server.port}: "):
+            await server_of().start("127.0.0.1", server.port)
+
+
+async def test_the_pure_python_parser_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It splits one published smuggling payload into two requests."""
+    monkeypatch.setattr(http_parser, "HttpRequestParser", http_parser.HttpRequestParserPy)
+    with pytest.raises(StartError, match="pure-Python parser"):
+        await server_of().start("127.0.0.1", 0)
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
+async def test_no_error_is_written_into_a_reply_that_has_begun(line: bytes) -> None:
+    """What a client took for the rest of the body would not be the NameNode's (Verbatim): it is cut off instead."""
+    begun = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = RawResponse(200, "OK", (), length=1000)
+        await response.prepare(request)
+        await response.write(b"begun")
+        await begun.wait()
+        raise LookupError("a bug")
+
+    async with serving(handler) as server, RawClient.connected(server.port) as client:
+        client.send(GET.replace(b"HTTP/1.1", line))
+        await client.reader.readuntil(b"begun")
+        begun.set()
+        with pytest.raises(ConnectionResetError):
+            await client.reader.read()
+        assert server.stats().bugs == 1
+
+
+async def test_a_reply_that_is_given_up_at_the_end_does_not_look_whole() -> None:
+    """Not even to an HTTP/1.0 client, for whom the end of the connection is the end of the body."""
+    begun = asyncio.Event()
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = RawResponse(200, "OK", ())
+        await response.prepare(request)
+        await response.write(b"begun")
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets that")
+
+    limits = limits_of_tests(drain_timeout_s=0.1)
+    async with serving(handler, limits=limits) as server, RawClient.connected(server.port) as client:
+        client.send(GET.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        await begun.wait()
+        await client.reader.readuntil(b"begun")
+        await server.stop()
+        with pytest.raises(ConnectionResetError):
+            await client.reader.read()
+
+
+async def test_connections_of_one_address_leave_room_for_others() -> None:
+    """However many one address opens, another one is served."""
+    limits = limits_of_tests(max_connections=8)
+    async with serving(hello, limits=limits) as server, contextlib.AsyncExitStack() as stack:
+        for _ in range(12):
+            await stack.enter_async_context(RawClient.connected(server.port, "127.0.0.2"))
+        await until(lambda: server.stats().connections_refused == 5)
+        assert server.stats().connections_open == 7
+        async with RawClient.connected(server.port, "127.0.0.3") as other:
+            other.send(GET)
+            assert (await other.reply()).status == 200
+
+
+async def test_a_connection_that_cannot_be_served_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No timer of aiohttp's runs once its loop over the requests has ended: it would stay for ever."""
+
+    def fails(*_: object) -> None:
+        raise KeyError("no request")
+
+    monkeypatch.setattr(web.Server, "_make_request", fails)
+    async with serving(hello) as server, RawClient.connected(server.port) as client:
+        client.send(GET)
+        assert await client.rest() == b""

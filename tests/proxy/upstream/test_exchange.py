@@ -1,0 +1,225 @@
+"""One call on one connection; whole calls are in test_upstream.py."""
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.errors import NotSentError, UpstreamCutError
+from nncache.proxy.messages import RequestHead
+from nncache.proxy.upstream.exchange import Exchange, encode_request
+from nncache.proxy.upstream.pool import Connections
+from tests.proxy.wire import (
+    CREATE,
+    DEADLINE_S,
+    GET,
+    OK,
+    REDIRECT,
+    Heard,
+    RawClient,
+    RawNameNode,
+    is_silent,
+    limits_of_tests,
+    proxy_to,
+    says,
+    until,
+)
+
+HEAD = RequestHead("GET", "/webhdfs/v1/f?", ((b"Host", b"nn"),))
+
+
+def test_a_head_is_written_as_it_is() -> None:
+    """An empty query and odd bytes stay; Host is added where HTTP/1.0 had none."""
+    odd = RequestHead("PUT", "/\udcff?#", ((b"hOST", b"x"), (b"A", b"\xff")))
+    assert encode_request(odd, host="nn:1", chunked=True) == (
+        b"PUT /\xff?# HTTP/1.1\r\nhOST: x\r\nA: \xff\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    assert encode_request(RequestHead("GET", "/", ()), host="nn:1", chunked=False) == (
+        b"GET / HTTP/1.1\r\nHost: nn:1\r\n\r\n"
+    )
+
+
+async def test_a_whole_reply_leaves_the_connection_usable() -> None:
+    """What is left unread does not."""
+    async with RawNameNode(says(OK)) as namenode:
+        connections = Connections(limits_of_tests(), boottime)
+        connection = await connections.acquire(namenode.namenode, fresh=True)
+        exchange = Exchange(connection, HEAD, None, timeout_s=5.0)
+        exchange.send_head()
+        await exchange.receive_head(lambda: None)
+        assert (exchange.status, exchange.content_length, exchange.is_json) == (200, 2, False)
+        await exchange.receive_start(100)
+        assert (exchange.start, exchange.is_complete, exchange.is_reusable) == (b"ok", True, True)
+        connections.release(connection, reusable=exchange.is_reusable)
+        assert connections.counts().idle == 1
+        connections.close()
+
+
+async def test_a_connection_that_has_gone_carries_nothing() -> None:
+    """Known before a byte is sent, it is safe to go elsewhere, whatever the call."""
+    async with RawNameNode() as namenode:
+        connections = Connections(limits_of_tests(), boottime)
+        connection = await connections.acquire(namenode.namenode, fresh=True)
+    await until(lambda: not connection.is_usable)
+    with pytest.raises(NotSentError):
+        Exchange(connection, HEAD, None, timeout_s=5.0).send_head()
+    connections.release(connection, reusable=False)
+
+
+@pytest.mark.parametrize(
+    "odd", [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", b"\0\1"]
+)
+async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
+    """Nobody asked for another protocol."""
+    async with RawNameNode(says(odd)) as namenode:
+        connections = Connections(limits_of_tests(), boottime)
+        connection = await connections.acquire(namenode.namenode, fresh=True)
+        exchange = Exchange(connection, HEAD, None, timeout_s=5.0)
+        exchange.send_head()
+        with pytest.raises(UpstreamCutError):
+            await exchange.receive_head(lambda: None)
+        connections.release(connection, reusable=exchange.is_reusable)
+        assert connections.counts().idle == 0
+
+
+class FaultyBody:
+    """A request's body with a bug of ours in it."""
+
+    spent_s = 0.0
+
+    async def read_part(self) -> bytes:
+        """Fail as nobody foresaw."""
+        raise LookupError("a bug")
+
+
+async def test_a_fault_of_ours_in_a_body_costs_that_call_alone() -> None:
+    """What sends bodies shares a task group with all calls: it must not raise (FailToNameNode)."""
+    async with RawNameNode(is_silent) as namenode:
+        connections = Connections(limits_of_tests(), boottime)
+        connection = await connections.acquire(namenode.namenode, fresh=True)
+        exchange = Exchange(connection, HEAD, cast("ClientBody", FaultyBody()), timeout_s=5.0)
+        exchange.send_head()
+        await exchange.send_body()
+        with pytest.raises(UpstreamCutError):
+            await exchange.receive_head(lambda: None)
+        connections.release(connection, reusable=exchange.is_reusable)
+        assert connections.counts().idle == 0
+
+
+# ---- bodies, through the whole proxy ---------------------------------------------------------------------
+
+
+async def reads_body(heard: Heard) -> None:
+    """Answer with the length of the declared or chunked body."""
+    if b"chunked" in heard.head:
+        raw = await heard.reader.readuntil(b"0\r\n\r\n")
+    else:
+        length = int(heard.head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        raw = await heard.reader.readexactly(length)
+    await heard.say(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(raw), raw))
+
+
+async def test_a_request_body_streams_through() -> None:
+    """Both framings; nothing waits for the whole body."""
+    async with RawNameNode(reads_body) as namenode, proxy_to(namenode.namenode) as proxy:
+        async with RawClient.connected(proxy.port) as client:
+            client.send(CREATE + b"Content-Length: 300000\r\n\r\n" + b"a" * 100_000)
+            client.send(b"b" * 200_000)
+            assert (await client.reply()).body == b"a" * 100_000 + b"b" * 200_000
+            client.send(CREATE + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+            client.send(b"2\r\nde\r\n0\r\n\r\n")
+            body = (await client.reply()).body
+        joined = b"".join(body.split(b"\r\n")[1::2])
+        assert joined == b"abcde"
+
+
+async def test_an_early_reply_comes_through_while_the_body_is_still_being_sent() -> None:
+    """A NameNode answers CREATE with 307 and reads no body; it closes, and the reply must not be lost."""
+
+    async def act(heard: Heard) -> None:
+        with pytest.raises(TimeoutError):  # the body waits for the answer
+            await asyncio.wait_for(heard.reader.read(1), 0.03)
+        await heard.say(REDIRECT)
+        heard.cut()  # with unread data it would be a reset
+
+    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
+        async with RawClient.connected(proxy.port) as client:
+            client.send(CREATE + b"Content-Length: 50000000\r\n\r\n")
+            client.send(b"x" * 2_000_000)
+            got = await client.reply()
+            assert (got.status, got.all(b"Connection")) == (307, [b"close"])
+        [settled] = proxy.settled
+        assert settled is not None
+        assert settled.status == 307
+
+
+async def test_continue_is_for_the_namenode_to_say() -> None:
+    """Expect is passed on; the client is told to continue when, and only when, the NameNode says so."""
+
+    async def act(heard: Heard) -> None:
+        assert b"Expect: 100-continue\r\n" in heard.head
+        await heard.say(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await reads_body(heard)
+
+    async with RawNameNode(act, says(REDIRECT)) as namenode, proxy_to(namenode.namenode) as proxy:
+        head = CREATE + b"Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+        async with RawClient.connected(proxy.port) as client:
+            client.send(head)
+            assert await client.interim() == b"HTTP/1.1 100 Continue\r\n\r\n"
+            client.send(b"body")
+            assert (await client.reply()).body == b"body"
+        async with RawClient.connected(proxy.port) as client:
+            client.send(head)
+            got = await client.reply()
+            assert (got.status, got.all(b"Connection")) == (307, [b"close"])
+
+
+async def test_an_unasked_continue_is_not_passed_on() -> None:
+    """Hadoop's DataNode sends one unasked; a client that did not ask may not understand it."""
+    async with (
+        RawNameNode(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as namenode,
+        proxy_to(namenode.namenode) as proxy,
+        RawClient.connected(proxy.port) as client,
+    ):
+        client.send(GET)
+        assert (await client.reply()).status == 200
+
+
+async def test_a_client_that_breaks_its_body_off_leaves_no_half_call_behind() -> None:
+    """The NameNode's side is cut as well; what the write did is unknown."""
+    cut = asyncio.Event()
+
+    async def act(heard: Heard) -> None:
+        await heard.reader.read()
+        cut.set()
+
+    async with RawNameNode(act) as namenode, proxy_to(namenode.namenode) as proxy:
+        async with RawClient.connected(proxy.port) as client:
+            client.send(CREATE + b"Content-Length: 100\r\n\r\nhalf")
+            await until(lambda: len(namenode.heard) == 1)
+        async with asyncio.timeout(DEADLINE_S):
+            await cut.wait()
+        await until(lambda: len(proxy.settled) == 1)
+        assert proxy.settled == [None]
+
+
+async def test_a_dripped_body_is_given_up() -> None:
+    """408 when the body is slower than allowed; the drips do not prolong it."""
+    limits = limits_of_tests(body_timeout_s=0.3)
+    async with RawNameNode(is_silent) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:
+        async with RawClient.connected(proxy.port) as client:
+            client.send(CREATE + b"Content-Length: 1000\r\n\r\n")
+            reply = asyncio.get_running_loop().create_future()
+
+            async def drip() -> None:
+                while not reply.done():
+                    client.send(b"x")
+                    await asyncio.sleep(0.05)
+
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(drip())
+                got = await client.reply()
+                reply.set_result(None)
+        assert got.status == 408

@@ -1,0 +1,237 @@
+"""Which NameNode gets a call, and which calls get another NameNode."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.proxy.clients.body import ClientBody
+from nncache.proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamCutError, UpstreamTimeoutError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import NO_TERM, RequestHead
+from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
+from nncache.proxy.upstream.pool import Connections
+from tests.patience import HANG_S
+from tests.proxy.wire import (
+    OK,
+    STANDBY,
+    STANDBY_REPLY,
+    FakePool,
+    Heard,
+    RawNameNode,
+    cuts,
+    is_silent,
+    limits_of_tests,
+    says,
+)
+
+READ = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ())
+WRITE = RequestHead("PUT", "/webhdfs/v1/f?op=MKDIRS", ((b"Content-Length", b"0"),))
+RETRIABLE = STANDBY_REPLY.replace(b"StandbyException", b"RetriableXception").replace(b"Xcep", b"Excep")
+
+
+@asynccontextmanager
+async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIterator[FailoverClient]:
+    """Return what is tested, with all that it needs."""
+    limits = limits or limits_of_tests()
+    connections = Connections(limits, boottime)
+    async with asyncio.TaskGroup() as tasks:
+        yield FailoverClient(pool, limits, boottime, connections, tasks)
+    connections.close()
+
+
+async def ask(asking: FailoverClient, head: RequestHead) -> UpstreamResponse:
+    """Ask, and be done with the answer."""
+    answer = await asking.ask(UpstreamCall(head, wanted_bytes=65536))
+    await answer.close()
+    return answer
+
+
+async def test_the_active_namenode_is_asked() -> None:
+    """And nobody else."""
+    async with RawNameNode() as one, RawNameNode() as two:
+        pool = FakePool((one.namenode, two.namenode))
+        pool.make_active(two.namenode, term=4)
+        async with asking(pool) as a:
+            answer = await ask(a, READ)
+            assert (answer.namenode, answer.term) == (two.namenode, 4)
+        assert (len(one.heads), len(two.heads)) == (0, 1)
+
+
+@pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
+@pytest.mark.parametrize("refusal", [STANDBY_REPLY], ids=["standby"])
+async def test_any_call_goes_on_to_the_one_that_is_active(head: RequestHead, refusal: bytes) -> None:
+    """A standby did nothing, so a write may be sent again; the reply has no term that the pool did not confirm."""
+    async with RawNameNode(says(refusal)) as one, RawNameNode() as two:
+        pool = FakePool((one.namenode, two.namenode))
+        pool.make_active(one.namenode)
+        async with asking(pool) as a:
+            answer = await ask(a, head)
+            assert (answer.namenode, answer.term) == (two.namenode, NO_TERM)
+            assert (a.counts.refused, a.counts.repeated) == (1, 1)
+        assert pool.suspected == [one.namenode]
+
+
+@pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
+async def test_any_call_goes_on_when_it_could_not_be_sent(head: RequestHead) -> None:
+    """A refused connection has carried nothing."""
+    async with RawNameNode() as gone:
+        pass_by = gone.namenode
+    async with RawNameNode() as two:
+        pool = FakePool((pass_by, two.namenode))
+        pool.make_active(pass_by)
+        async with asking(pool) as a:
+            assert (await ask(a, head)).namenode == two.namenode
+            assert a.counts.not_sent == 1
+
+
+async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
+    """FailoverClient again has no effect but the answer."""
+    async with RawNameNode(cuts) as one, RawNameNode() as two:
+        pool = FakePool((one.namenode, two.namenode))
+        pool.make_active(one.namenode)
+        async with asking(pool) as a:
+            assert (await ask(a, READ)).namenode == two.namenode
+    async with RawNameNode(is_silent) as one, RawNameNode() as two:
+        pool = FakePool((one.namenode, two.namenode))
+        pool.make_active(one.namenode)
+        async with asking(pool, limits_of_tests(upstream_timeout_s=0.1)) as a:
+            assert (await ask(a, READ)).namenode == two.namenode
+
+
+async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
+    """Its outcome is unknown, and stays known to be so."""
+    for act, error in ((cuts, UpstreamCutError), (is_silent, UpstreamTimeoutError)):
+        async with RawNameNode(act) as one, RawNameNode() as two:
+            pool = FakePool((one.namenode, two.namenode))
+            pool.make_active(one.namenode)
+            async with asking(pool, limits_of_tests(upstream_timeout_s=0.1)) as a:
+                call = UpstreamCall(WRITE, wanted_bytes=65536)
+                try:
+                    await a.ask(call)
+                except error:
+                    pass
+                else:
+                    pytest.fail("no error")
+                assert call.is_pending
+            assert len(two.heads) == 0
+
+
+async def test_a_read_that_is_always_cut_ends() -> None:
+    """It is not asked for ever."""
+    async with RawNameNode(cuts) as one:
+        pool = FakePool((one.namenode,))
+        pool.make_active(one.namenode)
+        async with asking(pool) as a:
+            with pytest.raises(UpstreamCutError):
+                await ask(a, READ)
+        assert 1 < len(one.heads) < 6
+
+
+async def test_a_kept_connection_that_died_costs_a_read_nothing() -> None:
+    """The second try goes out on a new connection, at once."""
+
+    async def answers_and_leaves(heard: Heard) -> None:
+        if heard.connection == 1 and len(namenode.heard) == 2:
+            heard.cut()
+        else:
+            await heard.say(OK)
+
+    async with RawNameNode(answers_and_leaves) as namenode:
+        pool = FakePool((namenode.namenode,))
+        async with asking(pool) as a:
+            for _ in range(3):
+                assert (await ask(a, READ)).exchange.status == 200
+        assert [heard.connection for heard in namenode.heard] == [1, 1, 2, 2]
+
+
+async def test_a_call_waits_for_a_failover() -> None:
+    """All are standby; a moment later one is active."""
+    async with RawNameNode(says(STANDBY_REPLY)) as one, RawNameNode(says(STANDBY_REPLY)) as two:
+        pool = FakePool((one.namenode, two.namenode))
+
+        def promote(_: object) -> None:
+            if len(pool.suspected) == 5:
+                two.acts = (says(OK),)
+                pool.make_active(two.namenode, term=9)
+
+        pool.on_suspect = promote
+        async with asking(pool) as a:
+            answer = await ask(a, WRITE)
+            assert (answer.exchange.start, answer.term) == (b"ok", 9)
+
+
+async def test_in_the_end_a_refusal_is_passed_on_as_it_is() -> None:
+    """The NameNode's own words say best what is wrong."""
+    async with RawNameNode(says(STANDBY_REPLY)) as one:
+        pool = FakePool((one.namenode,))
+        pool.make_active(one.namenode)
+        async with asking(pool, limits_of_tests(failover_wait_s=0.2)) as a:
+            answer = await ask(a, READ)
+            assert (answer.exchange.status, answer.exchange.start) == (403, STANDBY)
+        assert len(one.heads) > 1
+
+
+async def test_without_any_namenode_the_call_ends_in_time() -> None:
+    """503 after failover_wait_s, not later."""
+    async with RawNameNode() as gone:
+        pool = FakePool((gone.namenode,))
+    async with asking(pool, limits_of_tests(failover_wait_s=0.3)) as a:
+        began = boottime()
+        with pytest.raises((NoActiveNameNodeError, NotSentError)):
+            await ask(a, READ)
+        assert boottime() - began < HANG_S
+
+
+async def test_a_namenode_is_asked_even_if_the_pool_sees_none_active() -> None:
+    """FailToNameNode: what answers calls is needed, not what watches it."""
+    async with RawNameNode() as one, asking(FakePool((one.namenode,))) as a:
+        assert (await ask(a, READ)).term == NO_TERM
+
+
+async def test_other_refusals_are_replies() -> None:
+    """A 403 of another kind, or one that only mentions a standby, is nobody's business here."""
+    denied = STANDBY_REPLY.replace(b"StandbyException", b"ServletException")
+    async with RawNameNode(says(denied)) as one:
+        async with asking(FakePool((one.namenode,))) as a:
+            assert (await ask(a, READ)).exchange.status == 403
+        assert len(one.heads) == 1
+
+
+class SlowToStop:
+    """A request's body that takes a moment to be left alone."""
+
+    def __init__(self) -> None:
+        self.is_begun = False
+        self.spent_s = 0.0
+        self.waits = asyncio.Event()
+
+    async def read_part(self) -> bytes:
+        """Wait for more, in vain."""
+        self.is_begun = True
+        self.waits.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.sleep(0.01)
+        return b""
+
+
+async def test_a_connection_comes_back_also_if_its_client_leaves_while_the_body_is_stopped() -> None:
+    """Each one that did not would be one fewer for all others, until none is left (FailToNameNode)."""
+    limits = limits_of_tests()
+    connections = Connections(limits, boottime)
+    async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
+        asking = FailoverClient(FakePool((namenode.namenode,)), limits, boottime, connections, tasks)
+        body = SlowToStop()
+        answer = await asking.ask(UpstreamCall(WRITE, wanted_bytes=65536, body=cast("ClientBody", body)))
+        await body.waits.wait()
+        closing = tasks.create_task(answer.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        assert closing.cancelled()
+        assert connections.counts().in_use == 0

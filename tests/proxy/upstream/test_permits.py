@@ -1,0 +1,217 @@
+"""Permits go round among those who wait."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from nncache.proxy.upstream import pool
+from nncache.proxy.upstream.permits import Permits
+from tests.patience import HANG_S
+from tests.proxy.doubles import turns
+from tests.proxy.wire import (
+    CREATE,
+    GET,
+    OK,
+    Heard,
+    Proxy,
+    RawClient,
+    RawNameNode,
+    limits_of_tests,
+    proxy_to,
+    until,
+)
+
+
+class Scene:
+    """Permits, and who was given one, in their order."""
+
+    def __init__(self, limit: int, tasks: asyncio.TaskGroup) -> None:
+        self.permits = Permits(limit)
+        self.served: list[str] = []
+        self.tasks = tasks
+
+    def come(self, holder: str) -> asyncio.Task[None]:
+        """Wait for a permit."""
+
+        async def wait() -> None:
+            await self.permits.wait(holder)
+            self.served.append(holder)
+
+        return self.tasks.create_task(wait())
+
+
+async def test_those_who_wait_are_served_holder_by_holder() -> None:
+    """However many calls one of them has sent before."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(1, tasks)
+        assert s.permits.take("a")
+        for holder in ("a", "a", "a", "b", "c", "b"):
+            s.come(holder)
+        await turns()
+        assert (s.permits.waiting, s.permits.fewest_held()) == (6, 0)
+        for holder in ("a", "a", "b", "c", "a", "b"):
+            s.permits.give_back(holder)
+            await turns()
+        assert s.served == ["a", "b", "c", "a", "b", "a"]
+        s.permits.give_back("a")
+        assert (s.permits.in_use, s.permits.waiting, s.permits.fewest_held()) == (0, 0, None)
+
+
+async def test_who_has_their_share_waits_while_others_do_not() -> None:
+    """The last eighth is for others."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(8, tasks)
+        assert [s.permits.take("greedy") for _ in range(8)] == [True] * 7 + [False]
+        s.come("greedy")
+        await turns()
+        assert s.permits.held("greedy") == 7
+        assert s.permits.fewest_held() == 7
+        assert s.permits.take("modest")
+        s.permits.give_back("modest")
+        await turns()
+        assert s.served == []
+        s.permits.give_back("greedy")
+        await turns()
+        assert s.served == ["greedy"]
+
+
+async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
+    """A call that comes while others of the same holder wait waits behind them."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(8, tasks)
+        for _ in range(7):
+            s.permits.take("a")
+        s.come("a")
+        await turns()
+        s.permits.give_back("a")
+        assert not s.permits.take("a")
+        await turns()
+        assert s.served == ["a"]
+
+
+async def test_who_leaves_takes_no_permit_along() -> None:
+    """Neither while waiting, nor in the very turn in which the permit is given."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(1, tasks)
+        assert s.permits.take("a")
+        one, two, three = s.come("a"), s.come("a"), s.come("b")
+        await turns()
+        one.cancel()
+        await turns()
+        assert s.permits.waiting == 2
+        s.permits.give_back("a")
+        two.cancel()  # it has the permit, and does not know it yet
+        await turns()
+        assert s.served == ["b"]
+        s.permits.give_back("b")
+        assert (s.permits.in_use, s.permits.waiting) == (0, 0)
+        assert three.done()
+
+
+async def test_who_is_cancelled_as_a_permit_comes_free_keeps_it_from_nobody() -> None:
+    """A time limit and a reply in one turn of the loop: the next one who waits is served."""
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        s = Scene(1, tasks)
+        assert s.permits.take("a")
+        alone, first, _ = s.come("b"), s.come("c"), s.come("c")
+        await turns()
+        alone.cancel()
+        first.cancel()
+        s.permits.give_back("a")  # before the two know that they have left
+        await turns()
+        assert s.served == ["c"]
+        s.permits.give_back("c")
+        assert (s.permits.in_use, s.permits.waiting, s.permits.fewest_held()) == (0, 0, None)
+
+
+# ---- shares of the connections to a NameNode --------------------------------------------------------
+
+LONG = b"GET /webhdfs/v1/long?op=LISTSTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
+LONG_BYTES = 16_000_000  # more than all buffers on the way hold
+
+
+async def lists_or_answers(heard: Heard) -> None:
+    """A listing of many names, or a short answer."""
+    if b"/long" not in heard.head:
+        await heard.say(OK)
+        return
+    await heard.say(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % LONG_BYTES)
+    for _ in range(LONG_BYTES // 100_000):
+        await heard.say(b"x" * 100_000)
+
+
+@asynccontextmanager
+async def slow_readers(proxy: Proxy, addresses: Sequence[str]) -> AsyncIterator[None]:
+    """Ask for the listing from each address, and read none of it."""
+    async with AsyncExitStack() as clients:
+        socks = []
+        for address in addresses:
+            sock = socket.socket()
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.bind((address, 0))
+            clients.callback(sock.close)
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", proxy.port))
+            await asyncio.get_running_loop().sock_sendall(sock, LONG)
+            socks.append(sock)
+        yield
+
+
+async def test_slow_readers_of_one_address_leave_connections_to_others() -> None:
+    """A call of another address goes out at once, within its share."""
+    limits = limits_of_tests(upstream_connections=8)
+    async with (
+        RawNameNode(lists_or_answers) as namenode,
+        proxy_to(namenode.namenode, limits=limits) as proxy,
+        slow_readers(proxy, ["127.0.0.2"] * 16),
+    ):
+        await until(lambda: proxy.upstream.stats().waiting_for_connection == 9)
+        async with RawClient.connected(proxy.port, "127.0.0.3") as other:
+            other.send(GET)
+            assert (await other.reply()).status == 200
+        assert proxy.upstream.stats().connections_in_use == 7
+
+
+async def test_slow_readers_of_many_addresses_are_cut_while_others_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody holds a connection that waits for its reader while a call waits for a connection."""
+    monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
+    limits = limits_of_tests(upstream_connections=4)
+    async with (
+        RawNameNode(lists_or_answers) as namenode,
+        proxy_to(namenode.namenode, limits=limits) as proxy,
+        slow_readers(proxy, [f"127.0.0.{n}" for n in range(2, 6)]),
+    ):
+        await until(lambda: proxy.upstream.stats().connections_in_use == 4)
+        async with RawClient.connected(proxy.port, "127.0.0.9") as other:
+            other.send(GET)
+            assert (await other.reply()).status == 200
+        assert proxy.upstream.stats().clients_cut >= 1
+
+
+async def test_a_body_that_drips_makes_room_for_calls_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client is told so."""
+    monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
+
+    async def answers_reads(heard: Heard) -> None:
+        if heard.head.startswith(b"GET"):
+            await heard.say(OK)
+        else:
+            await heard.reader.read()
+
+    limits = limits_of_tests(upstream_connections=1, body_timeout_s=600.0)
+    async with RawNameNode(answers_reads) as namenode, proxy_to(namenode.namenode, limits=limits) as proxy:
+        async with (
+            RawClient.connected(proxy.port, "127.0.0.2") as slow,
+            RawClient.connected(proxy.port, "127.0.0.3") as other,
+        ):
+            slow.send(CREATE + b"Content-Length: 1000\r\n\r\nx")
+            await until(lambda: len(namenode.heard) == 1)
+            other.send(GET)
+            assert (await other.reply()).status == 200
+            assert (await slow.reply()).status == 408
+        assert None in proxy.settled  # sent, and without a reply: its outcome is unknown

@@ -1,0 +1,195 @@
+"""Connections are lent one at a time, bounded, and not kept beyond their use."""
+
+import asyncio
+import contextlib
+import functools
+
+import pytest
+
+from nncache.hadoop.election_view import NameNode
+from nncache.proxy.errors import NotSentError, OverloadedError
+from nncache.proxy.upstream.pool import Connection, Connections
+from tests.proxy.doubles import FakeClock
+from tests.proxy.wire import RawNameNode, limits_of_tests, until
+
+
+async def test_a_connection_that_came_back_is_lent_again() -> None:
+    """Unless a fresh one is asked for, or it was not left clean."""
+    async with RawNameNode() as namenode:
+        connections = Connections(limits_of_tests(), FakeClock())
+        one = await connections.acquire(namenode.namenode, fresh=False)
+        connections.release(one, reusable=True)
+        fresh = await connections.acquire(namenode.namenode, fresh=True)
+        assert fresh is not one
+        again = await connections.acquire(namenode.namenode, fresh=False)
+        assert again is one
+        connections.release(again, reusable=False)
+        connections.release(fresh, reusable=False)
+        counts = connections.counts()
+        assert (counts.in_use, counts.idle, counts.opened) == (0, 0, 2)
+
+
+async def test_an_unused_connection_is_given_up_before_the_namenode_does() -> None:
+    """upstream_idle_s, by the local clock."""
+    clock = FakeClock()
+    async with RawNameNode() as namenode:
+        connections = Connections(limits_of_tests(upstream_idle_s=30.0), clock)
+        one = await connections.acquire(namenode.namenode, fresh=False)
+        connections.release(one, reusable=True)
+        clock.now += 31
+        two = await connections.acquire(namenode.namenode, fresh=False)
+        assert two is not one
+        connections.release(two, reusable=True)
+        connections.close()
+        assert connections.counts().idle == 0
+
+
+async def test_a_connection_that_the_namenode_closed_is_not_lent() -> None:
+    """Its end is seen as soon as it arrives."""
+    async with RawNameNode() as namenode:
+        connections = Connections(limits_of_tests(), FakeClock())
+        one = await connections.acquire(namenode.namenode, fresh=False)
+        connections.release(one, reusable=True)
+    await until(lambda: not one.is_usable)
+    async with RawNameNode() as other:
+        two = await connections.acquire(other.namenode, fresh=False)
+        connections.release(two, reusable=False)
+    with pytest.raises(NotSentError):
+        await connections.acquire(one.namenode, fresh=False)
+    assert connections.counts().in_use == 0
+
+
+async def test_the_number_of_connections_is_bounded() -> None:
+    """Who finds none waits for one, not for ever; idle ones make room for fresh ones."""
+    limits = limits_of_tests(upstream_connections=2, upstream_timeout_s=0.1)
+    async with RawNameNode() as namenode:
+        connections = Connections(limits, FakeClock())
+        lent = [await connections.acquire(namenode.namenode, fresh=False) for _ in range(2)]
+        with pytest.raises(OverloadedError):
+            await connections.acquire(namenode.namenode, fresh=False)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(connections.acquire(namenode.namenode, fresh=False))
+            await asyncio.sleep(0)
+            connections.release(lent.pop(), reusable=True)
+        lent.append(waiting.result())
+        connections.release(lent.pop(), reusable=True)
+        lent.append(await connections.acquire(namenode.namenode, fresh=True))
+        counts = connections.counts()
+        assert counts.in_use + counts.idle <= 2
+        give_back(connections, lent)
+
+
+async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
+    """Neither in the queue nor while it connects."""
+    limits = limits_of_tests(upstream_connections=1)
+    async with RawNameNode() as namenode:
+        connections = Connections(limits, FakeClock())
+        one = await connections.acquire(namenode.namenode, fresh=False)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(connections.acquire(namenode.namenode, fresh=False))
+            await asyncio.sleep(0)
+            waiting.cancel()
+        give_back(connections, [one])
+        async with asyncio.TaskGroup() as tasks:
+            opening = tasks.create_task(connections.acquire(namenode.namenode, fresh=False))
+            await asyncio.sleep(0)
+            opening.cancel()
+        give_back(connections, [await connections.acquire(namenode.namenode, fresh=False)])
+        assert connections.counts().in_use == 0
+
+
+async def test_a_client_that_is_waited_for_makes_room_for_calls_that_wait() -> None:
+    """The greediest addresses first, no more than wait, and none that was waited for only a moment."""
+    clock, cut = FakeClock(), list[int]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=4), clock)
+        peers = ("10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2")
+        lent = [await connections.acquire(where, fresh=True, peer=peer) for peer in peers]
+        with contextlib.ExitStack() as waits:
+            for number in (0, 1, 3):
+                waits.enter_context(lent[number].waiting_for_client(functools.partial(cut.append, number)))
+                clock.now += 0.25
+            connections.relieve(where)
+            assert cut == []  # nobody waits
+            waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.3"))
+            await asyncio.sleep(0)
+            assert connections.counts().waiting == 1
+            connections.relieve(where)
+            assert cut == []  # not yet for so long
+            clock.now += 1.0
+            connections.relieve(where)
+            assert cut == [0]
+            connections.relieve(where)
+            assert cut == [0, 1]
+            assert connections.counts().clients_cut == 2
+        clock.now += 10
+        connections.relieve(where)  # nobody is waited for any more
+        assert cut == [0, 1]
+        connections.release(lent.pop(0), reusable=False)
+        lent.append(await waiting)
+        connections.close()
+        give_back(connections, lent)
+
+
+async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
+    """Whoever has the greatest share waits for their own connections."""
+    clock, cut = FakeClock(), list[str]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=8), clock)
+        lent = [await connections.acquire(where, fresh=True, peer="greedy") for _ in range(7)]
+        lent.append(await connections.acquire(where, fresh=True, peer="modest"))
+        waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="greedy"))
+        await asyncio.sleep(0)
+        with lent[-1].waiting_for_client(lambda: cut.append("modest")):
+            clock.now += 5
+            connections.relieve(where)
+            assert cut == []
+            with lent[0].waiting_for_client(lambda: cut.append("greedy")):
+                clock.now += 5
+                connections.relieve(where)
+                assert cut == ["greedy"]
+        waiting.cancel()
+        await asyncio.sleep(0)
+        connections.close()
+        give_back(connections, lent)
+
+
+async def test_a_client_that_is_waited_for_twice_is_waited_for_all_the_same() -> None:
+    """It neither reads nor sends: that it did one of them does not make up for the other, nor does a byte."""
+    clock, cut = FakeClock(), list[str]()
+    async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
+        where = namenode.namenode
+        connections = Connections(limits_of_tests(upstream_connections=1), clock)
+        lent = [await connections.acquire(where, fresh=True, peer="10.0.0.1")]
+        waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.2"))
+        await asyncio.sleep(0)
+        with lent[0].waiting_for_client(lambda: cut.append("does not read")):
+            clock.now += 0.75
+            with lent[0].waiting_for_client(lambda: cut.append("does not send")):
+                clock.now += 0.1
+            clock.now += 0.2
+            connections.relieve(where)
+        assert cut == ["does not read"]
+        with lent[0].waiting_for_client(lambda: cut.append("drips"), spent_s=0.95):
+            clock.now += 0.1
+            connections.relieve(where)
+        assert cut == ["does not read", "drips"]
+        waiting.cancel()
+        await asyncio.sleep(0)
+        connections.close()
+        give_back(connections, lent)
+
+
+async def test_a_namenode_without_an_address_is_not_reached() -> None:
+    """An error of the way there, not a bug."""
+    connections = Connections(limits_of_tests(), FakeClock())
+    with pytest.raises(NotSentError, match="no-such-host"):
+        await connections.acquire(NameNode("no-such-host.invalid:9870", "x:1"), fresh=False)
+
+
+def give_back(connections: Connections, lent: list[Connection]) -> None:
+    """Release all, for good."""
+    for connection in lent:
+        connections.release(connection, reusable=False)

@@ -1,0 +1,357 @@
+"""Each question goes to the NameNode that it is about, and to the user who may ask it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.hadoop.election_view import Active, NameNode
+from nncache.hadoop.errors import (
+    CallerRefusedError,
+    NoActiveNameNodeError,
+    RemoteCallError,
+    RpcAuthenticationError,
+    RpcError,
+    RpcUnavailableError,
+    TooManyCallersError,
+)
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.remote_exception import RemoteException, Verdict
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.proxy.ports import Right
+from nncache.proxy.upstream.queries import REFUSAL_REMEMBERED_S, PoolQueries
+from nncache.testbed import Cluster
+from tests.cluster import make_directory
+from tests.patience import HANG_S
+
+FIRST = NameNode("a:1", "a:2")
+SECOND = NameNode("b:1", "b:2")
+SERVICE = RpcUser("nncache")
+ALICE = RpcUser("alice")
+DAVE = RpcUser("dave")
+
+
+def remote_error(exception: str) -> RemoteCallError:
+    """An exception of the NameNode."""
+    remote = RemoteException(exception, f"org.apache.hadoop.{exception}", "no")
+    return RemoteCallError(remote, address="nn:2", method="isFileClosed", user="any")
+
+
+DENIED = remote_error("AccessControlException")
+
+
+class Pool:
+    """Two NameNodes, one of which may be active, that say who asked them what."""
+
+    def __init__(self, active: NameNode | None = FIRST) -> None:
+        self.user = SERVICE.name
+        self.faults: dict[RpcUser, RpcError] = {}  # what isFileClosed raises for whom
+        self.asked: list[tuple[str, NameNode, str]] = []
+        self.asked_as: list[RpcUser] = []  # whether a file is closed
+        self.may_write: bool | None = True
+        self._active = active
+
+    async def wait_active(self, timeout_s: float) -> Active:
+        """Return the active one at once, or fail at once."""
+        if self._active is None:
+            raise NoActiveNameNodeError(f"none in {timeout_s} s")
+        return Active(namenode=self._active, started_ms=0, transition_ms=0, term=1)
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """Note the question."""
+        self.asked.append(("txid over JMX", namenode, ""))
+        return 43
+
+    def rpc(self, namenode: NameNode) -> "Rpc":
+        """Return this NameNode."""
+        return Rpc(self, namenode, SERVICE)
+
+    @asynccontextmanager
+    async def rpc_as(self, namenode: NameNode, user: RpcUser) -> AsyncIterator["Rpc"]:
+        """Return this NameNode."""
+        yield Rpc(self, namenode, user)
+
+
+class Rpc:
+    """One NameNode of a pool, asked as one user."""
+
+    def __init__(self, pool: Pool, namenode: NameNode, user: RpcUser) -> None:
+        self._pool = pool
+        self._namenode = namenode
+        self._user = user
+
+    async def is_file_closed(self, path: str) -> bool:
+        """Note the question."""
+        self._pool.asked.append(("closed", self._namenode, path))
+        self._pool.asked_as.append(self._user)
+        if (fault := self._pool.faults.get(self._user)) is not None:
+            raise fault
+        return True
+
+    async def exists(self, path: str) -> bool:
+        """Note the question."""
+        return bool(self._answer("exists", path, answer=False))
+
+    async def may_write(self, path: str) -> bool | None:
+        """Note the question."""
+        return self._answer("write", path, answer=self._pool.may_write)
+
+    def _answer(self, question: str, path: str, *, answer: bool | None) -> bool | None:
+        self._pool.asked.append((question, self._namenode, path))
+        self._pool.asked_as.append(self._user)
+        if (fault := self._pool.faults.get(self._user)) is not None:
+            raise fault
+        return answer
+
+    async def is_directory(self, path: str) -> bool:
+        """Note the question."""
+        return bool(self._answer("directory", path, answer=True))
+
+    async def get_current_edit_log_txid(self) -> int:
+        """Note the question."""
+        self._pool.asked.append(("txid", self._namenode, ""))
+        return 42
+
+
+class Scene:
+    """Queries over a pool, at a time that the test sets."""
+
+    def __init__(self, **faults: RpcError) -> None:
+        self.now = 0.0
+        self.pool = Pool()
+        self.pool.faults = {RpcUser(name): fault for name, fault in faults.items()}
+        self._queries = PoolQueries(self.pool, timeout_s=1.0, clock=lambda: self.now)
+
+    async def ask(self, caller: RpcUser | None = ALICE) -> list[str]:
+        """Ask whether a file is closed; return who asked, with a word on it if that was in vain."""
+        self.pool.asked_as.clear()
+        word = []
+        try:
+            assert await self._queries.is_file_closed(SECOND, "/f", caller)
+        except RpcError as error:
+            word = [type(error).__name__]
+        return [user.name for user in self.pool.asked_as] + word
+
+
+async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
+    """Whether a file is closed, and how far the log is, is that NameNode's knowledge."""
+    pool = Pool(active=FIRST)
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    assert await queries.is_file_closed(SECOND, "/f", ALICE)
+    assert await queries.last_txid(SECOND) == 42
+    assert pool.asked == [("closed", SECOND, "/f"), ("txid", SECOND, "")]
+
+
+async def test_who_is_no_superuser_asks_over_jmx_how_far_the_log_is() -> None:
+    """Over RPC getCurrentEditLogTxid is refused to others."""
+    pool = Pool()
+    assert (
+        await PoolQueries(pool, timeout_s=1.0, asks_txid_over_jmx=True, clock=boottime).last_txid(SECOND)
+        == 43
+    )
+    assert pool.asked == [("txid over JMX", SECOND, "")]
+
+
+async def test_what_exists_is_the_actives_to_say() -> None:
+    """Ancestors are looked for where the write will go."""
+    pool = Pool(active=SECOND)
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    assert not await queries.exists("/d")
+    assert await queries.is_directory("/d")
+    assert pool.asked == [("exists", SECOND, "/d"), ("directory", SECOND, "/d")]
+
+
+async def test_what_a_caller_can_make_they_are_asked_as() -> None:
+    """What the service may see says nothing of what its caller can do, and the other way round."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    for may_write, right in ((True, Right.GRANTED), (False, Right.DENIED), (None, Right.MISSING)):
+        pool.may_write = may_write
+        assert await queries.may_write("/d", ALICE) is right
+    assert await queries.may_write("/d", SERVICE) is Right.MISSING
+    assert await queries.may_write("/d", None) is Right.UNKNOWN
+    assert not await queries.exists("/d", ALICE)
+    assert pool.asked_as == [ALICE, ALICE, ALICE, SERVICE, ALICE]
+
+
+async def test_a_refusal_of_the_callers_is_an_answer() -> None:
+    """What they may not see they cannot make; any other exception is none."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool.faults = {ALICE: DENIED, DAVE: remote_error("RetriableException")}
+    with pytest.raises(CallerRefusedError):
+        await queries.is_directory("/d", ALICE) or await queries.exists("/d", ALICE)
+    with pytest.raises(RemoteCallError):
+        await queries.exists("/d", DAVE)
+
+
+async def test_who_is_not_let_in_is_not_asked_as() -> None:
+    """The service says what is there, and of their right nothing is known."""
+    pool = Pool()
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
+    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
+    assert await queries.may_write("/d", ALICE) is Right.UNKNOWN
+    assert not await queries.exists("/d", ALICE)
+    assert pool.asked_as == [ALICE, SERVICE, SERVICE]
+
+
+async def test_without_an_active_there_is_no_answer() -> None:
+    """The caller treats it as not proven."""
+    with pytest.raises(NoActiveNameNodeError):
+        await PoolQueries(Pool(active=None), timeout_s=1.0, clock=boottime).exists("/d")
+
+
+async def test_a_superuser_needs_no_caller() -> None:
+    """OpenFileUncached costs one question over the one connection."""
+    scene = Scene()
+    assert await scene.ask() == ["nncache"]
+    assert await scene.ask(None) == ["nncache"]
+
+
+async def test_what_the_service_may_not_know_the_caller_is_told() -> None:
+    """And the service is not tried in vain again for some minutes, whoever asks."""
+    scene = Scene(nncache=DENIED)
+    assert await scene.ask() == ["nncache", "alice"]
+    assert await scene.ask() == ["alice"]
+    assert await scene.ask(DAVE) == ["dave"]
+    scene.now = REFUSAL_REMEMBERED_S
+    assert await scene.ask() == ["nncache", "alice"], "it may have become one"
+
+
+@pytest.mark.parametrize("caller", [None, SERVICE])
+async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcUser | None) -> None:
+    """Nobody is asked twice in vain, and a file that nobody proves to be closed is not kept."""
+    scene = Scene(nncache=DENIED)
+    for _ in range(2):
+        assert await scene.ask(caller) == ["nncache", "RemoteCallError"]
+
+
+@pytest.mark.parametrize(
+    "error", [remote_error("FileNotFoundException"), RpcUnavailableError("x", is_sent=True)]
+)
+async def test_another_fault_is_the_answer(error: RpcError) -> None:
+    """Only who is refused may hope that somebody else is not."""
+    assert await Scene(nncache=error).ask() == ["nncache", type(error).__name__]
+    scene = Scene(nncache=DENIED, alice=error)
+    assert await scene.ask() == ["nncache", "alice", type(error).__name__]
+    assert await scene.ask() == ["alice", type(error).__name__]
+
+
+async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
+    """Public directories are open to the service as well."""
+    scene = Scene(nncache=DENIED)
+    await scene.ask()
+    scene.pool.faults = {ALICE: DENIED}
+    assert await scene.ask() == ["alice", "nncache"]
+    scene.pool.faults = {ALICE: TooManyCallersError("all in use")}
+    assert await scene.ask() == ["alice", "nncache"]
+
+
+async def test_a_caller_waits_while_all_connections_as_callers_are_in_use() -> None:
+    """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
+    pool = Pool()
+    pool.faults = {ALICE: TooManyCallersError("all in use")}
+    queries = PoolQueries(pool, timeout_s=1.0, clock=boottime)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        question = tasks.create_task(queries.may_write("/f", ALICE))
+        while len(pool.asked) < 3:  # noqa: ASYNC110 - it waits by itself, too
+            await asyncio.sleep(0.001)
+        pool.faults = {}
+        assert await question is Right.GRANTED
+    assert set(pool.asked_as) == {ALICE}
+
+
+async def test_a_caller_who_is_not_let_in_is_left_alone_for_some_minutes() -> None:
+    """Each attempt would be a connection made and refused: a proxy user may act from other hosts only."""
+    scene = Scene(nncache=DENIED, alice=RpcAuthenticationError("nn:2", "not allowed to impersonate"))
+    assert await scene.ask() == ["nncache", "alice", "RpcAuthenticationError"]
+    assert await scene.ask() == ["nncache", "RemoteCallError"]
+    assert await scene.ask(DAVE) == ["dave"]
+    scene.pool.faults = {}
+    scene.now = REFUSAL_REMEMBERED_S
+    await scene.ask()
+    scene.pool.faults = {SERVICE: DENIED}
+    assert await scene.ask() == ["nncache", "alice"]
+
+
+# ---- the real NameNode ------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def real_pool(cluster: Cluster, user: str) -> AsyncIterator[NameNodePool]:
+    """A pool as this user."""
+    settings = NameNodeSettings(
+        namenode_http=(cluster.namenodes[0].http,), namenode_rpc=(cluster.namenodes[0].rpc,), user=user
+    )
+    pool = NameNodePool(settings, boottime)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(pool.run())
+        try:
+            await pool.wait_active(10)
+            yield pool
+        finally:
+            running.cancel()
+            await pool.close()
+
+
+async def test_a_service_without_rights_learns_through_the_caller(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """OpenFileUncached in a private directory: as alice it is told, as anybody else it is not."""
+    private = f"{hdfs_directory}/private"
+    async with (
+        WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice,
+        real_pool(cluster, "bob") as pool,
+    ):
+        await alice.mkdirs(private, "700")
+        await alice.create(f"{private}/f", b"x")
+        await alice.create(f"{hdfs_directory}/public", b"x")
+        queries = PoolQueries(pool, timeout_s=5.0, clock=boottime)
+        (namenode,) = pool.namenodes
+        for user in (None, SERVICE, RpcUser("bob")):
+            with pytest.raises(RemoteCallError) as refused:
+                await queries.is_file_closed(namenode, f"{private}/f", user)
+            assert refused.value.verdict is Verdict.ACCESS_CONTROL
+        for user in (ALICE, ALICE, RpcUser("alice", real_name=cluster.superuser)):
+            assert await queries.is_file_closed(namenode, f"{private}/f", user)
+        assert pool.stats().caller_connections == 3, "one of them for the caller who is named nncache"
+        for user in (None, ALICE, DAVE):
+            assert await queries.is_file_closed(namenode, f"{hdfs_directory}/public", user)
+
+
+async def test_who_may_not_act_for_others_is_not_let_in(cluster: Cluster, hdfs_directory: str) -> None:
+    """The NameNode refuses the whole connection (Server.Connection.authorizeConnection); the service is left."""
+    impostor = RpcUser("alice", real_name="bob")
+    private = f"{hdfs_directory}/private"
+    async with (
+        WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice,
+        real_pool(cluster, "bob") as pool,
+    ):
+        await alice.mkdirs(private, "700")
+        await alice.create(f"{private}/f", b"x")
+        queries = PoolQueries(pool, timeout_s=5.0, clock=boottime)
+        (namenode,) = pool.namenodes
+        with pytest.raises(RpcAuthenticationError, match="not allowed to impersonate alice"):
+            await queries.is_file_closed(namenode, f"{private}/f", impostor)
+        with pytest.raises(RemoteCallError):
+            await queries.is_file_closed(namenode, f"{private}/f", impostor)
+
+
+async def test_the_last_transaction_is_told_to_who_is_no_superuser(
+    cluster: Cluster, hdfs_directory: str
+) -> None:
+    """OwnWrites: no two-step window ends at an event from before it, since that has a smaller number."""
+    async with real_pool(cluster, "bob") as pool, real_pool(cluster, cluster.superuser) as superusers:
+        queries = PoolQueries(pool, timeout_s=5.0, asks_txid_over_jmx=True, clock=boottime)
+        (namenode,) = pool.namenodes
+        with pytest.raises(RemoteCallError):
+            await PoolQueries(pool, timeout_s=5.0, clock=boottime).last_txid(namenode)
+        for number in range(5):
+            await asyncio.to_thread(make_directory, cluster, f"{hdfs_directory}/{number}")
+            written = await superusers.rpc(namenode).get_current_edit_log_txid()
+            assert await queries.last_txid(namenode) >= written
