@@ -34,7 +34,7 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
         "the life before was closed by its own `async with`, so there are no tasks to wait for"
     ),
-    "nncache.proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
+    "proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
         "giving a connection back is synchronous (hadoop/rpc/callers.py)"
     ),
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,

@@ -30,7 +30,7 @@ class Place:
     """One place in the source.
 
     Attributes:
-        module: below the package, such as "proxy.flights".
+        module: below the package, such as "proxy.flights"; or one of the tests.
         qualname: of the function, as Python has it.
         text: what is awaited, entered or iterated; with "#2" for the second one of the same text in a function.
     """
@@ -63,7 +63,7 @@ FILL: Final = (
     "proxy.reads",
     "proxy.flights",
     "proxy.call_limits",
-    "nncache.proxy.upstream.queries",
+    "proxy.upstream.queries",
     "hadoop.rpc.callers",
     "hadoop.rpc.namenode",
     "hadoop.rpc.connection",
@@ -134,7 +134,8 @@ class Places:
         return place
 
     def _list(self, module: str) -> Iterator[Place]:
-        path = PACKAGE / (module.replace(".", "/") + ".py")
+        root = PACKAGE.parent if module.startswith("tests.") else PACKAGE
+        path = root / (module.replace(".", "/") + ".py")
         tree = ast.parse(path.read_text(encoding="utf-8"))
         spans = self._spans[str(path)] = {}
         counted: dict[str, int] = {}
