@@ -5,29 +5,12 @@ import logging
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-from nncache.hadoop.election_view import Active
-
 LOOK_EVERY_S = 0.25
 """A state that comes and goes faster than this is not worth a line."""
 
 _log = logging.getLogger(__name__)
 
 SituationT = TypeVar("SituationT")
-
-
-def about_active(
-    before: Active | None, now: Active | None, *, is_first: bool, without: str
-) -> tuple[str, ...]:
-    """Return the line about who is active, if that is news; `without` says what happens while nobody is."""
-    if not is_first and _identity(before) == _identity(now):
-        return ()
-    if now is None:
-        return (f"no active NameNode is known; {without}",)
-    return (f"NameNode {now.namenode.http} is active (term {now.term})",)
-
-
-def _identity(active: Active | None) -> object:
-    return None if active is None else (active.namenode, active.term)
 
 
 async def announce(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from nncache.coordination.stats import SessionStats
-from nncache.daemons.announcer import about_active
+from nncache.daemons.active_line import about_active
 from nncache.hadoop.election_view import Active, NameNode, Probe
 from nncache.hadoop.namespace import NamespaceCheck
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nncache.daemons.announcer import about_active
+from nncache.daemons.active_line import about_active
 from nncache.hadoop.election_view import Active
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -19,55 +20,8 @@ import pytest
 
 from tests.house.tree import ROOT, acts, shown, sources
 
-DECIDERS = (
-    "coordination/session_expiry.py",
-    "coordination/translation.py",
-    "hadoop/addresses.py",
-    "hadoop/calls.py",
-    "hadoop/changes.py",
-    "hadoop/claims.py",
-    "hadoop/effects.py",
-    "hadoop/election_view.py",
-    "hadoop/event_json.py",
-    "hadoop/filestatus.py",
-    "hadoop/glob_syntax.py",
-    "hadoop/globs.py",
-    "hadoop/jmx.py",
-    "hadoop/namespace.py",
-    "hadoop/operations.py",
-    "hadoop/outcomes.py",
-    "hadoop/paths.py",
-    "hadoop/remote_exception.py",
-    "hadoop/retry.py",
-    "hadoop/rpc/edits.py",
-    "hadoop/rpc/framing.py",
-    "hadoop/rpc/handshake.py",
-    "hadoop/rpc/messages.py",
-    "hadoop/token_bucket.py",
-    "invalidation/backoff.py",
-    "invalidation/channel/chain.py",
-    "invalidation/publisher/digest.py",
-    "invalidation/publisher/narrowing.py",
-    "invalidation/channel/records.py",
-    "invalidation/subscriber/starting_point.py",
-    "invalidation/channel/znodes.py",
-    "invalidation/edits/cursor.py",
-    "invalidation/filters/definition.py",
-    "invalidation/follower/freshness.py",
-    "invalidation/edits/incarnation.py",
-    "invalidation/edits/pacing.py",
-    "invalidation/publisher/pending.py",
-    "invalidation/publisher/filter_pacing.py",
-    "invalidation/publisher/filter_plan.py",
-    "invalidation/publisher/identity.py",
-    "invalidation/publisher/record_pacing.py",
-    "invalidation/publisher/write_plan.py",
-    "invalidation/publisher/recovery.py",
-    "nncache/daemons/proxy_situation.py",
-    "nncache/daemons/publisher_situation.py",
-    "proxy/clients/head_buffer.py",
-)
-"""Beside all of `cache/`: modules without a socket, a task or a clock."""
+CONTRACT = "deciders"
+"""The contract of import-linter that lists them: modules without a socket, a task or a clock."""
 
 SHOWN = 12
 """Missing lines named per module."""
@@ -78,8 +32,19 @@ SHARES = 2
 
 def core() -> tuple[Path, ...]:
     """Return the modules that must be covered."""
-    cache = (path for path in sources("cache") if path.name != "__init__.py" and acts(path))
-    return (*cache, *(ROOT / name for name in DECIDERS))
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (listed,) = (each["source_modules"] for each in contracts if each.get("id") == CONTRACT)
+    return tuple(path for name in listed for path in _files(name))
+
+
+def _files(name: str) -> tuple[Path, ...]:
+    """Return the files of a module, or those of a package that do anything."""
+    place = name.removeprefix("nncache.").replace(".", "/")
+    if (ROOT / place).is_dir():
+        return tuple(path for path in sources(place) if path.name != "__init__.py" and acts(path))
+    path = ROOT / f"{place}.py"
+    return (path if path.exists() else ROOT / "nncache" / f"{place}.py",)
 
 
 def own_test(module: Path) -> Path:
