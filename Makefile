@@ -112,7 +112,7 @@ docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
 	@touch $@
 
 proto: .venv-proto/.installed ## Generate the Hadoop RPC messages from their .proto files
-	.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. hadoop/rpc/proto/*.proto
+	.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. nncache/hadoop/rpc/proto/*.proto
 
 clean: ## Remove what was made here (downloads of the test bed stay)
 	rm -rf .venv .venv-proto build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
