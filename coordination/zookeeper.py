@@ -5,7 +5,10 @@ Shapes and values; `nncache.coordination.session.Session` is the real thing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from types import TracebackType
+from typing import Final, Protocol, Self, TypeAlias
+
+from nncache.coordination.stats import SessionStats
 
 ANY_VERSION: Final = -1
 """For writes that may replace whatever is there."""
@@ -122,3 +125,18 @@ class ZooKeeper(Protocol):
 
     def watch(self, path: str) -> ZnodeWatch:
         """Return a look at the data of a path."""
+
+
+class ZooKeeperSession(ZooKeeper, Protocol):
+    """A ZooKeeper that its user begins and ends."""
+
+    async def __aenter__(self) -> Self:
+        """Begin to connect; do not wait for it."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the session, in bounded time."""
+
+    def stats(self) -> SessionStats:
+        """Return the session's figures."""

@@ -6,6 +6,8 @@ ProvenGrant holds for the header as well: what the cache knows of a path is said
 NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked or written there.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, TypeAlias
@@ -17,18 +19,13 @@ from nncache.proxy.messages import Header
 
 
 class Bypass(StrEnum):
-    """ForwardReason the front end passes a call through without asking the cache."""
+    """Why the front end passes a call through without asking the cache."""
 
     METHOD = "method"
-    """A write, or a method that no read has."""
     OPERATION = "operation"
-    """A read that is not GETFILESTATUS."""
     PATH = "path"
-    """GETFILESTATUS of a path that is never kept, such as one below `.snapshot`."""
     NOT_PLAIN = "not-plain"
-    """A request that another reader might understand in another way, or that carries a credential."""
     CACHE_ERROR = "cache-error"
-    """The cache failed; the guarantee FailToNameNode."""
 
 
 ForwardReason: TypeAlias = Reason | Bypass
@@ -39,39 +36,71 @@ COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
 NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
 """Neither forwarded nor answered: such a target is not served."""
 
-_FORWARDED: dict[ForwardReason, tuple[str, str | None]] = {  # fwd, detail
-    Reason.MISS: ("miss", None),
-    Reason.NO_GRANT: ("miss", Reason.NO_GRANT),
-    Reason.GRANT_PENDING: ("miss", Reason.GRANT_PENDING),
-    Reason.REQUEST: ("request", None),
-    Reason.GATE_CLOSED: ("bypass", Reason.GATE_CLOSED),
-    Reason.STREAM_CLOSED: ("bypass", Reason.STREAM_CLOSED),
-    Reason.NO_FILTER: ("bypass", Reason.NO_FILTER),
-    Reason.TWO_STEP_WRITE: ("bypass", Reason.TWO_STEP_WRITE),
-    Reason.WINDOW_TABLE_FULL: ("bypass", Reason.WINDOW_TABLE_FULL),
-    Bypass.METHOD: ("method", None),
-    Bypass.OPERATION: ("bypass", Bypass.OPERATION),
-    Bypass.PATH: ("bypass", Bypass.PATH),
-    Bypass.NOT_PLAIN: ("bypass", Bypass.NOT_PLAIN),
-    Bypass.CACHE_ERROR: ("bypass", Bypass.CACHE_ERROR),
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What is said of a reason.
+
+    Attributes:
+        fwd: the parameter of that name (RFC 9211, section 2.2).
+        meaning: for operators; follows "not answered from memory: ".
+        is_open: whether every caller may read it: it follows from the request, the settings or the whole proxy, never
+            from what is known of the path.
+        has_detail: whether `detail` names the reason; else `fwd` says it all.
+    """
+
+    fwd: str
+    meaning: str
+    is_open: bool = False
+    has_detail: bool = True
+
+
+REASONS: Final[Mapping[ForwardReason, Explained]] = {
+    Reason.MISS: Explained(
+        "miss",
+        "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
+        has_detail=False,
+    ),
+    Reason.NO_GRANT: Explained(
+        "miss", "the caller is not proven to be allowed to see it: the NameNode is asked"
+    ),
+    Reason.GRANT_PENDING: Explained(
+        "miss", "a right or a reply is so new that only the callers it was given to may have it"
+    ),
+    # Not open: a two-step write of the path goes before it.
+    Reason.REQUEST: Explained("request", "the request asked for a fresh answer", has_detail=False),
+    # Not open: a path of which nothing is known is a miss, also while the gate is closed.
+    Reason.GATE_CLOSED: Explained(
+        "bypass", "it is too long since all changes were known to be applied (max_staleness_s)"
+    ),
+    Reason.STREAM_CLOSED: Explained(
+        "bypass", "the NameNode's changes are not being read: every call is forwarded", is_open=True
+    ),
+    Reason.NO_FILTER: Explained(
+        "bypass",
+        "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
+        is_open=True,
+    ),
+    Reason.TWO_STEP_WRITE: Explained(
+        "bypass", "it is being written through this proxy (CREATE or APPEND with a redirect)"
+    ),
+    Reason.WINDOW_TABLE_FULL: Explained(
+        "bypass", "more two-step writes are under way than are followed (max_two_step_windows)"
+    ),
+    Bypass.METHOD: Explained(
+        "method", "it is a write, or a method that no read has", is_open=True, has_detail=False
+    ),
+    Bypass.OPERATION: Explained("bypass", "it is a read that is not GETFILESTATUS", is_open=True),
+    Bypass.PATH: Explained(
+        "bypass", "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)", is_open=True
+    ),
+    Bypass.NOT_PLAIN: Explained(
+        "bypass",
+        "another reader might understand the request in another way, or it carries a credential",
+        is_open=True,
+    ),
+    Bypass.CACHE_ERROR: Explained("bypass", "the cache failed; the log says how"),
 }
-
-
-_SAID_TO_ALL: Final[frozenset[ForwardReason]] = frozenset(
-    {
-        Reason.STREAM_CLOSED,
-        Reason.NO_FILTER,
-        Bypass.METHOD,
-        Bypass.OPERATION,
-        Bypass.PATH,
-        Bypass.NOT_PLAIN,
-    }
-)
-"""Reasons that follow from the request, the settings or the whole proxy, never from what is known of the path.
-
-`request` is not among them: a two-step write of the path goes before it. Nor is `gate-closed`: a path of which
-nothing is known is a miss, also while the gate is closed.
-"""
 
 
 def forwarded(why: ForwardReason, *, is_shown: bool, is_stored: bool = False) -> Header:
@@ -82,8 +111,9 @@ def forwarded(why: ForwardReason, *, is_shown: bool, is_stored: bool = False) ->
         is_shown: whether the NameNode has shown this caller the path; see `shows_path`.
         is_stored: whether the cache has kept the reply.
     """
-    fwd, detail = _FORWARDED[why if is_shown or why in _SAID_TO_ALL else Reason.MISS]
-    return cache_status(fwd=fwd, stored=is_stored, detail=detail)
+    said = why if is_shown or REASONS[why].is_open else Reason.MISS
+    explained = REASONS[said]
+    return cache_status(fwd=explained.fwd, stored=is_stored, detail=said if explained.has_detail else None)
 
 
 def shows_path(status: int, body: bytes | None) -> bool:

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
-from nncache.coordination.zookeeper import ZooKeeper
+from nncache.coordination.zookeeper import ZooKeeper, ZooKeeperSession
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.invalidation.channel.bad_znodes import BadZnodes
@@ -27,22 +26,7 @@ CONNECT_TIMEOUT_S: Final = 5.0
 """How long a connection to ZooKeeper is waited for when a run begins."""
 
 
-class OwnZooKeeper(ZooKeeper, Protocol):
-    """A ZooKeeper that its user begins and ends; `nncache.coordination.session.Session` has this shape."""
-
-    async def __aenter__(self) -> Self:
-        """Begin to connect; do not wait for it."""
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the session, in bounded time."""
-
-    def stats(self) -> SessionStats:
-        """Return the session's figures."""
-
-
-Connect = Callable[[ZooKeeperSettings, Callable[[], float]], OwnZooKeeper]
+Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
 class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
@@ -59,7 +43,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         self._clock = setup.clock
         self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
         self._connect = connect
-        self._zookeeper: OwnZooKeeper | None = None  # from the first run on
+        self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._follower: Follower | None = None
         self._probing: Probing | None = None  # of the run
         self._term = 0  # of the run
@@ -136,7 +120,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         session = SessionStats() if self._zookeeper is None else self._zookeeper.stats()
         return ChannelStats(records=records, session=session)
 
-    async def _entered(self) -> OwnZooKeeper:
+    async def _entered(self) -> ZooKeeperSession:
         """Return the session, begun if it was not."""
         if self._zookeeper is None:
             zookeeper = self._connect(self._settings, self._clock)

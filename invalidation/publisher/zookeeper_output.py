@@ -8,13 +8,12 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Final, NoReturn, Protocol, Self
+from typing import Final, NoReturn
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
-from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeper
+from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeperSession
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
@@ -42,33 +41,20 @@ CONNECT_S: Final = 5.0
 """How long a connection is waited for when a run begins."""
 
 
-class OwnedZooKeeper(ZooKeeper, Protocol):
-    """A session and its ends; `nncache.coordination.session.Session` has this shape."""
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def stats(self) -> SessionStats:
-        """Return the figures."""
-
-
 class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     """Writes records below the nameservice's znode. Its session with ZooKeeper outlasts the runs."""
 
     def __init__(
         self,
         setup: OutputSetup,
-        session: OwnedZooKeeper | None = None,
+        session: ZooKeeperSession | None = None,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
         self._root = setup.zookeeper.zookeeper_root
         self._max_records = setup.publisher.max_records_per_filter
         self._clock = setup.clock
-        self._zookeeper: OwnedZooKeeper = session or Session(
+        self._zookeeper: ZooKeeperSession = session or Session(
             setup.zookeeper, setup.clock, log_name="publishing"
         )
         self._left = LeftZnodes(self._zookeeper, self._znodes)

@@ -3,7 +3,7 @@
 import http.client
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import click
@@ -12,23 +12,13 @@ from nncache.admin.settings import read_token
 from nncache.errors import AdminError, ConfigurationError
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
 from nncache.hadoop.settings import SettingError
+from nncache.proxy.cache_status import REASONS
 from nncache.proxy.settings import ProxySettings
 
 TIMEOUT_S = 5.0
 """For the whole exchange with a proxy that is usually on this host."""
 
-WHY_NOT = {
-    "miss": "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
-    "no-grant": "the caller is not proven to be allowed to see it: the NameNode is asked",
-    "grant-pending": "a right or a reply is so new that only the callers it was given to may have it",
-    "gate-closed": "it is too long since all changes were known to be applied (max_staleness_s)",
-    "stream-closed": "the NameNode's changes are not being read: every call is forwarded",
-    "no-filter": "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
-    "two-step-write": "it is being written through this proxy (CREATE or APPEND with a redirect)",
-    "window-table-full": "more two-step writes are under way than are followed (max_two_step_windows)",
-    "path": "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)",
-}
-"""Each reason of the cache, for a reader who has not seen the code."""
+MEANINGS: Final = {reason.value: explained.meaning for reason, explained in REASONS.items()}
 
 
 @click.command()
@@ -93,7 +83,7 @@ def readable(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["answer"] == "hit":
         yield "  answered from memory to every caller proven to be allowed to see it"
     else:
-        yield f"  not answered from memory ({answer['answer']}): {WHY_NOT.get(answer['answer'], 'see the reason')}"
+        yield f"  not answered from memory ({answer['answer']}): {MEANINGS.get(answer['answer'], 'see the reason')}"
     yield from _entry(answer["entry"])
     yield from _callers(answer)
     yield from _last_forgotten(answer["last_forgotten"])

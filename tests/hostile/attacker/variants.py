@@ -58,7 +58,7 @@ ORACLE_HEADER: Final = Variant(
     guarantee=Guarantee.PROVEN_GRANT,
     rule="What the cache knows of a path is said in Cache-Status to callers to whom the NameNode shows the path.",
     module="proxy/cache_status.py",
-    old="why if is_shown or why in _SAID_TO_ALL else Reason.MISS",
+    old="why if is_shown or REASONS[why].is_open else Reason.MISS",
     new="why",
 )
 

@@ -190,7 +190,7 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="What the cache knows of a path is said in Cache-Status to callers to whom the NameNode shows the path.",
         module="proxy/cache_status.py",
-        old="why if is_shown or why in _SAID_TO_ALL else Reason.MISS",
+        old="why if is_shown or REASONS[why].is_open else Reason.MISS",
         new="why",
     ),
     # -- whatever breaks on our side ---------------------------------------------------------------------

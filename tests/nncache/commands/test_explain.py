@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from nncache.cache.decisions import Reason
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
-from nncache.commands.explain import WHY_NOT, explain, readable
+from nncache.commands.explain import MEANINGS, explain, readable
 from nncache.errors import AdminError, ConfigurationError
 
 PATH = "/user/joe/a b%/_SUCCESS"
@@ -144,7 +144,7 @@ def test_both_namespaces_are_named_where_they_differ(
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.REQUEST])
 def test_each_reason_of_the_cache_has_words(reason: Reason) -> None:
     """Only the reasons that a single request gives itself need none."""
-    assert reason.value in WHY_NOT
+    assert reason.value in MEANINGS
 
 
 def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
