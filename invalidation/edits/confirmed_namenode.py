@@ -5,7 +5,6 @@ The shell over `incarnation`: it knows when connections change and has the pool'
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.events import EditsPage
@@ -16,15 +15,6 @@ from nncache.invalidation.same_namespace import check_namespace
 
 CONFIRM_TIMEOUT_S = 5.0
 """How long a probe that confirms the active NameNode is waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimedPage:
-    """A page of edits, and when its poll was sent and answered."""
-
-    page: EditsPage
-    sent_at: float
-    replied_at: float
 
 
 class ConfirmedNameNode:
@@ -86,16 +76,17 @@ class ConfirmedNameNode:
             raise ChannelUnavailableError(f"{self._namenode.rpc} is only becoming active")
         return txid
 
-    async def poll(self, from_txid: int) -> TimedPage:
-        """Return the page that begins with this transaction. From its arrival to the return there is no await."""
+    async def poll(self, from_txid: int) -> EditsPage:
+        """Return the page that begins with this transaction.
+
+        Before the poll is sent and from the page's arrival on there is no await: the caller's clock is right.
+        """
         self.check_term()
         check_namespace(self._namenodes, self._namenode)
         sent_on = self._rpc.connection_id
-        sent_at = self._clock()
         page = await self._rpc.get_edits(from_txid)
-        replied_at = self._clock()
         self._check_believed(sent_on)
-        return TimedPage(page, sent_at, replied_at)
+        return page
 
     async def roll_edits(self) -> int:
         """Begin a new segment of the log; return its first transaction. Whoever does it, it does no harm."""

@@ -176,8 +176,10 @@ class PolledEdits:
 
     async def _poll(self, namenode: ConfirmedNameNode) -> EditsRead:
         """Poll once. From the reply on there is no await (P2)."""
-        reply = await namenode.poll(self._cursor.next_txid)
-        progress = self._cursor.receive(reply.page, reply.sent_at)
+        sent_at = self._clock()
+        page = await namenode.poll(self._cursor.next_txid)
+        replied_at = self._clock()
+        progress = self._cursor.receive(page, sent_at)
         if isinstance(progress, Gap):
             raise MissingEventsError(
                 progress.reason,
@@ -185,10 +187,8 @@ class PolledEdits:
                 first_txid=progress.first_txid,
                 last_txid=progress.last_txid,
             )
-        took_s = reply.replied_at - reply.sent_at
-        self._pacer.polled(
-            reply.sent_at, reply.replied_at, advanced=progress.advanced, is_behind=progress.is_behind
-        )
+        took_s = replied_at - sent_at
+        self._pacer.polled(sent_at, replied_at, advanced=progress.advanced, is_behind=progress.is_behind)
         if progress.advanced:
             self._rolls.polled(took_s)
         self._counts.polled(took_s, found=progress.advanced)

@@ -43,13 +43,13 @@ def error_at(stand: Stand, chance: random.Random) -> Exception | None:
     text = "thrown by a race"
     fitting: Exception
     match innermost.module.split("."):
-        case ["hadoop", "rpc", *_] | ["nncache", *_]:
+        case ["hadoop", "rpc", *_] | ["proxy", "upstream", "queries"]:
             fitting = RpcUnavailableError(text, is_sent=True)
-        case ["invalidation", "channel", *_] | ["invalidation", "zookeeper_stream"]:
+        case ["invalidation", "channel" | "follower", *_]:
             fitting = ConnectionLostError(text)
         case ["hadoop", *_]:
             fitting = JmxUnavailableError(text)
-        case ["proxy", "exchange" | "connections" | "response"]:
+        case ["proxy", "upstream", "exchange" | "pool"] | ["proxy", "clients", "response"]:
             fitting = ConnectionResetError(text)
         case _:
             return chance.choice(_ANY)(text)

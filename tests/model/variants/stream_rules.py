@@ -5,7 +5,7 @@ from typing import Final
 from tests.model.guarantee import Guarantee
 from tests.model.variants.variant import Variant
 
-_CONFIRMED = "invalidation/edits/confirmed_namenode.py"
+_POLLER = "invalidation/edits/poller.py"
 _CONSUMER = "invalidation/consumer.py"
 _CURSOR = "invalidation/edits/cursor.py"
 _EVENTS = "hadoop/changes.py"
@@ -77,9 +77,9 @@ STREAM_RULES: Final = (
         name="coverage-as-of-the-reply",
         guarantee=Guarantee.BOUNDED,
         rule="A poll covers the time at which it was sent.",
-        module=_CONFIRMED,
-        old="return TimedPage(page, sent_at, replied_at)",
-        new="return TimedPage(page, replied_at, replied_at)",
+        module=_POLLER,
+        old="progress = self._cursor.receive(page, sent_at)",
+        new="progress = self._cursor.receive(page, replied_at)",
     ),
     Variant(
         name="coverage-although-behind",
