@@ -3,13 +3,13 @@
 Source: org.apache.hadoop.ha.HAServiceProtocol.HAServiceState of Hadoop 3.4.1 and 3.5.0.
 """
 
-from enum import Enum
+from enum import Enum, auto
 
 
 class HaState(Enum):
-    """The state of one NameNode; the values are those of HAServiceStateProto. Without HA it is ACTIVE."""
+    """The state of one NameNode. Without HA it is ACTIVE."""
 
-    INITIALIZING = 0
-    ACTIVE = 1
-    STANDBY = 2
-    OBSERVER = 3
+    INITIALIZING = auto()
+    ACTIVE = auto()
+    STANDBY = auto()
+    OBSERVER = auto()

@@ -13,6 +13,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "bench/run.py": "tests/bench/test_run_pollers.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
     "bench/servers/running.py": "tests/bench/test_driving.py",
+    "coordination/errors.py": "tests/coordination/test_translation.py",
+    "hadoop/settings.py": "tests/nncache/test_cli.py",
+    "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
 """Modules without a test file of their own, and where they are tested."""
 

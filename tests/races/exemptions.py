@@ -13,34 +13,33 @@ _HANDSHAKE = (
 )
 
 NEVER_WAITS: Final[dict[str, str]] = {
-    "hadoop.jmx_client.JmxClient._get: exit self._session.get(url, allow_redirects=False)": (
+    "hadoop.jmx_client.JmxClient._get: exit self._session.get": (
         "it waits for a request's body to be written, and a GET has none (aiohttp, client_reqrep.py, wait_for_close)"
     ),
-    "hadoop.pool.NameNodePool.run: enter aiohttp.ClientSession(connector=connector, "
-    "timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False), "
-    "asyncio.TaskGroup()": _TASK_GROUP + "; so does a ClientSession",
-    "hadoop.rpc.connection.RpcConnection._open_wire: await wire.wait_ready()": _HANDSHAKE,
+    "hadoop.pool.NameNodePool.run: enter aiohttp.ClientSession, asyncio.TaskGroup": _TASK_GROUP
+    + "; so does a ClientSession",
+    "hadoop.rpc.connection.RpcConnection._open_wire: await wire.wait_ready": _HANDSHAKE,
     "hadoop.rpc.connection.RpcConnection._usable_wire: exit self._connecting": _LOCK,
-    "hadoop.rpc.wire.Wire.wait_ready: await asyncio.shield(self._ready)": _HANDSHAKE,
+    "hadoop.rpc.wire.Wire.wait_ready: await asyncio.shield": _HANDSHAKE,
     "invalidation.follower.follower.Follower._read_filters: exit self._filter_lock": _LOCK,
-    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": "close has nothing to wait for",
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__()": _TASK_GROUP,
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__()": (
+    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": "close has nothing to wait for",
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__": _TASK_GROUP,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._entered: await zookeeper.__aenter__": (
         "a session begins to connect and returns (coordination/session.py)"
     ),
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self._entered()": (
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self._entered": (
         "what is awaited in it does not wait, see there"
     ),
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self.close()": (
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self.close": (
         "the life before was closed by its own `async with`, so there are no tasks to wait for"
     ),
-    "proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as(namenode, caller)": (
+    "proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as": (
         "giving a connection back is synchronous (hadoop/rpc/callers.py)"
     ),
-    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
-    "proxy.upstream.client.Upstream.__aenter__: await self._tasks.__aenter__()": _TASK_GROUP,
-    "proxy.upstream.client.Upstream._pass_on: await response.prepare(request)": "RawResponse.prepare awaits nothing",
-    "proxy.upstream.client.Upstream.fetch: await answer.close()": (
+    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
+    "proxy.upstream.client.Upstream.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
+    "proxy.upstream.client.Upstream._pass_on: await response.prepare": "RawResponse.prepare awaits nothing",
+    "proxy.upstream.client.Upstream.fetch: await answer.close": (
         "it waits for a body that is being sent, and what is fetched has none"
     ),
 }
@@ -50,40 +49,37 @@ _ENDS = "the proxy ends: its clients have gone, and nothing is answered from mem
 _IDLE = "connections that nobody has used for a minute are closed"
 
 OFF_THE_PATH: Final[dict[str, str]] = {
-    "hadoop.pool.NameNodePool.run: exit aiohttp.ClientSession(connector=connector, "
-    "timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False), "
-    "asyncio.TaskGroup()": "the task that watches the NameNodes does its work in others: it waits for their end",
-    "hadoop.pool.NameNodePool.close: await rpc.close()": _ENDS,
-    "hadoop.pool.NameNodePool.close: await self._callers.close()": _ENDS,
-    "hadoop.pool.NameNodePool._close_idle: await asyncio.sleep(IDLE_S / 2)": _IDLE,
-    "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle()": _IDLE,
-    "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close()": _ENDS,
-    "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close()": _IDLE,
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close()": _ENDS,
-    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: "
-    "await zookeeper.__aexit__(None, None, None)": _ENDS,
-    "proxy.upstream.failover.FailoverClient.ask: await answer.close()": (
+    "hadoop.pool.NameNodePool.run: exit aiohttp.ClientSession, asyncio.TaskGroup": (
+        "the task that watches the NameNodes does its work in others: it waits for their end"
+    ),
+    "hadoop.pool.NameNodePool.close: await rpc.close": _ENDS,
+    "hadoop.pool.NameNodePool.close: await self._callers.close": _ENDS,
+    "hadoop.pool.NameNodePool._close_idle: await asyncio.sleep": _IDLE,
+    "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle": _IDLE,
+    "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close": _ENDS,
+    "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close": _IDLE,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close": _ENDS,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await zookeeper.__aexit__": _ENDS,
+    "proxy.upstream.failover.FailoverClient.ask: await answer.close": (
         "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
         "same wait is raced in `_ask_one`"
     ),
-    "proxy.upstream.exchange.Exchange.send_body: await writer.write_eof()": (
+    "proxy.upstream.exchange.Exchange.send_body: await writer.write_eof": (
         "it waits only where the last part filled the connection's buffers to just below their limit, and then for "
         "what `writer.write(part)` waits for, which is raced"
     ),
-    "proxy.clients.connection.ClientConnection.finish_response: "
-    "await super().finish_response(request, resp, start_time)": (
+    "proxy.clients.connection.ClientConnection.finish_response: await super().finish_response": (
         "it waits only where a reply from memory stands behind others that its client does not read; the same wait, "
         "`RawResponse._wait_for_reader`, is raced in `Upstream._pass_on`"
     ),
-    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
-    "proxy.clients.server.Server.start: await loop.create_server(self._http, host, port, backlog=self._limits.backlog, "
-    "reuse_address=True)": "the proxy begins: it listens after this",
-    "proxy.clients.server.Server.stop: await self._all_left.wait()": _ENDS,
-    "proxy.clients.server.Server.stop: await self._http.shutdown(timeout=0.1)": _ENDS,
-    "proxy.upstream.client.Upstream._pass_on: await answer.close()": (
+    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _ENDS,
+    "proxy.clients.server.Server.start: await loop.create_server": "the proxy begins: it listens after this",
+    "proxy.clients.server.Server.stop: await self._all_left.wait": _ENDS,
+    "proxy.clients.server.Server.stop: await self._http.shutdown": _ENDS,
+    "proxy.upstream.client.Upstream._pass_on: await answer.close": (
         "it waits only for the body of a request whose reply was too long to be held and came whole before the body "
         "was sent; the same wait is raced in `Upstream.stream`"
     ),
-    "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _ENDS,
+    "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__": _ENDS,
 }
 """It may wait, but not on the way of a read, a forwarded call or a change. A long run may hold one there in passing."""

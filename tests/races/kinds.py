@@ -23,13 +23,11 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.8  # of the races with something long to carry: held where only that makes one wait
 )
-_SETTLING: Final = "Upstream.stream: self._shielded(settle(settled))"
-_CLOSED_AFTER_A_FAULT: Final = (
-    "Upstream.stream: answer.close()#2"  # only a fault while it settles leads there
-)
+_SETTLING: Final = "Upstream.stream: self._shielded#2"
+_CLOSED_AFTER_A_FAULT: Final = "Upstream.stream: answer.close#2"  # only a fault while it settles leads there
 _OF_BODIES: Final = (
     frozenset({"asyncio.wait([self._sending])"}),
-    frozenset({"Upstream.stream: answer.close()"}),
+    frozenset({"Upstream.stream: answer.close"}),
     frozenset({_CLOSED_AFTER_A_FAULT}),
     frozenset({"writer.write(part)"}),
 )

@@ -65,14 +65,14 @@ _OUR_FAULT: Final = (
 _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
-    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__()": _BEGINS_OR_ENDS,
-    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__(kind, exc, trace)": _BEGINS_OR_ENDS,
-    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits()": _NEVER_ROLLS,
-    "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due(namenode)": _NEVER_ROLLS,
-    "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits()": _NEVER_ROLLS,
-    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close()": _NEVER_WAITS,
-    "proxy.writes.Writes.pass_through: await self.take(call, CallOutcome.UNKNOWN, effect.existing)": _OUR_FAULT,
-    "proxy.writes.Writes._ask_about: await asyncio.sleep(ASK_AGAIN_S)": (
+    "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _BEGINS_OR_ENDS,
+    "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _BEGINS_OR_ENDS,
+    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.roll_edits: await self._rpc.roll_edits": _NEVER_ROLLS,
+    "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due": _NEVER_ROLLS,
+    "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
+    "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
+    "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
+    "proxy.writes.Writes._ask_about: await asyncio.sleep": (
         "no client waits for it, so only chance holds a race there; the question after it, which decides, is held"
     ),
 }

@@ -32,7 +32,8 @@ class Place:
     Attributes:
         module: below the package, such as "proxy.flights"; or one of the tests.
         qualname: of the function, as Python has it.
-        text: what is awaited, entered or iterated; with "#2" for the second one of the same text in a function.
+        text: what is awaited, entered or iterated, a call without its arguments; with "#2" for the second one of the
+            same text in a function.
     """
 
     module: str
@@ -173,24 +174,29 @@ def _waits(node: _Waiting) -> Iterator[tuple[Kind, str | None]]:
     """Yield how a node may wait, and for what; None where that is listed elsewhere, or never happens."""
     match node:
         case ast.Await():
-            yield Kind.AWAIT, ast.unparse(node.value)
+            yield Kind.AWAIT, _name(node.value)
         case ast.AsyncFor():
-            yield Kind.STEP, ast.unparse(node.iter)
+            yield Kind.STEP, _name(node.iter)
         case ast.AsyncWith(items=[ast.withitem(context_expr=context)]):
             is_timer = (
                 isinstance(context, ast.Call)
                 and isinstance(context.func, ast.Attribute)
                 and context.func.attr in _SETS_A_TIMER_ONLY
             )
-            text = None if is_timer else ast.unparse(context)
+            text = None if is_timer else _name(context)
             yield Kind.ENTER, text
             yield Kind.EXIT, text
         case ast.AsyncWith():  # CPython gives all its items one position
-            text = ", ".join(ast.unparse(item.context_expr) for item in node.items)
+            text = ", ".join(_name(item.context_expr) for item in node.items)
             yield Kind.ENTER, text
             yield Kind.EXIT, text
         case _:  # a comprehension waits for the awaits inside it, which are listed
             yield Kind.AWAIT, None
+
+
+def _name(expression: ast.expr) -> str:
+    """Return how an expression is called in a key: a call without its arguments, which change more often."""
+    return ast.unparse(expression.func if isinstance(expression, ast.Call) else expression)
 
 
 def _span(node: _Waiting) -> _Span:

@@ -14,10 +14,10 @@ from tests.races.real import Part
 RACES = 100
 
 OFTEN = (
-    "proxy.reads.Reads._fetched: await flight.answer()",
-    "proxy.flights.Flights._run: await self._fetcher.fetch(head)",
-    "proxy.upstream.exchange.Exchange._receive_message: await self._connection.protocol.read()",
-    "proxy.upstream.client.Upstream._shielded: await asyncio.shield(self._tasks.create_task(_captured(work)))",
+    "proxy.reads.Reads._fetched: await flight.answer",
+    "proxy.flights.Flights._run: await self._fetcher.fetch",
+    "proxy.upstream.exchange.Exchange._receive_message: await self._connection.protocol.read",
+    "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )
 """Places on the way of every fill or every write: few races do for these."""
 

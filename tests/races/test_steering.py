@@ -88,11 +88,11 @@ def test_each_way_of_waiting_is_seen() -> None:
     name = "test_each_way_of_waiting_is_seen.story"
     seen = {(place.kind, place.text) for place in stood if place.qualname == name}
     assert seen == {
-        (Kind.ENTER, "Lock()"),
-        (Kind.EXIT, "Lock()"),
-        (Kind.STEP, "numbers()"),
-        (Kind.ENTER, "lent()"),
-        (Kind.AWAIT, "asyncio.sleep(1, each)"),
+        (Kind.ENTER, "Lock"),
+        (Kind.EXIT, "Lock"),
+        (Kind.STEP, "numbers"),
+        (Kind.ENTER, "lent"),
+        (Kind.AWAIT, "asyncio.sleep"),
     }
     assert {place.qualname for place in stood} == {
         name,
