@@ -138,7 +138,7 @@ class Aim:
 
     def _is_wanted(self, stand: Stand) -> bool:
         if self._only:
-            return any({place.text, place.in_function} & self._only for place in stand.places)
+            return any(place.in_function in self._only for place in stand.places)
         if not self._book.held[stand]:
             return True  # who knows when the next will come
         return self._countdown <= 0 if self.stand is None else stand is self.stand

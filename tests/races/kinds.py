@@ -26,12 +26,12 @@ _PARTICULAR_SHARE: Final = (
 _SETTLING: Final = "Upstream.stream: self._shielded#2"
 _CLOSED_AFTER_A_FAULT: Final = "Upstream.stream: answer.close#2"  # only a fault while it settles leads there
 _OF_BODIES: Final = (
-    frozenset({"asyncio.wait([self._sending])"}),
+    frozenset({"UpstreamResponse.close: asyncio.wait"}),
     frozenset({"Upstream.stream: answer.close"}),
     frozenset({_CLOSED_AFTER_A_FAULT}),
-    frozenset({"writer.write(part)"}),
+    frozenset({"Exchange.send_body: writer.write"}),
 )
-_OF_LONG_REPLIES: Final = frozenset({"out.drain()"})
+_OF_LONG_REPLIES: Final = frozenset({"RawResponse._wait_for_reader: out.drain"})
 _ANYTHING: Final[frozenset[str]] = frozenset()
 NAMED: Final = frozenset({_SETTLING}).union(*_OF_BODIES, _OF_LONG_REPLIES)
 """What races here aim at by name."""
