@@ -66,15 +66,9 @@ class NameNodes(Protocol):
         """Return the client of this NameNode."""
 
 
-def check_term(namenodes: NameNodes, term: int) -> None:
-    """See that no other term is active, as far as the pool knows; to know of none is no such sign.
-
-    Raises:
-        MissingEventsError: it does.
-    """
-    active = namenodes.active
-    if active is not None and active.term != term:
-        raise MissingEventsError(
-            f"the active NameNode is another one or was restarted: {active.namenode.http}, "
-            f"term {active.term} after {term}"
-        )
+def other_incarnation(active: Active, term: int) -> MissingEventsError:
+    """Return the error of a stream that followed the NameNode of this term and finds another one active."""
+    return MissingEventsError(
+        f"the active NameNode is another one or was restarted: {active.namenode.http}, "
+        f"term {active.term} after {term}"
+    )

@@ -10,7 +10,7 @@ from nncache.hadoop.election_view import Active
 from nncache.hadoop.events import EditsPage
 from nncache.invalidation.edits.incarnation import Incarnation
 from nncache.invalidation.errors import ChannelUnavailableError, UnconfirmedReplyError
-from nncache.invalidation.namenodes import NameNodes, check_term
+from nncache.invalidation.namenodes import NameNodes, other_incarnation
 from nncache.invalidation.same_namespace import check_namespace
 
 CONFIRM_TIMEOUT_S = 5.0
@@ -109,7 +109,9 @@ class ConfirmedNameNode:
 
     def check_term(self) -> None:
         """Raise MissingEventsError once another incarnation is active."""
-        check_term(self._namenodes, self.term)
+        active = self._namenodes.active
+        if active is not None and self._incarnation.is_replaced(active.term):
+            raise other_incarnation(active, self.term)
 
     def _is_confirmed_since(self, since: float) -> bool:
         self.check_term()

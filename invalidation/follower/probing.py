@@ -12,7 +12,7 @@ from nncache.hadoop.election_view import Active
 from nncache.invalidation.edits.pacing import PROBE_SPACING_S
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 from nncache.invalidation.follower.freshness import Freshness
-from nncache.invalidation.namenodes import NameNodes, check_term
+from nncache.invalidation.namenodes import NameNodes, other_incarnation
 from nncache.invalidation.same_namespace import check_namespace
 from nncache.invalidation.stream import Covered
 
@@ -87,8 +87,10 @@ class Probing:
         self._ask()
 
     def check_term(self) -> None:
-        """Raise MissingEventsError once the pool knows another term."""
-        check_term(self._namenodes, self._active.term)
+        """Raise MissingEventsError once the pool knows another term; not to know of any is no such sign."""
+        active = self._namenodes.active
+        if active is not None and active.term != self._active.term:
+            raise other_incarnation(active, self._active.term)
 
     def advance(self, txid: int) -> None:
         """Everything up to this transaction has been yielded."""

@@ -117,9 +117,9 @@ STREAM_RULES: Final = (
         name="another-term-unnoticed",
         guarantee=Guarantee.GAP_FLUSH,
         rule="Another active NameNode, or the same one restarted, ends the stream's run.",
-        module="invalidation/namenodes.py",
-        old="if active is not None and active.term != term:",
-        new="if active is not None and active.term < term:",
+        module=_INCARNATION,
+        old="return active_term is not None and active_term != self.term",
+        new="return False",
     ),
     Variant(
         name="seen-before-it-was-read",
