@@ -202,7 +202,7 @@ class Ring(Generic[KeptT]):
         return self._take(newcomers, newcomers.items[newcomers.hand]) if newcomers.items else None
 
     def settle(self) -> None:
-        """Let the oldest newcomer settle although nobody asked for it again: there is room. Costs O(1)."""
+        """Let the oldest newcomer settle although it was not asked for again: there is room. Costs O(1)."""
         if self._newcomers.items and self._newcomers.bytes * NEWCOMERS_PART > self.bytes:
             self._settle_next()
 

@@ -80,9 +80,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """A file's status that is just what was kept of it; nobody has asked anew whether the file is closed.
+    """A file's status that is just what was kept of it; it was not asked again whether the file is closed.
 
-    It proves the asker's right and leaves the entry as it is. It makes none, and nobody else may have it.
+    It proves the asker's right and leaves the entry as it is. It makes none, and no other caller may have it.
     """
 
     reply: Reply

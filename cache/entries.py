@@ -109,7 +109,7 @@ class Directory:
         return self.grants
 
     def is_bare(self) -> bool:
-        """Whether nothing is known here and nobody is asking, so that the node can go."""
+        """Whether nothing is known here and no question is under way, so that the node can go."""
         return not (self.children or self.entries or self.grants or self.status_grants or self.tickets)
 
 
@@ -256,7 +256,7 @@ class Ticket:
     Attributes:
         joinable: whether others may have the reply.
         is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
-            anew (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
+            again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
     """
 
     __slots__ = (
@@ -299,7 +299,7 @@ class Ticket:
         return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
-        """Whether a file's status that has just come is what is kept of it, so that nobody need ask if it is closed.
+        """Whether a file's status that has just come is what is kept of it: then isFileClosed need not be asked.
 
         It was when that was kept; its opening is a change, which would have made, or will make, all this stale.
         """

@@ -70,7 +70,7 @@ class Store:
     def take_ticket(
         self, path: str, caller: Caller, now: float, *, joinable: bool, is_thorough: bool = False
     ) -> Ticket:
-        """Take note that somebody is about to ask the NameNode about a path."""
+        """Take note that the NameNode is about to be asked about a path."""
         above = parent(path)
         assert above is not None
         directory = self.tree.ensure(above)
@@ -242,7 +242,7 @@ class Store:
         return self._ring.bytes + self.tree.bytes + self._ticket_bytes + self._replies.bytes
 
     def prune(self, directory: Directory) -> None:
-        """Let go of a directory in which nothing is kept and about which nobody asks."""
+        """Let go of a directory in which nothing is kept and about which no question is under way."""
         self.tree.prune(directory)
 
     def evict(self) -> None:

@@ -311,7 +311,7 @@ class TwoStepWindows:
 
 
 def _nothing() -> None:
-    """Nobody listens."""
+    """Do nothing."""
 
 
 def _is_inside(write: TwoStepWrite, directory: str) -> bool:

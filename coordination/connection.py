@@ -27,7 +27,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
-"""How long `close` may take; a ZooKeeper that is silent is left without a farewell."""
+"""How long `close` may take; a ZooKeeper that is silent is left without being told."""
 
 _TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
 _RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
@@ -87,7 +87,7 @@ class Connection:
         self._tick()
 
     async def close(self) -> None:
-        """Close the session, within CLOSE_S; nobody is connected from now on."""
+        """Close the session, within CLOSE_S; there is no connection from now on."""
         self._lose(self._clock(), "closed")
         if self._timer is not None:
             self._timer.cancel()
@@ -206,12 +206,12 @@ class Connection:
         self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         now = self._clock()
         if self._expiry.is_over(now) or now >= self._anew_at:
-            self._begin_anew(now)
+            self._restart(now)
         elif not self._is_told and now - self._lost_at > self.timeout_s:
             self._is_told = True
             _log.warning("%sstill %s", self._label, self.complaint)
 
-    def _begin_anew(self, now: float) -> None:
+    def _restart(self, now: float) -> None:
         """Put another client in the place of this one, and ask for a new session."""
         self._anew_at = math.inf
         if self._client_id is not None:

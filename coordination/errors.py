@@ -35,10 +35,10 @@ class NodeExistsError(ZnodeError):
 
 
 class BadVersionError(ZnodeError):
-    """Somebody else has written the znode in between."""
+    """Another client has written the znode in between."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, "the znode was written by somebody else in between")
+        super().__init__(path, "the znode was written by another client in between")
 
 
 class NotEmptyError(ZnodeError):

@@ -38,7 +38,7 @@ RETRY_MOST_S: Final = 0.25
 """Between two attempts to connect, give or take two fifths (KazooRetry.max_jitter)."""
 
 ClientId: TypeAlias = tuple[int, bytes]
-"""A session's id and password: whoever has both may take the session up."""
+"""A session's id and password: a client that has both may take the session up."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Attempted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """kazoo has given up or failed, and nobody had asked for it; this client is of no use any more."""
+    """kazoo has given up or failed, unasked; this client is of no use any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Client:
         try:
             self._kazoo.stop()
             self._kazoo.close()
-        except Exception:  # noqa: BLE001 - the border: a thread has nobody else to tell
+        except Exception:  # noqa: BLE001 - the border: a thread's exception goes nowhere else
             _log.exception("could not close a ZooKeeper client")
         finally:
             self._handler.post(self._stopped, threading.current_thread())

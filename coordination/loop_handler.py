@@ -1,7 +1,7 @@
 """kazoo's threads meet the event loop here, and nowhere else. (coordination/loop_handler.py)
 
 A handler is kazoo's own seam for how a client runs what it runs (kazoo.interfaces.IHandler, kazoo 2.11). Its stock
-handler calls back on two threads, completions on one and watches on the other, so that nobody knows which came
+handler calls back on two threads, completions on one and watches on the other, so that it is not known which came
 first. This one has no thread for that: it hands everything to the event loop in the order of the wire.
 """
 
@@ -42,7 +42,7 @@ class LoopHandler:
     """Runs one KazooClient: the thread of its connection, and callbacks on the event loop.
 
     Called from kazoo's thread, but for `interrupt` and `close`. Only what kazoo's client needs is here; its recipes,
-    which nobody here uses, would need more.
+    which nothing here uses, would need more.
 
     Invariants:
         H1  Whatever the connection's thread tells (replies, watches, states) runs on the loop, in that order.
@@ -82,7 +82,7 @@ class LoopHandler:
 
     def post(self, tell: Callable[..., object], *arguments: object) -> None:
         """Have it called on the event loop; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+        with contextlib.suppress(RuntimeError):  # the loop is closed: there is no one to call
             self._loop.call_soon_threadsafe(tell, *arguments)
 
     def interrupt(self) -> None:
@@ -186,7 +186,7 @@ class LoopHandler:
     def _run(self, run: Callable[[], None]) -> None:
         try:
             run()
-        except Exception as exc:  # noqa: BLE001 - the border: whoever owns the client makes another one
+        except Exception as exc:  # noqa: BLE001 - the border: the client's owner makes another one
             self.post(self._on_attempt, f"{type(exc).__name__}: {exc}")
         finally:
             self.post(self._on_thread_ended)

@@ -132,7 +132,7 @@ class Session:
             try:
                 await self.commit([Create(absent, b"")])
             except NodeExistsError:
-                continue  # somebody else has made it meanwhile
+                continue  # another client has made it meanwhile
 
     def watch(self, path: str) -> WatchHandle:
         """Return a look at the data of a path."""

@@ -1,9 +1,9 @@
 """When to give up a session that cannot be taken up again. (coordination/session_expiry.py)
 
-Sans-I/O: `coordination/session.py` tells it what happens to the connection, and begins anew when it says so.
+Sans-I/O: `coordination/session.py` tells it what happens to the connection, and starts again when it says so.
 
 Only a server can say that a session has expired, so a client may wait for ever for that: while the quorum is gone
-nobody says it, and a ZooKeeper whose data was wiped refuses the client instead ("Refusing session request ... as it
+it is not said, and a ZooKeeper whose data was wiped refuses the client instead ("Refusing session request ... as it
 has seen zxid", org.apache.zookeeper.server.ZooKeeperServer.processConnectRequest, 3.8), since it remembers changes
 which that ZooKeeper has never heard of.
 """
@@ -39,7 +39,7 @@ class SessionExpiry:
         self._is_refused = False
 
     def connected(self) -> None:
-        """A server has granted a session, or granted it anew."""
+        """A server has granted a session, or granted it again."""
         self._has_session = True
         self._lost_at, self._reached_at = math.inf, -math.inf
         self._is_refused = False

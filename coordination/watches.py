@@ -57,7 +57,7 @@ class Watches:
     def __init__(self, reads: WatchedReads) -> None:
         self._reads = reads
         self._paths: dict[str, WatchedPath] = {}  # every path that was ever looked at
-        self._news = asyncio.Event()  # set, and replaced, whenever somebody may have news
+        self._news = asyncio.Event()  # set, and replaced, whenever a watch may have news
         self.armed = 0  # counts
         self.fired = 0
 
@@ -92,7 +92,7 @@ class Watches:
         return (self._reads.connection_id, path.fired)
 
     async def wait(self) -> None:
-        """Return when somebody has news."""
+        """Return when a watch has news."""
         await self._news.wait()
 
     async def _find(self, path: WatchedPath) -> Znode | None:

@@ -104,7 +104,7 @@ def parse_plain(target: str) -> StatusRequest | None:
 
     Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
     most once, with plain values and nothing else, names of users no longer than a file's may be. (3.5.0 takes
-    `USER.NAME=alice` for alice, 3.4.1 does not: nobody may guess.)
+    `USER.NAME=alice` for alice, 3.4.1 does not: no guess is safe.)
     """
     spelled, _, query = target.partition("?")
     if not spelled.startswith(PREFIX):

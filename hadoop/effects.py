@@ -110,7 +110,7 @@ def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = U
     if call.op is not None and call.op.effect is Effect.NOTHING:
         return NO_EFFECT
     if call.is_read:
-        # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that nobody here knows.
+        # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that is not known here.
         path = written_path(call)
         if path is None or exceeds_limits(path) or outcome is not CallOutcome.DONE:
             return NO_EFFECT
@@ -148,7 +148,7 @@ def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
         case Effect.TOUCHES if call.op.two_step and existing.is_directory:
             return NO_EFFECT  # a directory has no access time that the first step could set
         case Effect.TOUCHES if call.op.two_step and not existing.may_write:
-            return LEFT_TO_EVENTS  # redirected for whoever may read the file, or sees an empty one
+            return LEFT_TO_EVENTS  # redirected if the caller may read the file, or the file is empty
         case effect:
             return Effects(_changes_at(path, effect, call))
 

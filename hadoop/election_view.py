@@ -175,9 +175,9 @@ class ElectionView:
         return None if answer is None else answer.state
 
     def last_txid_of_others(self, namenode: NameNode) -> int:
-        """Return how far the log of any other has come, by its last answer; 0 if nobody has said.
+        """Return how far the log of any other has come, by its last answer; 0 if none has said.
 
-        Whoever asks a NameNode notes this before, and hands it in with the answer.
+        Note this before a NameNode is asked, and hand it in with the answer.
         """
         return max(
             (
@@ -267,7 +267,7 @@ class ElectionView:
         if journal is None or (self._last_probe is not None and as_of <= self._last_probe.as_of):
             return
         if journal.last_txid < self._seen[active.namenode].others_had:
-            # Others follow the log of the active one, so somebody else has written to it. A larger number that came
+            # Others follow the log of the active one, so another NameNode has written to it. A larger number that came
             # after the active one was asked says nothing: the log may have grown in between.
             self._contradictions += 1
             return

@@ -205,7 +205,7 @@ class GlobSet:
         return state
 
     def _forget(self) -> None:
-        """Start the automaton anew. A walk under way goes on from the state it holds."""
+        """Restart the automaton. A walk under way goes on from the state it holds."""
         for state in self._states.values():
             state.steps.clear()
         self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}

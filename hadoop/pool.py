@@ -44,7 +44,7 @@ class PoolStats:
     failed_probes: int
     suspicions: int
     contradictions: int  # answers after which a standby's log had come further than the active one's
-    caller_connections: int  # RPC connections as somebody else than the service
+    caller_connections: int  # RPC connections as other users than the service
 
 
 class NameNodePool:
@@ -159,7 +159,7 @@ class NameNodePool:
         return rpc
 
     def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[NameNodeRpc]:
-        """Lend a connection to this NameNode as somebody else; there are few, and idle ones are closed.
+        """Lend a connection to this NameNode as another user; there are few, and idle ones are closed.
 
         Raises:
             TooManyCallersError: on entering, all are in use.
@@ -206,7 +206,7 @@ class NameNodePool:
         )
 
     async def close(self) -> None:
-        """Close the RPC connections; call it when `run` has ended and nobody asks any more."""
+        """Close the RPC connections; call it when `run` has ended and no caller is left."""
         for rpc in self._rpcs.values():
             await rpc.close()
         await self._callers.close()

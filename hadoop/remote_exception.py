@@ -12,7 +12,7 @@ import msgspec
 
 
 class Verdict(Enum):
-    """What a RemoteException means to whoever asked."""
+    """What a RemoteException means to the caller."""
 
     STANDBY = auto()  # not the active NameNode: nothing was done, ask another
     RETRIABLE = auto()  # not ready: nothing was done, ask again

@@ -71,7 +71,7 @@ class Consumer:
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
         self._complaint = ""  # why the last attempt failed: the same is said once
-        self._trouble = ""  # the same for whoever asks; forgotten when a run begins
+        self._trouble = ""  # the same, for `/ready`; forgotten when a run begins
 
     @property
     def trouble(self) -> str:
@@ -84,12 +84,12 @@ class Consumer:
             began_at = self._clock()
             try:
                 await self._live()
-            except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would be missed by nobody
+            except Exception as exc:  # noqa: BLE001 - supervised: a consumer that dies would not be noticed
                 pause_s = self._pause_s(exc, self._clock() - began_at)
             await asyncio.sleep(pause_s)
 
     def request_probe(self) -> None:
-        """Somebody waits for coverage: ask for it soon."""
+        """Coverage is waited for: ask for it soon."""
         self._stream.request_probe()
 
     async def wait_covered(self, timeout_s: float) -> bool:

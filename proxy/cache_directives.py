@@ -87,7 +87,7 @@ def _is_simple_cookie(value: bytes) -> bool:
 
     Such a cookie does not say who asks: the NameNode goes by `user.name`, and a cookie alone is
     dr.who (measured, 3.4.1 and 3.5.0). One of any other type names its caller by itself, out of
-    our sight. The type is signed, so a forged one authenticates nobody.
+    our sight. The type is signed, so a forged one authenticates no one.
     """
     for cookie in value.split(b";"):
         name, _, token = cookie.strip().partition(b"=")

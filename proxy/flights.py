@@ -1,7 +1,7 @@
 """Questions on their way to the NameNode, each shared by all who may share it. (proxy/flights.py)
 
 A flight is a task of its own: it outlives the client for whom it was launched, so that a poller who
-hangs up costs nobody else the answer. It ends in exactly one `MetadataCache.conclude`, whatever
+hangs up costs no other caller the answer. It ends in exactly one `MetadataCache.conclude`, whatever
 happens, because that is done by the task's done-callback: a task that is cancelled before its first
 step runs no `finally`, but it does run its callbacks.
 """
@@ -27,7 +27,7 @@ from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries
 _log = logging.getLogger(__name__)
 
 Answer: TypeAlias = UpstreamReply | ProxyError
-"""What the NameNode said, or why it said nothing: a value, so that nobody has to be there to take it."""
+"""What the NameNode said, or why it said nothing: a value, so that no caller has to be there to take it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 """`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
 
 _NOT_REPLAYED = frozenset({b"age", b"cache-status", b"content-length", b"date", b"expires", b"set-cookie"})
-"""What each cached answer says anew, or must never repeat."""
+"""What each cached answer says each time, or must never repeat."""
 
 
 def end_to_end(headers: Iterable[Header]) -> Headers:
@@ -77,7 +77,7 @@ def cache_status(
         hit: answered without asking.
         fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
         stored: the NameNode's answer is in the cache now.
-        collapsed: somebody else's call was waited for.
+        collapsed: another call was waited for.
         detail: our own reason, a token.
     """
     parts = ["nncache"]

@@ -89,7 +89,7 @@ class CoverageSignal(Protocol):
     """Tells when all changes are known to have been applied."""
 
     def request_probe(self) -> None:
-        """Ask for proof soon, since somebody waits for it."""
+        """Ask for proof soon, since it is waited for."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
         """Wait for the next proof; false if none came in time."""

@@ -2,7 +2,7 @@
 
 Pure. A holder may take one more as long as it holds less than `GREED` times what is left free (the dynamic threshold
 of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone gets seven eighths, many
-holders get equal shares, and a newcomer always finds something free, while a few share it with nobody else.
+holders get equal shares, and a newcomer always finds something free, while a few share it with no other.
 """
 
 from ipaddress import AddressValueError, IPv6Address
@@ -34,7 +34,7 @@ class Shares:
 
     Invariants:
         S1  `in_use` is the sum of what all hold, and at most `limit`.
-        S2  Nobody takes one more who holds at least `GREED` times what is free.
+        S2  No holder takes one more that holds at least `GREED` times what is free.
     """
 
     def __init__(self, limit: int) -> None:

@@ -132,7 +132,7 @@ class Writes:
             self._apply(effects.changes)
             if not effects.is_complete:
                 await self._await_events()
-            if self._doubts != doubts and self._asking is not None:  # somebody's second step may succeed now
+            if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
                 await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")

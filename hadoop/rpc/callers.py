@@ -14,7 +14,7 @@ MAX_CALLER_CONNECTIONS = 64
 """To all NameNodes together; a NameNode spends a file and some kilobytes on each."""
 
 IDLE_S = 60.0
-"""A connection that nobody has used for so long is closed."""
+"""A connection that has not been used for so long is closed."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class CallerConnections:
             self._use(key, connection, -1)
 
     async def close_idle(self) -> None:
-        """Close what nobody has used for `IDLE_S`."""
+        """Close what has not been used for `IDLE_S`."""
         until = self._clock() - IDLE_S
         for key, connection in tuple(self._connections.items()):
             if connection.users == 0 and connection.used_at <= until:
@@ -97,7 +97,7 @@ class CallerConnections:
             self._connections.move_to_end(key)
 
     def _make_room(self) -> _Connection | None:
-        """Give up the one that nobody uses now and that was used longest ago, if there is no room."""
+        """Give up the one that is not in use and that was used longest ago, if there is no room."""
         if self._is_closed:
             raise TooManyCallersError("the connections as callers are closed")
         if len(self._connections) < self._max_connections:

@@ -47,7 +47,7 @@ class RpcConnection:
     """One logical connection to one address as one user; any number of calls at a time.
 
     Invariants:
-        I1  At most one usable wire at a time, opened by whoever first needs it.
+        I1  At most one usable wire at a time, opened when one is first needed.
         I2  `connection_id` differs between two replies whenever they came over different wires.
         I3  A call that ends early (cancelled, timed out) leaves the other calls alone.
         I4  With a `check`, a call is sent only over a wire whose namespace the check has admitted, and as long as
@@ -67,7 +67,7 @@ class RpcConnection:
         """Connect when the first call comes; without a `check` any namespace will do."""
         self.address = address
         self.user = user
-        self._real_user = real_user  # who acts for the user, if somebody does
+        self._real_user = real_user  # who acts for the user, if any
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
         self._check = check
@@ -184,7 +184,7 @@ class RpcConnection:
             if (wire := self._admitted_wire()) is not None:
                 return wire
             if self._failed_attempt > attempts_before:
-                # Somebody began to connect after this call had come, and failed: no need to see that again.
+                # Another call began to connect after this call had come, and failed: no need to see that again.
                 if self._is_wrong_namespace:
                     raise WrongAddressError(self._failure)
                 raise RpcUnavailableError(self._failure, is_sent=False)

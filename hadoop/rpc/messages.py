@@ -37,7 +37,7 @@ class Refused:
     """The reply to a call that the server did not carry out, or that failed there."""
 
     call_id: int
-    is_fatal: bool  # the server closes the connection; the call_id may be nobody's
+    is_fatal: bool  # the server closes the connection; the call_id may be no call's
     detail: int  # ErrorDetail; 0 when the server gave none
     class_name: str  # of the Java exception
     message: str  # without the lines of the Java stack trace

@@ -79,7 +79,7 @@ class NameNodeRpc:
         return reply.txid
 
     async def is_file_closed(self, path: str) -> bool:
-        """Tell whether nobody has this file open for writing; leaves its access time alone.
+        """Tell whether no client has this file open for writing; leaves its access time alone.
 
         Raises:
             RemoteCallError: Also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.

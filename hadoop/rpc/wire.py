@@ -19,8 +19,8 @@ class Wire(asyncio.Protocol):
 
     Invariants:
         I1  A future in `_waiting` is settled at the latest when the connection is lost.
-        I2  A reply that nobody waits for (its call was cancelled) is dropped and harms no other call.
-        I3  A retired wire takes no new call, and closes when nobody waits any more.
+        I2  A reply that no call waits for (its call was cancelled) is dropped and harms no other call.
+        I3  A retired wire takes no new call, and closes when no call waits any more.
         I4  Nothing of it holds an error that was raised: its traceback leads back here, and such a cycle lives on
             in a daemon that leaves what is old to no collector (`nncache/daemons/housekeeping.py`).
     """
@@ -89,7 +89,7 @@ class Wire(asyncio.Protocol):
         finally:
             self._waiting.pop(call_id, None)
             if self._is_retired and not self._waiting:
-                self.abort("nobody waits any more")
+                self.abort("no call waits any more")
         if reply is None:
             raise self._why_ended()
         return reply
@@ -98,7 +98,7 @@ class Wire(asyncio.Protocol):
         """Take no new calls; close as soon as those that are under way are settled."""
         self._is_retired = True
         if not self._waiting:
-            self.abort("nobody waits any more")
+            self.abort("no call waits any more")
 
     def abort(self, why: str) -> None:
         """Close at once, without waiting for what was not sent yet."""

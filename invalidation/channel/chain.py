@@ -56,7 +56,7 @@ class Chain:
     def receive(self, link: Link) -> Step:
         """Take the next record that was found; only `Next` moves the position."""
         if link.chain != self._chain:
-            return Broken("the stream was begun anew")
+            return Broken("the stream was restarted")
         if link.txid <= self._txid:
             return Replayed()
         if link.previous > self._txid:

@@ -1,7 +1,7 @@
 """Follow the NameNode's edits page by page and notice every gap. (invalidation/edits/cursor.py)
 
 Sans-I/O. The NameNode reports neither a purged transaction (the page simply begins later than asked) nor a log
-that went back (it looks idle); the Java client checks the first and nobody the second. Both are checked here.
+that went back (it looks idle); the Java client checks the first, and no client the second. Both are checked here.
 Source: Hadoop 3.4.1 and 3.5.0, NameNodeRpcServer.getEditsFromTxid and DFSInotifyEventInputStream.
 """
 

@@ -68,7 +68,7 @@ class PollPacer:
         self.budget.charge(cost_s, now)
 
     def wake(self, now: float) -> None:
-        """Somebody waits for coverage: shorten the idle wait. The budget still holds."""
+        """Coverage is waited for: shorten the idle wait. The budget still holds."""
         self._next_at = min(self._next_at, max(now, self._last_sent_at + PROBE_SPACING_S))
 
 

@@ -72,7 +72,7 @@ class PolledEdits:
         self._cursor = EditsCursor(0)  # of this run
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
         self._has_peers = len(namenodes.namenodes) > 1
-        self._wanted_at: float | None = None  # coverage as of then is waited for; None when nobody does
+        self._wanted_at: float | None = None  # coverage as of then is waited for; None when it is not
         self._written: tuple[float, int] | None = (
             None  # (time, last transaction written then), until it is read
         )

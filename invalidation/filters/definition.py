@@ -57,7 +57,7 @@ class Filter:
     """Which paths matter, whose filter that is, and who may subscribe to what happens to them.
 
     Raises:
-        FilterError: what is wrong with it, for whoever wrote it.
+        FilterError: what is wrong with it, for its author.
     """
 
     name: str

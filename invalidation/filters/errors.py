@@ -1,6 +1,6 @@
 """What can go wrong with filters. (invalidation/filters/errors.py)
 
-Each message is one sentence for whoever gave the command; what HDFS said about it is part of it.
+Each message is one sentence for the user of the command; what HDFS said about it is part of it.
 """
 
 from nncache.invalidation.errors import InvalidationError

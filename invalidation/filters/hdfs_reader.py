@@ -62,7 +62,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """The NameNode knows the definition, but nobody hands out its content."""
+    """The NameNode knows the definition, but no DataNode hands out its content."""
 
     reason: str
 
@@ -119,7 +119,7 @@ class FilterReader:
     async def read(self, names: Collection[str]) -> StoredFilters:
         """Return what is there under these names; what is not there is in none of the parts.
 
-        A definition that nobody hands out is broken: of so few one cannot tell whose fault it is.
+        A definition that no DataNode hands out is broken: of so few one cannot tell whose fault it is.
 
         Raises:
             FilterStoreError: it could not be read; nothing is known about any of them.

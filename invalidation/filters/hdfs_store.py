@@ -3,7 +3,7 @@
     PATH/NAME/definition.json    what only an administrator may change
     PATH/NAME/subscribers/       the owner's own directory, with one child for each user that may subscribe
 
-A filter appears and disappears in one transaction of HDFS, so nobody meets half of one. What begins with a dot in
+A filter appears and disappears in one transaction of HDFS, so no reader meets half of one. What begins with a dot in
 PATH is no filter: drafts are called so.
 """
 

@@ -16,7 +16,7 @@ from nncache.invalidation.errors import CorruptZnodeError, MissingEventsError
 class FilterSet:
     """The filters of a generation, or later ones where the set was changed while it was read.
 
-    Later ones do no harm: whoever keeps replies for a filter from when it was read on has its changes from there
+    Later ones do no harm: a cache that keeps replies for a filter from when it was read on gets its changes from there
     on, and the next generation is read before any record that was made with it.
     """
 
@@ -40,14 +40,14 @@ class FilterSetReader:
         """Return True as soon as the set may be another, False after `timeout_s` seconds."""
         return await self._watch.changed(timeout_s)
 
-    async def read(self, known: FilterSet | None = None, *, anew: bool = False) -> FilterSet:
-        """Return the set; `known` itself while the generation is the same, unless it shall be read `anew`.
+    async def read(self, known: FilterSet | None = None, *, reread: bool = False) -> FilterSet:
+        """Return the set; `known` itself while the generation is the same, unless it is to be read again (`reread`).
 
         The generation is read before the definitions: what changes in between has a later one. A definition that
         cannot be read, or that ZooKeeper's ACL does not show us, costs its filter.
 
         Raises:
-            MissingEventsError: there is no generation, or an earlier one than known: the set is begun anew.
+            MissingEventsError: there is no generation, or an earlier one than known: the set is restarted.
         """
         path = self._znodes.filters
         znode = await self._watch.read()
@@ -60,7 +60,7 @@ class FilterSetReader:
             raise MissingEventsError(str(exc)) from exc
         if known is not None and generation < known.generation:
             raise MissingEventsError(f"{path}: generation {generation} after {known.generation}")
-        if known is not None and generation == known.generation and not anew:
+        if known is not None and generation == known.generation and not reread:
             return known
         return FilterSet(generation, await self._globs())
 

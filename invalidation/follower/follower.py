@@ -1,6 +1,6 @@
 """One run of the stream for caches: records, filters and probes. (invalidation/follower/follower.py)
 
-Three tasks read and queue; whoever iterates takes from the queue. So records are read while filters are, coverage
+Three tasks read and queue; the stream's user takes from the queue. So records are read while filters are, coverage
 comes while ZooKeeper is away, and an iteration that is cancelled has lost nothing.
 """
 
@@ -132,7 +132,7 @@ class Follower:
             self._fail(NotPermittedError(str(exc)))
         except CoordinationError as exc:
             self._fail(MissingEventsError(str(exc)))
-        except Exception as exc:  # noqa: BLE001 - raised again by next_item, in the task of whoever iterates
+        except Exception as exc:  # noqa: BLE001 - raised again by next_item, in the task of the stream's user
             self._fail(exc)
 
     def _fail(self, failure: Exception) -> None:
@@ -162,7 +162,7 @@ class Follower:
         """
         self._connection_id = self._zookeeper.connection_id
         self._counts.resumes += 1
-        await self._read_filters(anew=True)
+        await self._read_filters(reread=True)
 
     async def _wait_for_records(self) -> None:
         read_at = self._clock()
@@ -174,7 +174,7 @@ class Follower:
         """Queue what a record says; the filters that it was made with come before it.
 
         Raises:
-            MissingEventsError: it says that something is missing, or the set of filters was begun anew.
+            MissingEventsError: it says that something is missing, or the set of filters was restarted.
         """
         record = read.record
         self._counts.records_read += 1
@@ -194,12 +194,12 @@ class Follower:
     async def _see_filters(self, generation: int, *, is_first: bool) -> None:
         """See that the filters of this generation, or later ones, are queued.
 
-        The first record of a chain that was not known before may stand in a tree made anew, where the same
+        The first record of a chain that was not known before may stand in a tree made again, where the same
         generation means other filters.
         """
         if self._generation >= generation and not is_first:
             return
-        await self._read_filters(anew=is_first)
+        await self._read_filters(reread=is_first)
         if self._generation < generation:
             raise MissingEventsError(
                 f"a record was made with the filters of generation {generation}, there are only those of "
@@ -211,9 +211,11 @@ class Follower:
             await self._filters.changed(IDLE_REREAD_S)
             await self._read_filters()
 
-    async def _read_filters(self, *, anew: bool = False) -> None:
+    async def _read_filters(self, *, reread: bool = False) -> None:
         async with self._filter_lock:
-            self._queue_filters(await self._retried(lambda: self._filters.read(self._filter_set, anew=anew)))
+            self._queue_filters(
+                await self._retried(lambda: self._filters.read(self._filter_set, reread=reread))
+            )
 
     def _queue_filters(self, read: FilterSet) -> None:
         known, self._filter_set = self._filter_set, read

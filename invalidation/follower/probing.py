@@ -1,4 +1,4 @@
-"""Learn from the pool how fresh a position is, sooner when somebody waits. (invalidation/follower/probing.py)
+"""Learn from the pool how fresh a position is, sooner when coverage is waited for. (invalidation/follower/probing.py)
 
 The shell over `nncache.invalidation.follower.freshness`.
 """
@@ -20,7 +20,7 @@ CONFIRM_TIMEOUT_S: Final = 5.0
 """How long the pool's word that the log had come as far as the first position is waited for."""
 
 WISH_S: Final = 1.0
-"""How long somebody who waits is believed to; later the pool's own interval must do."""
+"""How long a wish for coverage counts; later the pool's own interval must do."""
 
 
 class Probing:
@@ -43,7 +43,7 @@ class Probing:
     async def begin(self, txid: int) -> None:
         """Begin at a position, and see that the log of this term has come that far.
 
-        Had the log gone back and grown again by the time of the first probe, nobody could tell any more that the
+        Had the log gone back and grown again by the time of the first probe, it could not be told any more that the
         position is one in another log.
 
         Raises:

@@ -18,7 +18,7 @@ async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit)
     """Delete these znodes, in this order, and before them all that is below; those that are not there are fine.
 
     Return those that stay, since ZooKeeper's ACLs keep us from what is below them. Each transaction goes through
-    `commit`. Whoever writes there at the same time makes it fail.
+    `commit`. A concurrent write makes it fail.
 
     Raises:
         CoordinationError: ZooKeeper can't be asked, or refuses.

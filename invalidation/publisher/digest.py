@@ -46,7 +46,7 @@ class _About:
     reopened: _Stamped | None = None
 
     def all(self) -> tuple[_Stamped, ...]:
-        """Give what is to be said; whoever hears of an opening or closing knows that the path was touched."""
+        """Give what is to be said; an opening or closing says, too, that the path was touched."""
         windows = tuple(each for each in (self.opened, self.closed, self.reopened) if each is not None)
         if self.footprint is None or (windows and isinstance(self.footprint[2], Touched)):
             return windows
@@ -113,7 +113,7 @@ class Digest:
             self._shrink()
 
     def take(self) -> tuple[tuple[int, Change], ...]:
-        """Give what waits, ordered by transaction id, and begin anew."""
+        """Give what waits, ordered by transaction id, and start again."""
         self._shrink()
         stamped = [each for about in self._about.values() for each in about.all()]
         if self._everything is not None:

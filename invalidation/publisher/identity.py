@@ -7,7 +7,7 @@ import msgspec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherIdentity:
-    """One process. Whoever holds the admin port of a host is that host's publisher of this nameservice."""
+    """One process. The process that holds the admin port of a host is that host's publisher of this nameservice."""
 
     host: str
     pid: int
@@ -27,7 +27,7 @@ def encode_identity(identity: PublisherIdentity) -> bytes:
 
 
 def parse_identity(data: bytes) -> PublisherIdentity | None:
-    """Return who wrote this, None if nobody of ours did."""
+    """Return who wrote this, None if it was none of ours."""
     try:
         return msgspec.json.decode(data, type=PublisherIdentity)
     except msgspec.MsgspecError:

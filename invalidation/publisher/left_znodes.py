@@ -1,6 +1,6 @@
 """Leave where they are the znodes that cannot be deleted. (invalidation/publisher/left_znodes.py)
 
-Anybody whom ZooKeeper's ACLs let create a znode can put others below it and hide them: then nobody else deletes it.
+Anybody whom ZooKeeper's ACLs let create a znode can put others below it and hide them: then no other client deletes it.
 """
 
 import logging

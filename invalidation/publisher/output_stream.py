@@ -126,7 +126,7 @@ class InotifyEventOutputStream(ABC):
     async def change_filters(self, change: FilterChange) -> int:
         """Change the set of filters, for what is published from now on; return how many writes that took.
 
-        Whoever follows the set reads it again, also when nothing changes. All are removed that are to be; what can't
+        Followers of the set read it again, also when nothing changes. All are removed that are to be; what can't
         be added is `blocked` until it can, and asked for again with the next change.
         """
 

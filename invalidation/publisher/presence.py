@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody publishes."""
+    """No publisher is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """Whoever had it can't be alive: it may be deleted."""
+    """Its process can't be alive: it may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)

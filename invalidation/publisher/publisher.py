@@ -54,7 +54,7 @@ class Publisher:
 
     Invariants:
         P1  Every matching event after a filter's beginning is in its records once and in order, or a record says that
-            it was dropped, or the filter begins anew under another id (GapFlush).
+            it was dropped, or the filter starts again under another id (GapFlush).
         P2  What `.cache` covers is in the records of every filter: they are acknowledged before.
         P3  A record for caches holds every change that concerns a filter in force at its generation.
     """

@@ -1,7 +1,7 @@
 """Make out from znodes what is published and can be gone on from. (invalidation/publisher/recovery.py)
 
 Sans-I/O. A publisher builds on counts and definitions, so it sees that each agrees with what stands around it; what
-the records say, their readers check. What is not sound is begun anew, never mended: nobody knows what it missed.
+the records say, their readers check. What is not sound is restarted, never mended: what it missed is not known.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import Stream, WritePlan
 
 VOID = b""
-"""The data of a `.cache` that was given up: whoever finds it begins anew."""
+"""The data of a `.cache` that was given up: a publisher that finds it starts again."""
 
 _CHANNEL = frozenset({".publisher", ".filters", ".cache"})
 
@@ -47,7 +47,7 @@ class FoundTree:
 def recover(
     znodes: Znodes, found: FoundTree, max_records: int, counts: OutputStats
 ) -> tuple[PublishedState, WritePlan | None]:
-    """Return what is published, and the tree to go on with; without it everything is to be begun anew."""
+    """Return what is published, and the tree to go on with; without it everything is to be restarted."""
     cache = None if found.cache is None else _cache(znodes, found.cache, found.newest)
     generation = None if found.filters is None else parse_txid(found.filters.data)
     filters, damaged = _definitions(znodes, found)
@@ -137,7 +137,7 @@ def _records(children: Iterable[str]) -> list[int]:
 
 
 def _count_foreign(found: FoundTree, damaged: Collection[str]) -> int:
-    """Count what nobody of ours puts there. It is left alone, unless it is in the way of something of ours."""
+    """Count what none of ours puts there. It is left alone, unless it is in the way of something of ours."""
     ours = _CHANNEL | found.definitions.keys() | set(damaged)
     places = sum(name not in ours for name in found.children)
     definitions = sum(not is_filter_name(name) for name in found.definitions)

@@ -35,7 +35,7 @@ class Resumption:
     """Begins runs.
 
     A missing transaction is never passed over: it is told as dropped to the caches and to every filter, or all of them
-    begin anew (GapFlush).
+    start again (GapFlush).
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Resumption:
             CoordinationError: what was missed can't be told.
         """
         if state.txid is None:
-            return await self._begin_anew(state)
+            return await self._restart(state)
         is_continuous = self._last is not None and state.txid <= self._last.through_txid
         assembly = await self._repair(state.txid, state.filters, state.damaged)
         while True:
@@ -76,7 +76,7 @@ class Resumption:
                         raise
                     case GapKind.WENT_BACK:
                         _log.warning("restarting all streams, changes in between are unknown: %s", exc)
-                        return await self._begin_anew(state)
+                        return await self._restart(state)
                     case GapKind.PURGED:
                         await self._drop(assembly, _last_of(exc), str(exc))
                         is_continuous = False
@@ -96,7 +96,7 @@ class Resumption:
         """Take note that a run ended since the next edits could not be read for long."""
         self._unreadable_since = self._clock() - UNREADABLE_S
 
-    async def _begin_anew(self, state: PublishedState) -> Resumed:
+    async def _restart(self, state: PublishedState) -> Resumed:
         txid = await self._start_at_end()
         await self._output.begin(txid)
         self._unreadable_since = None
@@ -113,7 +113,7 @@ class Resumption:
         filters: Mapping[str, FilterPosition],
         damaged: Mapping[str, PublishedFilter | None],
     ) -> PendingBatch:
-        """Begin damaged filters anew, those that can't be read when HDFS has been asked for them.
+        """Restart damaged filters, those that can't be read when HDFS has been asked for them.
 
         Before anything else: until that is published, caches that have read them before count on their being matched.
         So they do with filters of which nothing is left, and only who had them in force knows that. Hence a process

@@ -176,7 +176,7 @@ class Run:
         self._is_changing = True
         try:
             await self._publish_pending()
-            change = self._plan()  # anew: it begins where the publications end
+            change = self._plan()  # again: it begins where the publications end
             writes = await self._output.change_filters(change)
             change = change.without(self._output.blocked)
         finally:
@@ -214,7 +214,7 @@ def _told(change: FilterChange) -> str:
     added = {filter_.name for filter_ in change.added}
     kinds = {
         "added": sorted(added - set(change.removed)),
-        "begun anew": sorted(added & set(change.removed)),
+        "restarted": sorted(added & set(change.removed)),
         "removed": sorted(set(change.removed) - added),
         "other owner or subscribers": sorted(filter_.name for filter_ in change.updated),
     }

@@ -98,7 +98,7 @@ class WritePlan:
 
     @property
     def fence(self) -> Check:
-        """What makes a multi fail once somebody else has written."""
+        """What makes a multi fail once another client has written."""
         return Check(self._cache.path, self._cache.version)
 
     def versions(self) -> dict[str, int]:
@@ -176,7 +176,7 @@ class WritePlan:
 
         A removed filter is no longer in force, though its znodes are among those that are `stuck`: they stay.
         Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
-        change of nothing counts it up, and whoever follows the set reads it again.
+        change of nothing counts it up, and followers of the set read it again.
         """
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
         sets = pack(self._set_units(change, stuck), reserved=heads)
@@ -288,7 +288,7 @@ class WritePlan:
 def tampered(
     before: Mapping[str, int], found: Iterable[Znode | None], after: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Return the paths of znodes that somebody else has written or deleted.
+    """Return the paths of znodes that another client has written or deleted.
 
     `found` are the znodes of `before`, in its order; before and after them the versions were as given.
     """

@@ -27,7 +27,7 @@ async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
     """Return what is there, all of it at one version of `.cache`; that guards what is built on the rest.
 
     Raises:
-        ChannelUnavailableError: somebody else is writing all the time.
+        ChannelUnavailableError: another process is writing all the time.
         CoordinationError: ZooKeeper can't be asked, or refuses.
     """
     for _ in range(ATTEMPTS):
@@ -35,7 +35,7 @@ async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
         (cache,) = await zookeeper.get_many([znodes.cache])
         if _version(None if found.cache is None else found.cache.znode) == _version(cache):
             return found
-    raise ChannelUnavailableError(f"{znodes.cache}: somebody else is publishing")
+    raise ChannelUnavailableError(f"{znodes.cache}: another process is publishing")
 
 
 async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:

@@ -35,7 +35,7 @@ from nncache.invalidation.publisher.znode_snapshot import read_tree
 from nncache.invalidation.task_group import run_all
 
 LOOK_S: Final = 30.0
-"""Seconds between two looks for znodes that somebody else has written."""
+"""Seconds between two looks for znodes that another client has written."""
 
 CONNECT_S: Final = 5.0
 """How long a connection is waited for when a run begins."""
@@ -98,7 +98,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     async def begin(self, txid: int) -> None:
         """Give up all that is published, and begin after this transaction.
 
-        `.cache` is made void first: whoever finds it so, after a crash of ours, begins anew as well.
+        `.cache` is made void first: a publisher that finds it so, after a crash of ours, starts again as well.
         """
         if txid < 1:
             raise ChannelUnavailableError(f"the NameNode has written no transaction yet (it says {txid})")
@@ -183,12 +183,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 continue
             paths = tampered(before, found, tree.versions())
             if paths:
-                raise ChannelUnavailableError(f"somebody else has written or deleted {', '.join(paths)}")
+                raise ChannelUnavailableError(f"another client has written or deleted {', '.join(paths)}")
             ours |= tree.definition_names()
             planted = [name for name in names if is_filter_name(name) and name not in ours]
             if planted:
                 raise ChannelUnavailableError(
-                    f"somebody else has made {len(planted)} definitions in {self._znodes.filters}, such as "
+                    f"another client has made {len(planted)} definitions in {self._znodes.filters}, such as "
                     f"{planted[0]}: no records are made for them, they are removed"
                 )
 
@@ -207,7 +207,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await self._zookeeper.ensure(self._root)
             await self._commit([Create(path, data)])
             return
-        if not znode.data:  # made by somebody who only wanted a place below it
+        if not znode.data:  # made by a client that only wanted a place below it
             await self._commit([SetData(path, data, znode.version)])
         elif znode.data != data:
             raise WrongNamespaceError(

@@ -50,7 +50,7 @@ class Received:
     """The next events: all up to `through_txid`."""
 
     batches: tuple[EventBatch, ...]  # in order
-    through_txid: int  # whoever wants to go on behind these begins after this transaction
+    through_txid: int  # to go on behind these, begin after this transaction
 
 
 SubscriptionItem: TypeAlias = Position | Received
@@ -85,7 +85,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             clock: monotonic seconds.
             from_txid: begin after this transaction; None: after the last one published.
             chain: the `chain` of the stream that had the position `from_txid`, where known: a filter that was made
-                anew since is noticed then, whatever its transactions.
+                again since is noticed then, whatever its transactions.
             outage_s: how long ZooKeeper may be silent.
             chance: spreads retries apart.
         """
@@ -125,7 +125,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
 
         Raises:
             MissingEventsError: events are missing; `first_txid` and `last_txid` say which, where that is known.
-            ZooKeeperSilentError, PublisherAwayError: nobody knows for too long whether events are missing.
+            ZooKeeperSilentError, PublisherAwayError: it has not been known for too long whether events are missing.
             UnknownFilterError: there is no such filter.
             NotPermittedError: ZooKeeper's ACL forbids it.
             ChannelUnavailableError: nothing was published yet, or the filter's definition cannot be read.

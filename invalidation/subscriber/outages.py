@@ -18,7 +18,7 @@ RETRY_LIMIT_S: Final = 1.0
 
 
 class OutageDetector:
-    """Judges both by the clock of whoever reads. Holds one watch."""
+    """Judges both by the reader's clock. Holds one watch."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ def find_start(
         return NoStart(failure, since)
     if wish > since and chain not in (None, published.id):
         failure = MissingEventsError(
-            f"filter {published.name} was begun anew after transaction {since}, before {wish}: the log went back",
+            f"filter {published.name} was restarted after transaction {since}, before {wish}: the log went back",
             GapKind.WENT_BACK,
         )
         return NoStart(failure, since)

@@ -41,7 +41,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """Nobody knows what happens until ZooKeeper or the publisher is back."""
+    """What happens is not known until ZooKeeper or the publisher is back."""
 
     reason: str
 

@@ -52,7 +52,7 @@ def ask(admin: Endpoint, path: str, token: str | None = None) -> dict[str, Any]:
     """Return the proxy's own answer.
 
     Raises:
-        AdminError: nobody answers there, or not with an explanation; says what to do.
+        AdminError: nothing answers there, or not with an explanation; says what to do.
     """
     connection = http.client.HTTPConnection(admin.host, admin.port, timeout=TIMEOUT_S)
     fields = {} if token is None else {"Authorization": f"Bearer {token}"}

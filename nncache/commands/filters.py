@@ -75,7 +75,7 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 def remove(name: str, config: Path | None, **flags: object) -> None:
     """Remove a filter.
 
-    Only administrators of HDFS may. Whoever subscribes to it is told that it ends.
+    Only administrators of HDFS may. Its subscribers are told that it ends.
     """
     _client(config, flags).remove(name)
 

@@ -44,13 +44,13 @@ class FiltersClient:
         self._settings = settings
 
     def add(self, name: str, glob: str, owner: str | None, allowed: Sequence[str]) -> None:
-        """Add a filter; without an owner it belongs to whoever adds it."""
+        """Add a filter; without an owner it belongs to the user who adds it."""
         try:
             new = Filter(name, glob, owner or self._settings.namenodes.user, tuple(allowed))
         except FilterError as error:
             raise ConfigurationError(one_line(str(error))) from error
         self._on_store(lambda store: store.add(new))
-        who = ", ".join(new.allowed_subscribers) or "nobody yet"
+        who = ", ".join(new.allowed_subscribers) or "none yet"
         _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 
     def list(self, *, as_json: bool) -> None:

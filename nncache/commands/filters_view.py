@@ -12,7 +12,7 @@ from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
 from nncache.logs import one_line
 
 HEADINGS = ("NAME", "GLOB", "OWNER", "SUBSCRIBERS")
-NOBODY = "-"
+NONE = "-"
 """Stands where there are no subscribers, so that each line has all columns."""
 
 SHOWN = 8
@@ -32,7 +32,7 @@ def _cells(each: Filter) -> tuple[str, ...]:
         each.name,
         one_line(each.path_glob),
         each.owner,
-        ",".join(each.allowed_subscribers) or NOBODY,
+        ",".join(each.allowed_subscribers) or NONE,
     )
 
 
@@ -42,7 +42,7 @@ def table(stored: StoredFilters) -> Table:
     for heading in HEADINGS:
         made.add_column(heading.lower(), overflow="fold")
     for each in stored.filters.values():
-        users = ", ".join(each.allowed_subscribers[:SHOWN]) or NOBODY
+        users = ", ".join(each.allowed_subscribers[:SHOWN]) or NONE
         more = len(each.allowed_subscribers) - SHOWN
         # As Text: a glob's brackets are no markup.
         made.add_row(
@@ -71,7 +71,7 @@ def details(stored: StoredFilter) -> Iterator[str]:
     yield each.name
     yield f"  glob         {one_line(each.path_glob)}"
     yield f"  owner        {each.owner}"
-    yield f"  subscribers  {', '.join(each.allowed_subscribers) or 'nobody'}"
+    yield f"  subscribers  {', '.join(each.allowed_subscribers) or 'none'}"
 
 
 def complaints(stored: StoredFilters) -> Iterator[str]:

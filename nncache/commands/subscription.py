@@ -1,4 +1,4 @@
-"""Follow a filter for as long as somebody watches, past gaps and outages. (nncache/commands/subscription.py)"""
+"""Follow a filter for as long as its user watches, past gaps and outages. (nncache/commands/subscription.py)"""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ LOOK_S = 1.0
 
 
 GAPS_IN_A_ROW = 2
-"""With more than that without an event in between it goes on from now. A filter that was made anew brings two."""
+"""With more than that without an event in between it goes on from now. A filter that was made again brings two."""
 
 
 class Subscription:

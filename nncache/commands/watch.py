@@ -27,7 +27,7 @@ def watch(
 
     One line for each event, in order, as it is published in ZooKeeper; no NameNode is asked. Lines that begin with
     `--` (after the time) say where it begins, which events are missing, and what is away. After a gap or an outage it
-    goes on by itself. Whoever is interrupted goes on with --from and the last transaction seen.
+    goes on by itself. After an interruption go on with --from and the last transaction seen.
     """
     settings = load_settings(WATCH, config, given(flags))
     from nncache.commands.event_lines import JsonLines, TextLines  # noqa: PLC0415 - a wrong setting loads no client

@@ -6,7 +6,7 @@ from nncache.hadoop.election_view import Active
 def about_active(
     before: Active | None, now: Active | None, *, is_first: bool, without: str
 ) -> tuple[str, ...]:
-    """Return the line about who is active, if that is news; `without` says what happens while nobody is."""
+    """Return the line about who is active, if that is news; `without` says what happens while none is."""
     if not is_first and _identity(before) == _identity(now):
         return ()
     if now is None:

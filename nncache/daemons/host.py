@@ -9,7 +9,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 def host_name(boot_id: Path = BOOT_ID) -> str:
     """Return a name that no other running machine has.
 
-    A host name alone may be shared, such as `localhost` by two machines that nobody has named. With the beginning of
+    A host name alone may be shared, such as `localhost` by two machines that have no names. With the beginning of
     the kernel's boot id it is not. Source: proc_sys_kernel(5), random/boot_id.
     """
     try:

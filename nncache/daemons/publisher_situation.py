@@ -23,7 +23,7 @@ class PublisherSituation:
 
     @property
     def why_not(self) -> str:
-        """Why changes reach nobody: the first thing that is out of order; "" while they do."""
+        """Why no changes are published: the first thing that is out of order; "" while they do."""
         if self.is_zookeeper_connected is False:
             return self._with_trouble("there is no connection to ZooKeeper")
         if self.active is None:

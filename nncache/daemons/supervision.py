@@ -21,7 +21,7 @@ async def keep_running(
     """Run the work, and again when it ends or fails, until cancelled.
 
     A fault of ours must cost cached answers, not the process (FailToNameNode): the gate closes by time alone
-    when nobody watches the NameNodes or reads their changes.
+    when nothing watches the NameNodes or reads their changes.
     """
     while True:
         try:

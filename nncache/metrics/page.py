@@ -30,7 +30,7 @@ def value_of(metric: Metric, figures: Figures) -> object:
 
 
 class StatsCollector(Collector):
-    """Makes Prometheus families of the figures of a daemon's rooms when somebody asks."""
+    """Makes Prometheus families of the figures of a daemon's rooms when it is scraped."""
 
     def __init__(self, daemon: Daemon, read: Callable[[], Figures]) -> None:
         self._metrics = [metric for metric in METRICS if daemon in metric.daemons]

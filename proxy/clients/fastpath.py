@@ -103,7 +103,7 @@ class FastPath:
 
         Args:
             is_good: `MetadataCache.is_good`.
-            store: that cache's own, which holds the answers; nobody else may hold any there.
+            store: that cache's own, which holds the answers; nothing else may hold any there.
             clock: local time in seconds.
         """
         self._is_good = is_good

@@ -33,7 +33,7 @@ class Framing(Enum):
     NONE = "none"  # there is none: HEAD, 204, 304
     LENGTH = "length"
     CHUNKED = "chunked"
-    CLOSE = "close"  # an HTTP/1.0 client, and a length that nobody knows
+    CLOSE = "close"  # an HTTP/1.0 client, and a length that is not known
 
 
 class RawResponse(web.StreamResponse):

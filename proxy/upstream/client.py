@@ -193,7 +193,7 @@ class Upstream:
             await answer.close()
             await response.write_eof()
         except ConnectionError:
-            response.cut()  # the client's end of it; there is nobody to tell
+            response.cut()  # the client's end of it; there is no one to tell
         except ProxyError as exc:
             if not response.has_begun:
                 raise

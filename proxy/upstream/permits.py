@@ -34,7 +34,7 @@ class Permits:
         return self._shares.held(holder)
 
     def fewest_held(self) -> int | None:
-        """Return what that holder has who waits with the fewest permits; None if nobody waits."""
+        """Return what that holder has who waits with the fewest permits; None if none waits."""
         return min(map(self._shares.held, self._waiting), default=None)
 
     def take(self, holder: str) -> bool:

@@ -36,7 +36,7 @@ class QueryRpc(Protocol):
     """One NameNode, asked as one user; `nncache.hadoop.rpc.namenode.NameNodeRpc` has this shape."""
 
     async def is_file_closed(self, path: str) -> bool:
-        """Say whether nobody writes the file."""
+        """Say whether no client writes the file."""
         ...
 
     async def exists(self, path: str) -> bool:
@@ -77,7 +77,7 @@ class QueryPool(Protocol):
         ...
 
     def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[QueryRpc]:
-        """Lend a client of this NameNode as somebody else."""
+        """Lend a client of this NameNode as another user."""
         ...
 
 
@@ -164,7 +164,7 @@ class PoolQueries:
     ) -> bool | None:
         """Ask the active NameNode as the caller; as the service where that cannot be.
 
-        While all connections as callers are in use it waits, for as long as whoever asks waits for the answer: that so
+        While all connections as callers are in use it waits, for as long as the caller waits for the answer: that so
         many ask at once says nothing of a right.
         """
         active = await self._pool.wait_active(self._timeout_s)
@@ -191,7 +191,7 @@ class PoolQueries:
 
 
 def _is_refusal(error: RpcError) -> bool:
-    """Whether somebody else may be told what this one was not."""
+    """Whether another caller may be told what this one was not."""
     match error:
         case RemoteCallError():
             return error.verdict is Verdict.ACCESS_CONTROL

@@ -186,7 +186,7 @@ def test_nobody_joins_an_old_flight() -> None:
 
 
 def test_no_cache_asks_itself_and_is_joined_by_nobody() -> None:
-    """A caller's own wish: the NameNode is asked, and the entry is made anew."""
+    """A caller's own wish: the NameNode is asked, and the entry is made again."""
     cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)

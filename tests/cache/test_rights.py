@@ -117,7 +117,7 @@ def test_a_grant_ends_with_its_time() -> None:
 
 
 def test_a_grant_proven_again_lives_longer() -> None:
-    """Every answer for any name of the directory proves the right anew."""
+    """Every answer for any name of the directory proves the right again."""
     cache = make_cache(grant_ttl_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     fill(cache, "/a/g", ALICE, 8.0)

@@ -134,7 +134,7 @@ def give_the_right(world: World, number: int) -> None:
         await permit(0o777)
         if earlier is not None:
             await asyncio.wait((earlier,))
-        await system.read(path, owner)  # proves the right anew; what is kept may be old from here on
+        await system.read(path, owner)  # proves the right again; what is kept may be old from here on
 
     async def story() -> None:
         in_sight(system, directory, 0o755)

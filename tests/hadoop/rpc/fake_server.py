@@ -66,7 +66,7 @@ class Call:
     request: bytes
     call_id: int
     connection: int  # counts the connections of the server, from 1
-    real_user: str = ""  # who acts for the user, if somebody does
+    real_user: str = ""  # who acts for the user, if any
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class FakeServer:
 
 
 def messages(frame: bytes) -> list[bytes]:
-    """Take a frame apart; written anew here, as the client's own code is what is tested."""
+    """Take a frame apart; written again here, as the client's own code is what is tested."""
     parts = []
     while frame:
         length = shift = 0

@@ -41,9 +41,9 @@ def test_a_missing_record_breaks_the_chain() -> None:
 
 @pytest.mark.parametrize("link", [Link("d", 10, 13), Link("d", 0, 10), Link("d", 13, 14)])
 def test_another_life_of_the_stream_breaks_the_chain(link: Link) -> None:
-    """GapFlush: a stream begun anew may have missed anything, wherever its numbers stand."""
+    """GapFlush: a stream restarted may have missed anything, wherever its numbers stand."""
     chain = Chain("c", 10)
-    assert chain.receive(link) == Broken("the stream was begun anew")
+    assert chain.receive(link) == Broken("the stream was restarted")
     assert chain.txid == 10
 
 

@@ -61,7 +61,7 @@ def test_a_stream_begun_anew_ends_the_life() -> None:
             await stage.next_changes()
             stage.press.begin_anew()
             stage.unlink("/joe/b")
-            with pytest.raises(MissingEventsError, match="begun anew"):
+            with pytest.raises(MissingEventsError, match="restarted"):
                 await stage.next_changes()
 
     play(story)

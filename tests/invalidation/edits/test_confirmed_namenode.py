@@ -170,7 +170,7 @@ def test_a_wish_for_coverage_is_not_forgotten() -> None:
         suspicions = len(on.pool.suspicions)
         for _ in range(20):
             await on.source.read()
-        assert len(on.pool.suspicions) == suspicions, "nobody waits any more"
+        assert len(on.pool.suspicions) == suspicions, "no call waits any more"
 
     play(story, peer)
     play(story, peer, poll_interval_s=5.0)

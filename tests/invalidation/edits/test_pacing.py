@@ -181,7 +181,7 @@ def test_before_the_first_roll_slowness_tells() -> None:
 
 
 def test_another_log_is_not_known() -> None:
-    """After another NameNode took over, the count begins anew."""
+    """After another NameNode took over, the count starts again."""
     rolls = RollPolicy(SETTINGS)
     rolls.asked(100.0)
     rolls.rolled(500)

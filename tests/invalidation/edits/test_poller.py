@@ -116,7 +116,7 @@ def test_idle_polls_keep_the_interval() -> None:
 
 
 def test_waking_hurries_the_next_poll() -> None:
-    """Somebody waits for coverage: an idle wait of 5 s is cut short."""
+    """Coverage is waited for: an idle wait of 5 s is cut short."""
 
     async def story(on: Stage) -> None:
         await on.source.start(None)

@@ -82,7 +82,7 @@ class Auditor:
         self.wrongs: list[str] = []
         self.dropped = 0  # records that say so
         self.chains = 0  # of `.cache`
-        self.replaced = 0  # filters begun anew
+        self.replaced = 0  # filters restarted
         self._znodes = znodes
         self._max_records = max_records
         self._cache: Followed | None = None

@@ -1,4 +1,4 @@
-"""What is sound is gone on from; what is not begins anew; what is not ours is left alone."""
+"""What is sound is gone on from; what is not starts again; what is not ours is left alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -125,7 +125,7 @@ def test_what_was_given_up_is_no_damage(cache: FoundStream | None) -> None:
     ],
 )
 def test_a_filter_goes_on_where_its_znodes_agree(found: FoundStream | None, *, is_sound: bool) -> None:
-    """Else it begins anew: nobody knows what it missed."""
+    """Else it starts again: nobody knows what it missed."""
     counts = OutputStats()
     state, tree = made_out(counts, streams={} if found is None else {"f": found})
     filter_ = published("f", since_txid=2)

@@ -256,7 +256,7 @@ def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.INFO):
         play(story)
     assert [record.message for record in caplog.records] == [
-        "the filters have changed: added: g; begun anew: f",
+        "the filters have changed: added: g; restarted: f",
         "the filters have changed: removed: f; other owner or subscribers: g",
     ]
 

@@ -341,10 +341,10 @@ def znode(version: int) -> Znode:
         pytest.param(3, 3, 3, False, id="as it was left"),
         pytest.param(3, 4, 5, False, id="written by us meanwhile"),
         pytest.param(3, 4, 3, True, id="written by somebody else"),
-        pytest.param(3, 2, 3, True, id="made anew by somebody else"),
+        pytest.param(3, 2, 3, True, id="made again by somebody else"),
         pytest.param(3, None, 3, True, id="deleted by somebody else"),
         pytest.param(3, None, None, False, id="deleted by us meanwhile"),
-        pytest.param(3, 0, 0, False, id="made anew by us meanwhile"),
+        pytest.param(3, 0, 0, False, id="made again by us meanwhile"),
     ],
 )
 def test_the_writing_of_others_is_noticed(

@@ -62,7 +62,7 @@ def test_all_that_can_be_gone_on_from_is_read() -> None:
 
 
 def test_what_is_hidden_or_too_large_is_damaged() -> None:
-    """It comes without its data, so that it is begun anew or removed; nothing else suffers, nor does the memory."""
+    """It comes without its data, so that it is restarted or removed; nothing else suffers, nor does the memory."""
 
     async def story() -> None:
         server = FakeZooKeeper(clock)

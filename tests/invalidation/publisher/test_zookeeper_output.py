@@ -143,7 +143,7 @@ def test_two_that_both_believe_to_publish_do_not_mix() -> None:
 
 
 def test_a_part_of_a_publication_that_comes_too_late_is_refused() -> None:
-    """T1: a multi with filters' records alone is guarded as well; a filter begun anew looks like its predecessor."""
+    """T1: a multi with filters' records alone is guarded as well; a filter restarted looks like its predecessor."""
 
     async def story(on: Scene) -> None:
         first, second = await on.begun(10, "f", "g", "h"), on.output()
@@ -199,7 +199,7 @@ def test_all_begins_anew() -> None:
 
 
 def test_a_crash_while_all_begins_anew_is_found() -> None:
-    """At any of its writes: the next run begins anew as well, or it was complete."""
+    """At any of its writes: the next run starts again as well, or it was complete."""
 
     async def count_writes(on: Scene) -> int:
         output, before = await on.begun(10, "f", "g"), on.zookeeper.writes

@@ -67,7 +67,7 @@ def test_one_filter_is_shown_with_all_its_subscribers() -> None:
         "  subscribers  alice, bob",
     ]
     assert "u19" in list(details(StoredFilter(MANY, ())))[-1]
-    assert list(details(StoredFilter(NOBODYS, ())))[-1] == "  subscribers  nobody"
+    assert list(details(StoredFilter(NOBODYS, ())))[-1] == "  subscribers  none"
 
 
 def test_what_does_not_count_is_named_with_its_reason() -> None:
