@@ -28,14 +28,6 @@ class _Listing(msgspec.Struct, frozen=True):
     listed: _Listed = msgspec.field(name="FileStatuses")
 
 
-class _Acl(msgspec.Struct, frozen=True):
-    entries: tuple[str, ...]
-
-
-class _AclStatus(msgspec.Struct, frozen=True):
-    status: _Acl = msgspec.field(name="AclStatus")
-
-
 class _Truth(msgspec.Struct, frozen=True):
     boolean: bool
 
@@ -101,10 +93,6 @@ class WebHdfs:
         """Return the content of a file (OPEN, in two steps)."""
         return await self._redirected("GET", "OPEN", path)
 
-    async def acl(self, path: str) -> tuple[str, ...]:
-        """Return the entries of a path's ACL, such as "user:alice:r-x"."""
-        return _decode(await self._call("GET", "GETACLSTATUS", path), _AclStatus).status.entries
-
     # -- writes
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
@@ -134,10 +122,6 @@ class WebHdfs:
         """Cut a file to this length; False while the last block is still being cut."""
         return _truth(await self._call("POST", "TRUNCATE", path, newlength=str(length)))
 
-    async def concat(self, path: str, sources: tuple[str, ...]) -> None:
-        """Move the content of these files to the end of this one."""
-        await self._call("POST", "CONCAT", path, sources=",".join(sources))
-
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
         """Delete a path; False if there is none."""
         return _truth(await self._call("DELETE", "DELETE", path, recursive=str(recursive).lower()))
@@ -166,18 +150,6 @@ class WebHdfs:
         await self._call(
             "PUT", "SETTIMES", path, modificationtime=str(modification_ms), accesstime=str(access_ms)
         )
-
-    async def set_replication(self, path: str, replication: int) -> bool:
-        """Set the number of replicas of a file; False for a directory."""
-        return _truth(await self._call("PUT", "SETREPLICATION", path, replication=str(replication)))
-
-    async def modify_acl(self, path: str, entries: str) -> None:
-        """Add entries to the ACL, or change them: "user:alice:r-x,default:user:bob:---"."""
-        await self._call("PUT", "MODIFYACLENTRIES", path, aclspec=entries)
-
-    async def remove_acl(self, path: str) -> None:
-        """Leave nothing of the ACL but the mode."""
-        await self._call("PUT", "REMOVEACL", path)
 
     # -- inner parts
 

@@ -94,15 +94,6 @@ async def test_a_standby_leads_to_the_active_one(cluster: Cluster, hdfs_director
         assert hdfs.url("OPEN", "/f").startswith(namenode)
 
 
-async def test_concat(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """The sources end in the target."""
-    for name in ("a", "b", "c"):
-        await hdfs.create(f"{hdfs_directory}/{name}", name.encode())
-    await hdfs.concat(f"{hdfs_directory}/a", (f"{hdfs_directory}/b", f"{hdfs_directory}/c"))
-    assert await hdfs.read(f"{hdfs_directory}/a") == b"abc"
-    assert [status.path_suffix for status in await hdfs.list(hdfs_directory)] == ["a"]
-
-
 async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directory: str) -> None:
     """Made with those above, listed, and their metadata set."""
     path = f"{hdfs_directory}/x/y"
@@ -112,7 +103,6 @@ async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directo
     await hdfs.set_owner(path, "alice", "users")
     await hdfs.set_permission(path, "1700")
     await hdfs.set_times(path, modification_ms=1234)
-    await hdfs.modify_acl(path, "user:bob:r-x")
     status = await hdfs.status(path)
     assert (status.owner, status.group, status.permission, status.modification_time) == (
         "alice",
@@ -120,13 +110,8 @@ async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directo
         "1750",
         1234,
     )
-    assert status.acl_bit
-    assert "user:bob:r-x" in await hdfs.acl(path)
-    await hdfs.remove_acl(path)
-    assert await hdfs.acl(path) == ()
     await hdfs.set_owner(path, group="supergroup")
     assert (await hdfs.status(path)).owner == "alice"
-    assert not await hdfs.set_replication(path, 2)
 
 
 async def test_everyone_is_someone(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
@@ -147,7 +132,7 @@ async def test_everyone_is_someone(cluster: Cluster, hdfs: WebHdfs, hdfs_directo
 
 async def test_a_missing_path_is_an_error_with_a_verdict(hdfs: WebHdfs, hdfs_directory: str) -> None:
     """Of every reading call."""
-    calls: tuple[Callable[[str], Awaitable[object]], ...] = (hdfs.status, hdfs.list, hdfs.read, hdfs.acl)
+    calls: tuple[Callable[[str], Awaitable[object]], ...] = (hdfs.status, hdfs.list, hdfs.read)
     for call in calls:
         with pytest.raises(RemoteExceptionError, match="404 FileNotFoundException") as caught:
             await call(f"{hdfs_directory}/none")

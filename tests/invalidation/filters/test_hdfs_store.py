@@ -1,6 +1,7 @@
 """A filter is added whole or not at all, changed by whom HDFS lets, and every refusal says what to do."""
 
 import asyncio
+from http import HTTPStatus
 
 import aiohttp
 import pytest
@@ -18,6 +19,7 @@ from nncache.invalidation.filters.errors import (
 )
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilter
 from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 from tests.invalidation.filters.fake_hdfs import FakeHdfs
 from tests.invalidation.filters.place import Place
 
@@ -250,7 +252,10 @@ async def test_a_filter_removed_under_its_owner_s_hands_does_not_come_back_in_pa
 async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_directory: str) -> None:
     """A default ACL of the directory above is cut to what the mode allows: others may read."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
-        await hdfs.modify_acl(hdfs_directory, "default:user:bob:rwx,default:other::rwx")
+        with Asker(cluster.namenodes[0].http) as asker:
+            acl = "aclspec=default:user:bob:rwx,default:other::rwx"
+            target = f"/webhdfs/v1{hdfs_directory}?op=MODIFYACLENTRIES&{acl}&user.name={cluster.superuser}"
+            assert asker.ask("PUT", target).status == HTTPStatus.OK
         place = Place(hdfs, f"{hdfs_directory}/filters")
         await place.store.add(JOE)
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as bob:
