@@ -107,7 +107,7 @@ async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directo
     assert (status.owner, status.group, status.permission, status.modification_time) == (
         "alice",
         "users",
-        "1750",
+        "1700",
         1234,
     )
     await hdfs.set_owner(path, group="supergroup")
