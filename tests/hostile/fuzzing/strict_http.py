@@ -70,7 +70,10 @@ def _values(fields: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[bytes]
 def _read_body(request: StrictRequest, rest: bytes) -> tuple[bytes | None, bytes | None]:
     """Return the body, and what follows it."""
     for value in _values(request.fields, b"content-length"):
-        length = int(value) if len(value) < 20 else len(rest) + 1
+        digits = value.lstrip(
+            b"0"
+        )  # 1*DIGIT (RFC 9110, section 8.6): zeros before a number are no part of it
+        length = int(digits or b"0") if len(digits) < 20 else len(rest) + 1
         return (rest[:length], rest[length:]) if length <= len(rest) else (None, None)
     return _read_chunks(rest) if _values(request.fields, b"transfer-encoding") else (b"", rest)
 

@@ -205,6 +205,13 @@ BODIES: Final = (
         heard=1,
     ),
     Row(
+        name="a length with more zeros before it than a number has digits",
+        section="9110, 8.6",
+        raw=_PUT + b"Content-Length: %040d\r\n\r\n" % len(SMUGGLED) + SMUGGLED,
+        statuses=(200,),
+        heard=1,
+    ),
+    Row(
         name="Host that Connection names",
         section="9110, 7.6.1",
         raw=_GET + b"Connection: Host, close\r\n\r\n",
