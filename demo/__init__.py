@@ -1,1 +1,1 @@
-"""A short story told on a real cluster, whose every sentence is checked: `make demo`."""
+"""`make demo`: a real cluster, publisher and proxy, and a story that checks itself. (demo/)"""

@@ -1,31 +1,40 @@
 """`python -m nncache.demo`: from nothing to a running system, its story, and its end. (demo/command.py)"""
 
 import asyncio
+import http.client
 import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from types import FrameType
 from typing import IO, Final, NoReturn
 
-from nncache.demo.errors import DemoError, WishError
-from nncache.demo.guide import guide
-from nncache.demo.stage import set_stage
-from nncache.demo.step import exit_code
-from nncache.demo.story import tell
-from nncache.demo.terminal import Terminal
-from nncache.demo.wishes import Wishes
-from nncache.testbed import TestbedError
+import aiohttp
 
-NOT_TOLD: Final = 1
+from nncache.demo.chapters import CHAPTERS, FIRST_FILE, Chapter, books
+from nncache.demo.counter import BEAN
+from nncache.demo.options import CONSEQUENCES, DemoError, OptionError, Options
+from nncache.demo.steps import Step, exit_code
+from nncache.demo.system import FILTER, NAMESERVICE, OWNER, System, running, typed
+from nncache.demo.terminal import Terminal
+from nncache.hadoop.errors import HadoopError
+from nncache.testbed import TestbedError
+from nncache.testbed.asker import Asker
+
+FAILED: Final = 1
 """Exit code as for a story that did not come true."""
 
-BAD_WISH: Final = 2
+BAD_OPTION: Final = 2
 INTERRUPTED: Final = 130
-"""Exit code when Ctrl-C or a signal came before the story had ended (as a shell has it for SIGINT)."""
+"""Exit code when a signal came before the story had ended (as a shell has it for SIGINT)."""
 
 _ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_OUTSIDE: Final = (
+    DemoError, HadoopError, TestbedError, aiohttp.ClientError, http.client.HTTPException, OSError,
+)  # fmt: skip
+"""What can go wrong outside the demo's own code; TimeoutError is an OSError."""
 
 
 def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None) -> int:
@@ -33,42 +42,89 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
     terminal = Terminal(stream or sys.stdout)
     try:
         with _signals_end_it():
-            return _run(Wishes.of(environ), terminal)
-    except WishError as error:
+            return _run(Options.of(environ), terminal)
+    except OptionError as error:
         print(error, file=sys.stderr)
-        return BAD_WISH
+        return BAD_OPTION
     except (DemoError, TestbedError) as error:
         print(f"The story could not be told: {error}", file=sys.stderr)
-        return NOT_TOLD
+        return FAILED
     except KeyboardInterrupt:
         terminal.say("Interrupted; everything is stopped.")
         return INTERRUPTED
 
 
-def _run(wishes: Wishes, terminal: Terminal) -> int:
-    terminal.opening()
-    with set_stage(wishes, terminal) as stage:
-        steps = asyncio.run(tell(stage, terminal))
-        terminal.table(steps)
-        terminal.say(
-            "Times count from the writer's acknowledgement to the start of the first read that shows it.\n"
-        )
-        terminal.verdict(steps, wishes.without.consequence)
-        code = exit_code(steps)
-        if code:
-            if not wishes.without.consequence:
-                terminal.log("The proxy's side of it:", stage.proxy.process.last_words())
-                if stage.publisher is not None:
-                    terminal.log("The publisher's side of it:", stage.publisher.process.last_words())
-            return code
-        terminal.hints(guide(stage))
+def _run(options: Options, terminal: Terminal) -> int:
+    terminal.say("nncache: a short story on a real cluster\n", "bold")
+    consequence = CONSEQUENCES.get(options.without, "")
+    with running(options, terminal) as system:
+        steps = asyncio.run(_tell(system, terminal))
+        terminal.summary(steps, consequence)
+        if exit_code(steps):
+            if not consequence:
+                for daemon in filter(None, (system.proxy, system.publisher)):
+                    terminal.say(f"The log of the {type(daemon).__name__.lower()}:")
+                    terminal.say(daemon.process.last_words(), "dim")
+            return FAILED
+        terminal.hints(_hints(system))
         if terminal.is_terminal:
             terminal.say("It keeps running; Ctrl-C ends everything.")
             _wait_for_the_end()
         else:
             terminal.say("On a terminal it would keep running until Ctrl-C.")
     terminal.say("Everything is stopped.")
-    return code
+    return 0
+
+
+async def _tell(system: System, terminal: Terminal) -> tuple[Step, ...]:
+    """Play all chapters, the last one on what the others cost, and return their steps."""
+    last = books(await system.totals())
+    steps: list[Step] = []
+    for number, chapter in enumerate((*CHAPTERS, last), 1):
+        with terminal.chapter(number, chapter.title, chapter.plot):
+            played = await _play(system, chapter)
+        for step in played:
+            terminal.step(step)
+        steps += played
+    return tuple(steps)
+
+
+async def _play(system: System, chapter: Chapter) -> tuple[Step, ...]:
+    """Return the chapter's steps; one that breaks off is a step that did not come true."""
+    try:
+        return await chapter.play(system)
+    except _OUTSIDE as error:
+        seen = str(error) if isinstance(error, DemoError) else f"{type(error).__name__}: {error}"
+        return (Step(title=chapter.title, expected="it is played to its end", seen=seen, came_true=False),)
+
+
+def _hints(system: System) -> tuple[tuple[str, str], ...]:
+    """Return what to try on the running system: purpose, and a line to copy."""
+    target, namenode, admin = f"/webhdfs/v1{FIRST_FILE}", system.namenode_http, system.proxy.admin
+    with Asker(namenode) as asker:  # Hadoop 3.5.0's jars come without the web UI
+        has_ui = asker.ask("GET", "/dfshealth.html").status == HTTPStatus.OK
+    watch = ("watch", FILTER, "--nameservice", NAMESERVICE, "--zookeeper", system.zookeeper.address)
+    publisher = (
+        () if system.publisher is None else (("The publisher's:", f"http://{system.publisher.admin}/"),)
+    )
+    return (
+        (
+            "Read through nncache; ask twice and look at Cache-Status:",
+            f"curl -i 'http://{system.proxy.address}{target}?op=GETFILESTATUS&user.name=bob'",
+        ),
+        (
+            "Delete it behind nncache's back, then read again:",
+            f"curl -X DELETE 'http://{namenode}{target}?op=DELETE&user.name={OWNER}'",
+        ),
+        ("What the proxy knows of it, and why:", typed("explain", FIRST_FILE, "--admin", admin)),
+        ("Follow the filter's events (Ctrl-C ends it):", typed(*watch)),
+        ("The filters that there are:", typed("filters", "list", "--namenode-http", namenode)),
+        ("The proxy's own pages, for a browser:", f"http://{admin}/"),
+        *publisher,
+        ("The NameNode's web UI:", f"http://{namenode}/dfshealth.html")
+        if has_ui
+        else ("The NameNode's counters:", f"http://{namenode}/jmx?qry={BEAN}"),
+    )
 
 
 def _wait_for_the_end() -> None:

@@ -12,18 +12,18 @@ def told() -> Told:
 
 
 @pytest.fixture(scope="session")
-def told_by_the_deaf() -> Told:
+def told_without_invalidation() -> Told:
     """The story with a proxy that hears of no change."""
     return tell(DEMO_WITHOUT="invalidation")
 
 
 @pytest.fixture(scope="session")
 def told_without_a_publisher() -> Told:
-    """The story with nobody who reads the NameNode's edits."""
+    """The story without anything that reads the NameNode's edits."""
     return tell(DEMO_WITHOUT="publisher")
 
 
-TOLD_AGAIN = {"told_by_the_deaf", "told_without_a_publisher"}
+TOLD_AGAIN = {"told_without_invalidation", "told_without_a_publisher"}
 """Fixtures that tell the whole story once more, with a part of the product left out."""
 
 

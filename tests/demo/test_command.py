@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.demo.command import BAD_WISH, INTERRUPTED, main
+from nncache.demo.command import BAD_OPTION, INTERRUPTED, main
 from tests.demo.told import Told
 from tests.house.tree import ROOT
 
@@ -28,7 +28,7 @@ STEPS_THAT_NEED_NO_INVALIDATION = (
     "The subscriber sees _SUCCESS",
     "Reads while it is cut",
     "Reads while ZooKeeper is away",
-    "Reads while nobody publishes",
+    "Reads while no publisher runs",
     "Three counts agree",
 )
 
@@ -41,23 +41,25 @@ def test_the_story_comes_true(told: Told) -> None:
     """Exit code 0, every step ticked, and nothing on standard error."""
     assert told.code == 0, told.out + told.err
     assert "✗" not in told.out
-    assert "21 steps came true" in told.out
+    assert "All 21 steps came true." in told.out
+    assert "\x1b" not in told.out
+    assert "Try it yourself" in told.out
     assert told.err == ""
 
 
-def test_without_invalidation_it_fails_loudly(told_by_the_deaf: Told) -> None:
+def test_without_invalidation_it_fails_loudly(told_without_invalidation: Told) -> None:
     """The checks can fail: those steps that need it do, and the reader is told why."""
-    assert told_by_the_deaf.code == 1, told_by_the_deaf.out + told_by_the_deaf.err
-    assert "did not come true: The finished file is seen;" in told_by_the_deaf.out
-    assert "deaf on purpose (DEMO_WITHOUT=invalidation)" in told_by_the_deaf.out
+    assert told_without_invalidation.code == 1, told_without_invalidation.out + told_without_invalidation.err
+    assert "did not come true: The finished file is seen;" in told_without_invalidation.out
+    assert "hears of no change (DEMO_WITHOUT=invalidation)" in told_without_invalidation.out
     for title in STEPS_THAT_NEED_INVALIDATION:
-        assert not told_by_the_deaf.came_true(title)
+        assert not told_without_invalidation.came_true(title)
 
 
-def test_without_invalidation_the_rest_still_comes_true(told_by_the_deaf: Told) -> None:
+def test_without_invalidation_the_rest_still_comes_true(told_without_invalidation: Told) -> None:
     """It fails for the reason that it gives, and not because nothing works."""
     for title in STEPS_THAT_NEED_NO_INVALIDATION:
-        assert told_by_the_deaf.came_true(title)
+        assert told_without_invalidation.came_true(title)
 
 
 def test_without_a_publisher_it_fails_loudly(told_without_a_publisher: Told) -> None:
@@ -65,14 +67,14 @@ def test_without_a_publisher_it_fails_loudly(told_without_a_publisher: Told) -> 
     told = told_without_a_publisher
     assert told.code == 1, told.out + told.err
     assert "did not come true: A missing file, from memory; The job finishes;" in told.out
-    assert "no publisher on purpose (DEMO_WITHOUT=publisher)" in told.out
+    assert "no publisher (DEMO_WITHOUT=publisher)" in told.out
     assert told.came_true("Three counts agree")
 
 
-def test_an_unknown_wish_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """And nothing is started."""
     stream = io.StringIO()
-    assert main({"DEMO_WITHOUT": "gravity"}, stream) == BAD_WISH
+    assert main({"DEMO_WITHOUT": "gravity"}, stream) == BAD_OPTION
     assert (
         capsys.readouterr().err == "DEMO_WITHOUT=gravity: must be one of invalidation, publisher, or empty\n"
     )

@@ -30,12 +30,12 @@ class Told:
         return lines[0].lstrip().startswith("✓")
 
 
-def tell(**wishes: str) -> Told:
+def tell(**options: str) -> Told:
     """Run `python -m nncache.demo` to its end, with these environment variables over those of `make test`."""
     done = subprocess.run(
         [sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""} | wishes,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""} | options,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

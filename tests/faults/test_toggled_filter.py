@@ -40,7 +40,7 @@ def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None
     service = Service.of(cluster)
     tampering = Tampering(service)
     asyncio.run(add_filters(service))
-    listings = CallCounter.of(cluster.namenodes[0].http, cluster.superuser, "GetListingOps")
+    listings = CallCounter(cluster.namenodes[0].http, cluster.superuser, "GetListingOps")
 
     def has_filters(number: int) -> bool:
         return proxy.metrics()["nncache_channel_filters"] == number
