@@ -32,7 +32,8 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 34
 
 test: $(READY) ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint types imports core others
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint types imports
+	@$(MAKE) --no-print-directory core others
 
 demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
 	$(BIN)/python -m nncache.demo

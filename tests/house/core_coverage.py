@@ -29,6 +29,9 @@ SHOWN = 12
 SHARES = 2
 """How many processes work."""
 
+HANG_S = 600
+"""Seconds after which a test hangs: measuring coverage makes a property test several times slower."""
+
 
 def core() -> tuple[Path, ...]:
     """Return the modules that must be covered."""
@@ -101,7 +104,8 @@ def examine(modules: tuple[Path, ...]) -> int:
         )
         tracer.start()
         failed = pytest.main(
-            ["-q", "--no-header", "-p", "no:cacheprovider", *tests], plugins=[ByFile(tracer)]
+            ["-q", "--no-header", "-p", "no:cacheprovider", f"--timeout={HANG_S}", *tests],
+            plugins=[ByFile(tracer)],
         )
         tracer.stop()
         left_out = {
