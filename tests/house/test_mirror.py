@@ -7,12 +7,12 @@ import pytest
 from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 
 TESTED_ELSEWHERE: dict[str, str] = {
+    "bench/changing/namespace.py": "tests/bench/changing/test_changer.py",
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
-    "bench/report/calls_panel.py": "tests/bench/report/test_charts.py",
-    "bench/report/lateness_panel.py": "tests/bench/report/test_charts.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
     "bench/servers/running.py": "tests/bench/test_driving.py",
+    "bench/tables.py": "tests/bench/polling/test_collect.py",
 }
 """Modules without a test file of their own, and where they are tested."""
 
