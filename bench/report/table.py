@@ -75,7 +75,7 @@ def as_markdown(
         wrong_count=sum(mode.wrong_count for mode in modes),
         limits=limits,
         command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
-        files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704
+        files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
         is_brief=is_brief,
     )
 
