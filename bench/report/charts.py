@@ -1,45 +1,120 @@
-"""The charts of a run. (bench/report/charts.py)"""
+"""The charts of a run. (bench/report/charts.py)
+
+Their style is in charts.mplstyle.
+"""
 
 import io
 import math
-from typing import Final
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 
-from nncache.bench.figures import ModeFigures, RunInfo
-from nncache.bench.report.calls_panel import draw_calls
-from nncache.bench.report.colours import QUIET, of_mode, of_process
-from nncache.bench.report.curves import curve_of, nines, spread, value_at
-from nncache.bench.report.drawing import (
-    clean,
-    decades,
-    footer,
-    new_figure,
-    plain,
-    say_nothing,
-    short_name,
-    title,
-    write,
-)
-from nncache.bench.report.finding import cpu, load
-from nncache.bench.report.lateness_panel import draw_lateness
-from nncache.bench.report.rounding import duration, number
+from nncache.bench.figures import ModeFigures, Quantiles, RunInfo
+from nncache.bench.report.finding import Modes, cpu, load, schedule, workload_name
+from nncache.bench.report.rounding import counted, duration, number, percent
+from nncache.bench.report.savings import calls_per_s, polls_asked_per_s, share_saved
+
+STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
+
+COLOURS: Final = {"direct": "#000000", "nncache": "#0072B2", "nginx": "#D55E00"}
+"""By mode; another one is green. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
 PROCESSES: Final = ("namenode", "proxy", "publisher", "nginx", "generator", "changer")
-"""In the order in which their CPU seconds are stacked."""
+"""In the order in which their CPU seconds are shown; others follow."""
 
-_SHARES: Final = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %"}
+_ASKED: Final[dict[str, Any]] = {"color": "#555555", "linestyle": "--"}
+"""Lines that show what was asked for, not what was measured."""
 
+_TICKS: Final = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %"}
 _LAST: Final = 0.999
 """What lies beyond is a poll or two of a short run, and not drawn."""
 
-_LOWEST: Final = 0.12
-_ROOM: Final = 0.78
-"""Heights of the labels of latencies: the lowest one's, and how far the highest is above."""
+_BEGINS: Final = 0.02
+"""The scale of lateness begins where so many have seen the change."""
+
+_AT_ONCE_S: Final = 0.001
+"""What is seen sooner is drawn as seen then: a logarithmic scale has no zero."""
+
+_LETTERS: Final = get_font(findfont("DejaVu Sans")).get_charmap().keys()
 
 
+@rc_context(fname=STYLE)
+def main_chart(info: RunInfo, modes: Modes) -> Figure:
+    """Return what reaches the NameNode beside how late changes are seen, with the finding as its title."""
+    figure = _figure(info, modes, load(info, modes), 6.6)
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
+    above = 8 + 21 * (1 + len(modes))  # points: the legend of lateness
+    left.set_title("What reaches the NameNode", size=16, pad=above)
+    right.set_title("How late pollers see a change", size=16, pad=above)
+    _draw_calls(left, info, modes)
+    _draw_lateness(right, info, [mode for mode in modes if mode.lateness_s.count])
+    return figure
+
+
+@rc_context(fname=STYLE)
+def latency_chart(info: RunInfo, modes: Modes) -> Figure:
+    """Return the latency of polls by percentile, stretched towards p99.9."""
+    figure = _figure(info, modes, "How long a poll takes, from when it is due to its complete reply", 6)
+    axes = figure.subplots()
+    shown = [mode for mode in modes if mode.latency_s.p999 > 0]
+    if not shown:
+        _empty(axes, "no poll got a reply")
+        return figure
+    for above, mode in enumerate(shown):
+        times = mode.latency_s
+        inner = [(1 - share, value) for value, share in _curve(times) if share < _LAST and value > 0]
+        p50, p99, p999, most = map(duration, (times.p50, times.p99, times.p999, times.max))
+        label = f"\np50 {p50}, p99 {p99}\np99.9 {p999}, max {most}"
+        _plot(axes, mode, [*inner, (1 - _LAST, times.p999)], len(shown) - above, label)
+    _bound(axes, "y", *axes.dataLim.intervaly)
+    axes.set(xscale="log", xlim=(1, 1 - _LAST))  # the share of polls that take longer, from the right
+    axes.set_xticks([1 - share for share in _TICKS], list(_TICKS.values()))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel="share of polls that take at most that long", ylabel="time, logarithmic")
+    slowest_first = sorted(axes.lines, key=lambda line: line.get_path().get_extents().ymax, reverse=True)
+    axes.legend(handles=slowest_first, loc="upper left", bbox_to_anchor=(1.01, 1), labelspacing=1.2)
+    return figure
+
+
+@rc_context(fname=STYLE)
+def cpu_chart(info: RunInfo, modes: Modes) -> Figure:
+    """Return the CPU seconds of each process, by mode."""
+    used = [(mode, names) for mode in modes if (names := _processes(mode))]
+    rows = [len(names) + 1 for _, names in used]
+    figure = _figure(info, modes, cpu(info, modes), 2.2 + 0.34 * max(6, sum(rows)))
+    if not used:
+        _empty(figure.subplots(), "no CPU time was measured")
+        return figure
+    panels = figure.subplots(len(used), sharex=True, squeeze=False, height_ratios=rows)[:, 0]
+    for axes, (mode, names) in zip(panels, used, strict=True):
+        seconds = [mode.cpu_s[name] for name in names]
+        bars = axes.barh(range(len(names)), seconds, color=_colour(mode), tick_label=[*map(plain, names)])
+        axes.bar_label(bars, [f"{number(each)} s" for each in seconds], padding=4)
+        title = f"{plain(mode.mode)}: {number(math.fsum(seconds))} CPU seconds in all"
+        axes.set_title(title, color=_colour(mode))
+        axes.grid(visible=False, axis="y")
+        axes.invert_yaxis()
+    panels[-1].set_xlabel("CPU seconds")
+    panels[-1].margins(x=0.1)
+    return figure
+
+
+CHARTS: Final[dict[str, Callable[[RunInfo, Modes], Figure]]] = {
+    "main": main_chart,
+    "latency": latency_chart,
+    "cpu": cpu_chart,
+}
+"""By the name of their file."""
+
+
+@rc_context(fname=STYLE)
 def as_png(figure: Figure) -> bytes:
     """Return a chart as a PNG file."""
     file = io.BytesIO()
@@ -47,124 +122,109 @@ def as_png(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def main_chart(info: RunInfo, modes: tuple[ModeFigures, ...]) -> Figure:
-    """Return what reaches the NameNode beside how late changes are seen, with the finding as its title."""
-    figure = new_figure(6.6)
-    title(figure, load(info, modes))
-    footer(figure, info, modes)
-    left = figure.add_axes((0.145, 0.165, 0.33, 0.565))
-    right = figure.add_axes((0.57, 0.165, 0.41, 0.565))
-    write(left, -0.38, 1.11, "What reaches the NameNode", size=16, weight="bold", va="bottom")
-    left.set_xlabel("getFileInfo calls per second, logarithmic", size=12, color=QUIET)
-    write(right, -0.11, 1.11, "How late pollers see a change", size=16, weight="bold", va="bottom")
-    draw_calls(left, info, modes)
-    draw_lateness(right, info, modes)
+def plain(text: str, most: int = 16) -> str:
+    """Return the text on one line, cut to a length; letters that the font does not have are question marks."""
+    known = "".join(letter if ord(letter) in _LETTERS else "?" for letter in " ".join(text.split()))
+    return known if len(known) <= most else f"{known[: most - 1]}…"
+
+
+def _figure(info: RunInfo, modes: Modes, title: str, height: float) -> Figure:
+    """Return a figure with its title, and below it which run it is of and whether the generator was too slow."""
+    figure = Figure(figsize=(12, height))
+    lines = textwrap.wrap(plain(title, 195), 65, max_lines=3, placeholder=" …")
+    figure.suptitle("\n".join(lines), x=0.01, ha="left")
+    late = schedule(modes)
+    parts = [f"workload {plain(workload_name(info), 50)}", f"seed {info.seed}", plain(info.date, 30)]
+    footer = " · ".join([*parts, plain(late, 80)] if late else parts)
+    figure.supxlabel(footer, x=0.01, ha="left", size=11, color="black" if late else "#555555")
     return figure
 
 
-def latency_chart(info: RunInfo, modes: tuple[ModeFigures, ...]) -> Figure:
-    """Return the latency of polls by percentile, stretched towards p99.9."""
-    figure = new_figure(6.0)
-    title(figure, "How long a poll takes, from when it was due until its reply is complete")
-    footer(figure, info, modes)
-    axes = figure.add_axes((0.08, 0.18, 0.66, 0.64))
-    clean(axes)
-    shown = []
-    for mode in modes:
-        curve = tuple((value * 1e3, share) for value, share in curve_of(mode.latency_s) if value > 0)
-        if curve:
-            inner = [(nines(share), value) for value, share in curve if share < _LAST]
-            shown.append((mode, [*inner, (nines(_LAST), value_at(curve, _LAST))]))
-    if not shown:
-        say_nothing(axes, "no poll got a reply")
-        return figure
-    values = [value for _, inner in shown for _, value in inner]
-    low, high = 10 ** math.floor(math.log10(min(values))), max(values) * 1.2
-    high = max(high, low * 10)
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    axes.set_xlim(0, 3)
-    decades(axes.yaxis, low, high)
-    axes.set_xticks([nines(share) for share in _SHARES], list(_SHARES.values()))
-    axes.set_xlabel("share of polls that take at most that long", size=12, color=QUIET)
-    write(axes, -0.05, 1.02, "milliseconds, logarithmic", color=QUIET, va="bottom")
-    ends = []
-    for above, (mode, inner) in enumerate(shown):  # what lies below is broader, so that all are seen
-        width = 2.5 + 2.0 * (len(shown) - 1 - above)
-        axes.plot(*zip(*inner, strict=True), color=of_mode(mode.mode), linewidth=width)
-        ends.append(math.log(inner[-1][1] / low) / math.log(high / low))
-    heights = spread([(end - _LOWEST) / _ROOM for end in ends], 0.26 / _ROOM)
-    for end, height, (mode, _) in zip(ends, heights, shown, strict=True):
-        _write_latency(axes, end, _LOWEST + height * _ROOM, mode)
-    return figure
+def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
+    """Draw the getFileInfo calls of each mode beside the polls that were asked for."""
+    asked = polls_asked_per_s(info, info.period_s)
+    rates = [calls_per_s(mode) for mode in modes]
+    positive = [rate for rate in (asked, *rates) if rate > 0]
+    if not modes or not positive:
+        _empty(axes, "no calls")
+        return
+    low, high = _bound(axes, "x", min(*positive, max(positive) / 50) / 2, max(positive))
+    places, bars = range(len(modes)), [max(rate, low) for rate in rates]
+    axes.barh(places, bars, height=0.6, color=[_colour(mode) for mode in modes])
+    names = [f"{plain(mode.mode, 12)}\n{counted(mode.wrong_count, 'wrong answer')}" for mode in modes]
+    axes.set_yticks(places, names, size=13)
+    axes.set_xlabel("getFileInfo calls per second, logarithmic")
+    axes.xaxis.set_major_formatter(EngFormatter())
+    axes.grid(visible=False)
+    axes.invert_yaxis()
+    for place, tick, mode in zip(places, axes.get_yticklabels(), modes, strict=True):
+        tick.set(color=_colour(mode), weight="bold" if mode.wrong_count else "normal")
+        saved = share_saved(mode, modes)
+        label = f"{number(rates[place])} calls/s" + ("" if math.isnan(saved) else f"\n{percent(saved)} saved")
+        end = bars[place], place
+        if bars[place] > math.sqrt(low * high):  # more than half of the axis: the bar holds its label
+            at, side, color = (-8, 0), "right", "white"
+        else:
+            at, side, color = (8, 0), "left", _colour(mode)
+        style: dict[str, Any] = {"ha": side, "va": "center", "color": color, "size": 13, "weight": "bold"}
+        axes.annotate(label, end, at, textcoords="offset points", **style)
+    if asked > 0:
+        axes.axvline(asked, label=f"{number(asked)} polls/s asked for", **_ASKED)
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1))
 
 
-def _write_latency(axes: Axes, end: float, height: float, mode: ModeFigures) -> None:
-    """Write behind the end of a curve what it is of, with its quantiles."""
-    color = of_mode(mode.mode)
-    axes.plot((1, 1.025), (end, height), transform=axes.transAxes, color=color, linewidth=1, clip_on=False)
-    times = mode.latency_s
-    text = (
-        f"p50 {duration(times.p50)}, p99 {duration(times.p99)}\n"
-        f"p99.9 {duration(times.p999)}, max {duration(times.max)}"
-    )
-    write(axes, 1.03, height, mode.mode, size=14, color=color, weight="bold", va="bottom")
-    write(axes, 1.03, height - 0.01, text, size=12, va="top")
+def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
+    """Draw for each mode the share of pollers that have seen a change, by time since its acknowledgement."""
+    if not modes:
+        _empty(axes, "no change was seen")
+        return
+    for above, mode in enumerate(modes):
+        curve = [(max(value, _AT_ONCE_S), share) for value, share in _curve(mode.lateness_s)]
+        label = f": p50 {duration(mode.lateness_s.p50)}, p99 {duration(mode.lateness_s.p99)}"
+        _plot(axes, mode, curve, len(modes) - above, label)
+    axes.axvline(info.period_s, label=f"poll period {info.period_s:,g} s", **_ASKED)
+    seen = [value for mode in modes for value, share in _curve(mode.lateness_s) if share >= _BEGINS]
+    _bound(axes, "x", max(min(*seen, info.period_s), _AT_ONCE_S), max(*seen, info.period_s))
+    axes.set(ylim=(0, 1.005), ylabel="share of pollers that have seen it")
+    axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    axes.set_xlabel("time since it was acknowledged, logarithmic")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1))
 
 
-def cpu_chart(info: RunInfo, modes: tuple[ModeFigures, ...]) -> Figure:
-    """Return the CPU seconds of each process, stacked for each mode."""
-    height = 2.3 + 1.2 * max(1, len(modes))
-    figure = new_figure(height)
-    title(figure, cpu(info, modes))
-    footer(figure, info, modes)
-    axes = figure.add_axes((0.11, 0.85 / height, 0.86, 1 - 1.95 / height))
-    clean(axes)
-    longest = max((math.fsum(mode.cpu_s.values()) for mode in modes), default=0.0)
-    if not longest > 0:
-        say_nothing(axes, "no CPU time was measured")
-        return figure
-    axes.grid(visible=False, axis="y")
-    axes.set_xlim(0, longest * 1.02)
-    axes.set_ylim(len(modes) - 0.5, -0.5)
-    axes.yaxis.set_major_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axes.set_xlabel("CPU seconds", size=12, color=QUIET)
-    for place, mode in enumerate(modes):
-        middle = 1 - (place + 0.42) / len(modes)
-        write(
-            axes,
-            -0.015,
-            middle,
-            short_name(mode.mode),
-            size=14,
-            color=of_mode(mode.mode),
-            weight="bold",
-            ha="right",
-        )
-        _draw_stack(axes, place, len(modes), mode)
-    return figure
+def _plot(axes: Axes, mode: ModeFigures, curve: list[tuple[float, float]], below: int, label: str) -> None:
+    """Draw a curve; what lies below others is broader, so that all are seen."""
+    style: dict[str, Any] = {"color": _colour(mode), "linewidth": 2.5 * below}
+    axes.plot(*zip(*curve, strict=True), label=f"{plain(mode.mode)}{label}", **style)
 
 
-def _draw_stack(axes: Axes, place: int, places: int, mode: ModeFigures) -> None:
-    """Draw one mode's processes; those too narrow for their names are named in a line below the bar."""
-    start = 0.0
-    narrow = []
-    longest = axes.get_xlim()[1]
-    for process in (*PROCESSES, *sorted(mode.cpu_s.keys() - set(PROCESSES))):
-        seconds = mode.cpu_s.get(process, 0.0)
-        if not seconds > 0:
-            continue
-        color = of_process(process)
-        axes.barh(place - 0.08, seconds, left=start, height=0.5, color=color, edgecolor="white", linewidth=1)
-        name = plain(process, 16)
-        middle = (start + seconds / 2) / longest
-        label = write(axes, middle, 1 - (place + 0.42) / places, f"{name}\n{number(seconds)} s", ha="center")
-        if label.get_window_extent().width > axes.bbox.width * seconds / longest - 8:
-            label.remove()
-            narrow.append(f"{name} {number(seconds)} s")
-        start += seconds
-    if narrow:
-        text = f"without a name, from the left: {', '.join(narrow)}"
-        line = write(axes, 0, 1 - (place + 0.7) / places, text, color=QUIET, va="top")
-        line.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0})  # the grid stays behind it
+def _bound(axes: Axes, axis: str, least: float, most: float) -> tuple[float, float]:
+    """Make an axis of seconds logarithmic, from a whole decade to a little room above; return both ends."""
+    low = 10.0 ** math.floor(math.log10(least))
+    ends = low, max(most, low * 10) * 1.25
+    axes.set(**{f"{axis}scale": "log", f"{axis}lim": ends})
+    shown = axes.xaxis if axis == "x" else axes.yaxis
+    shown.set_major_formatter(EngFormatter("s"))
+    shown.set_minor_formatter(NullFormatter())
+    return ends
+
+
+def _curve(times: Quantiles) -> tuple[tuple[float, float], ...]:
+    """Return (value, share of all that are at most that); if only quantiles are known, those."""
+    few = ((times.p50, 0.5), (times.p90, 0.9), (times.p99, 0.99), (times.p999, 0.999), (times.max, 1.0))
+    return times.cdf or few
+
+
+def _empty(axes: Axes, why: str) -> None:
+    """Write into the empty axes why they are."""
+    axes.set(xticks=[], yticks=[])
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", size=14)
+
+
+def _colour(mode: ModeFigures) -> str:
+    return COLOURS.get(mode.mode, "#009E73")
+
+
+def _processes(mode: ModeFigures) -> list[str]:
+    """Return the processes that used CPU time, in the order of `PROCESSES`."""
+    names = (*PROCESSES, *sorted(mode.cpu_s.keys() - set(PROCESSES)))
+    return [name for name in names if mode.cpu_s.get(name, 0) > 0]

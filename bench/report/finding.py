@@ -1,8 +1,13 @@
 """What a run found, in a sentence made from its figures. (bench/report/finding.py)"""
 
+from collections.abc import Callable, Iterable
+from itertools import chain, repeat
+
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
-from nncache.bench.report.rounding import counted, duration, milliseconds, number, seconds_of
+from nncache.bench.report.rounding import counted, duration, number
 from nncache.bench.report.savings import calls_per_s, polls_asked_per_s
+
+Modes = tuple[ModeFigures, ...]
 
 
 def pollers_of(info: RunInfo) -> str:
@@ -16,61 +21,59 @@ def workload_name(info: RunInfo) -> str:
     return str(info.workload.get("name", "unnamed workload"))
 
 
-def load(info: RunInfo, modes: tuple[ModeFigures, ...]) -> str:
-    """Say in one sentence, without a full stop, what the NameNode had to answer."""
+def load(info: RunInfo, modes: Modes) -> str:
+    """Say in one sentence, without a full stop, how many calls the NameNode answers."""
     head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
     if not modes:
         return f"{head}: nothing was measured"
-    first, *others = modes
-    parts = [f"{number(calls_per_s(first))} calls/s {way(first)}"]
-    parts += [f"{number(calls_per_s(mode))} {way(mode)}" for mode in others]
-    return f"{head}: the NameNode answers {', '.join(parts)}"
+    return f"{head}: the NameNode answers {_each(modes, calls_per_s, 'calls/s')}"
 
 
-def cpu(info: RunInfo, modes: tuple[ModeFigures, ...]) -> str:
+def cpu(info: RunInfo, modes: Modes) -> str:
     """Say in one sentence, without a full stop, what the NameNode's answers cost it."""
     known = [mode for mode in modes if "namenode" in mode.cpu_s]
     if not known:
-        return f"CPU seconds by process in {seconds_of(info.duration_s)}"
-    first, *others = known
-    parts = [f"{number(first.cpu_s['namenode'])} CPU seconds {way(first)}"]
-    parts += [f"{number(mode.cpu_s['namenode'])} {way(mode)}" for mode in others]
-    return f"In {seconds_of(info.duration_s)} the NameNode takes {', '.join(parts)}"
+        return f"CPU seconds by process in {info.duration_s:,g} s"
+    seconds = _each(known, lambda mode: mode.cpu_s["namenode"], "CPU seconds")
+    return f"In {info.duration_s:,g} s the NameNode takes {seconds}"
 
 
-def freshness(modes: tuple[ModeFigures, ...]) -> str:
-    """Say in one sentence, without a full stop, how late changes were seen and how often what was said was wrong."""
+def freshness(modes: Modes) -> str:
+    """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
     seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
-    wrong = [f"{mode.wrong_count:,} {way(mode)}" for mode in modes]
-    parts = [f"99 % of pollers see a change within {', '.join(seen)}"] if seen else ["no change was seen"]
-    if wrong:
-        parts.append(f"wrong answers: {', '.join(wrong)}")
-    return "; ".join(parts)
+    late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
+    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes)
+    return f"{late}; wrong answers: {wrong}" if wrong else late
 
 
-def schedule(modes: tuple[ModeFigures, ...]) -> str:
+def schedule(modes: Modes) -> str:
     """Name the modes whose generator fell behind; empty if none did."""
     late = [mode.mode for mode in modes if not mode.kept_schedule]
     return f"The generator did not keep its schedule: {', '.join(late)}" if late else ""
 
 
-def tried(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
-    """Say of each further period whose schedule was not kept by how much, in a sentence with a full stop."""
-    said = []
-    for at in also:
-        late = [
-            f"{way(mode)} by p99 {milliseconds(mode.late_starts_s.p99)} ms, "
-            f"{mode.due - mode.sent:,} of {mode.due:,} polls not sent"
-            for mode in at.modes
-            if not mode.kept_schedule
-        ]
-        if late:
-            said.append(
-                f"At a poll period of {seconds_of(at.period_s)} the generator was late: {'; '.join(late)}."
-            )
-    return tuple(said)
+def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
+    """Say for each further poll period how late the generator was, in a sentence; nothing if it was not."""
+    return tuple(
+        f"At a poll period of {at.period_s:,g} s the generator was late: {'; '.join(late)}."
+        for at in also
+        if (late := [_lateness(mode) for mode in at.modes if not mode.kept_schedule])
+    )
 
 
 def way(mode: ModeFigures) -> str:
     """Return `directly`, or through what."""
     return "directly" if mode.mode == "direct" else f"through {mode.mode}"
+
+
+def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:
+    """Return a value of each mode; the first has the unit."""
+    units = chain([f" {unit}"], repeat(""))
+    return ", ".join(
+        f"{number(value(mode))}{one} {way(mode)}" for mode, one in zip(modes, units, strict=False)
+    )
+
+
+def _lateness(mode: ModeFigures) -> str:
+    late, unsent = mode.late_starts_s.p99, mode.due - mode.sent
+    return f"{way(mode)} by p99 {number(late * 1e3)} ms, {unsent:,} of {mode.due:,} polls not sent"

@@ -17,7 +17,7 @@ FORMULA: Final = (
     "saved = 1 - calls/s / calls/s direct. "
     "This holds where calls come from changes and not from polls, so it says nothing of a cache with a time limit."
 )
-"""How the computed rows come about."""
+"""How the computed rows are computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,6 @@ class Saving:
     Attributes:
         direct_calls_per_s: getFileInfo calls a second if every poll goes to the NameNode.
         calls_per_s: the same through this mode.
-        share: saved of the former; below 0 if there were more; NaN if there is nothing to save.
         is_measured: in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was
             measured at the run's own period.
     """
@@ -36,8 +35,12 @@ class Saving:
     period_s: float
     direct_calls_per_s: float
     calls_per_s: float
-    share: float
     is_measured: bool
+
+    @property
+    def share(self) -> float:
+        """Saved of the direct calls; below 0 if there were more; NaN if there is nothing to save."""
+        return 1 - ratio(self.calls_per_s, self.direct_calls_per_s)
 
 
 def calls_per_s(mode: ModeFigures) -> float:
@@ -45,22 +48,15 @@ def calls_per_s(mode: ModeFigures) -> float:
     return ratio(mode.calls.get("getFileInfo", 0), mode.duration_s)
 
 
-def share_saved(mode: ModeFigures, direct: ModeFigures | None) -> float:
-    """Return the share of the getFileInfo calls of `direct` that did not come through `mode`; NaN for itself."""
-    if direct is None or mode.mode == direct.mode:
-        return math.nan
-    return 1 - ratio(calls_per_s(mode), calls_per_s(direct))
-
-
-def direct_of(modes: tuple[ModeFigures, ...]) -> ModeFigures | None:
-    """Return the mode without a cache, if it was run."""
-    return next((mode for mode in modes if mode.mode == "direct"), None)
+def share_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
+    """Return the share of the direct getFileInfo calls that `mode` saves; NaN for `direct`, or without it."""
+    direct = next((calls_per_s(each) for each in modes if each.mode == "direct"), math.nan)
+    return math.nan if mode.mode == "direct" else 1 - ratio(calls_per_s(mode), direct)
 
 
 def polls_asked_per_s(info: RunInfo, period_s: float) -> float:
     """Return how many polls a second the workload asks for at a poll period; NaN if it does not say."""
-    pollers = info.workload.get("pollers")
-    paths = info.workload.get("paths_per_poller", 1)
+    pollers, paths = info.workload.get("pollers"), info.workload.get("paths_per_poller", 1)
     if not isinstance(pollers, int | float) or not isinstance(paths, int | float):
         return math.nan
     return ratio(pollers * paths, period_s)
@@ -77,43 +73,24 @@ def savings(
     Caches with a time limit (nginx) have measured rows only.
     """
     run = {**{at.period_s: at.modes for at in also}, info.period_s: modes}
+    others = {period for period in periods if not any(math.isclose(period, at) for at in run)}
     rows = []
-    for period in sorted(
-        {*run, *(each for each in periods if not any(math.isclose(each, at) for at in run))}
-    ):
-        measured = {mode.mode: mode for mode in run.get(period, ())}
-        direct = measured.get("direct")
+    for period in sorted({*run, *others}):
+        kept = {mode.mode: calls_per_s(mode) for mode in run.get(period, ()) if mode.kept_schedule}
         for mode in modes:
-            if mode.mode == "direct" or not mode.sent:
+            is_measured = "direct" in kept and mode.mode in kept
+            if mode.mode == "direct" or not mode.sent or (mode.mode == "nginx" and not is_measured):
                 continue
-            through = measured.get(mode.mode)
-            if direct is not None and through is not None and direct.kept_schedule and through.kept_schedule:
-                rows.append(_measured(through, direct, period))
-            elif mode.mode != "nginx":
-                rows.append(_computed(mode, info, period))
+            direct = kept["direct"] if is_measured else polls_asked_per_s(info, period)
+            # The calls of the run are changes/s times calls per change, also where nothing changed.
+            calls = kept[mode.mode] if is_measured else min(calls_per_s(mode), direct)
+            rows.append(
+                Saving(
+                    mode=mode.mode,
+                    period_s=period,
+                    direct_calls_per_s=direct,
+                    calls_per_s=calls,
+                    is_measured=is_measured,
+                )
+            )
     return tuple(rows)
-
-
-def _measured(mode: ModeFigures, direct: ModeFigures, period_s: float) -> Saving:
-    return Saving(
-        mode=mode.mode,
-        period_s=period_s,
-        direct_calls_per_s=calls_per_s(direct),
-        calls_per_s=calls_per_s(mode),
-        share=share_saved(mode, direct),
-        is_measured=True,
-    )
-
-
-def _computed(mode: ModeFigures, info: RunInfo, period_s: float) -> Saving:
-    direct = polls_asked_per_s(info, period_s)
-    calls = calls_per_s(mode)  # is changes/s times calls per change, also where nothing changed
-    calls = min(calls, direct)  # a cache asks at most once for each poll
-    return Saving(
-        mode=mode.mode,
-        period_s=period_s,
-        direct_calls_per_s=direct,
-        calls_per_s=calls,
-        share=1 - ratio(calls, direct),
-        is_measured=False,
-    )

@@ -1,146 +1,112 @@
-"""The table of a run as text and as Markdown. (bench/report/table.py)"""
+"""The report of a run as Markdown, and as text for a terminal. (bench/report/table.py)"""
 
-import re
-import textwrap
+import io
+from pathlib import Path
 from typing import Final
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup
+from rich.console import Console
+from rich.markdown import Markdown
 
 from nncache.bench.checks import Check
-from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
-from nncache.bench.report.finding import freshness, load, pollers_of, schedule, tried, workload_name
-from nncache.bench.report.rounding import number, percent, seconds_of
-from nncache.bench.report.rows import Section, sections
-from nncache.bench.report.savings import FORMULA, Saving, savings
+from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
+from nncache.bench.report.finding import freshness, late_periods, load, pollers_of, schedule, workload_name
+from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
+from nncache.bench.report.savings import FORMULA, calls_per_s, savings, share_saved
 
 WIDTH: Final = 120
 """Columns of a terminal."""
 
-SAVING_HEADS: Final = ("poll period", "mode", "calls/s direct", "calls/s through", "saved", "this row is")
-"""Heads of the columns of `saving_cells`."""
+MOST_WRONG: Final = 100
+"""Wrong answers that are listed for each mode."""
 
-_LABEL: Final = 46
-_CELL: Final = 15
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]|#~])")
+PROOF: Final = "miss; no-grant"
+"""The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
+
+TABLES: Final = ("polls", "changes", "counters", "hosts")
+"""The tables of each mode (bench/tables.py), to which the report links."""
+
+_ESCAPES: Final = str.maketrans(
+    {**{sign: f"\\{sign}" for sign in r"\`*_[]|#~"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+
+
+def markdown(value: object) -> Markup:
+    """Return the text of a value so that Markdown shows it as it is, on one line; `Markup` stays as it is."""
+    return value if isinstance(value, Markup) else Markup(_printable(str(value)).translate(_ESCAPES))  # noqa: S704 - escaped
 
 
 def as_text(
     info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
 ) -> str:
-    """Return the table for a terminal, no wider than `WIDTH`, with a line feed at its end."""
-    lines = [
-        *_wrapped(f"{workload_name(info)}, {info.date}: {setting(info)}"),
-        *_wrapped(f"{load(info, modes)}. {capital(freshness(modes))}."),
-    ]
-    if late := schedule(modes):
-        lines += _wrapped(f"{late}.")
-    lines += ["", _text_line("", tuple(mode.mode for mode in modes))]
-    for section in sections(modes):
-        lines += ["", section.title] if section.rows else []
-        lines += [_text_line(f"  {row.label}", row.cells) for row in section.rows]
-    if saved := savings(modes, info, also):
-        lines += ["", "Share of the NameNode's getFileInfo calls saved"]
-        lines += [
-            _text_line(f"  {cells[0]}, {cells[1]}", cells[2:])
-            for cells in (SAVING_HEADS, *map(saving_cells, saved))
-        ]
-        for said in (FORMULA, *tried(also)):
-            lines += _wrapped(said, "  ")
-    if checks:
-        lines += ["", "Checks"]
-        for check in checks:
-            verdict = "met       " if check.is_met else "FELL SHORT"
-            lines += _wrapped(
-                f"{verdict} {check.name}: wanted {check.wanted}, measured {check.measured}", "  ", " " * 13
-            )
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    """Return figures, savings and checks for a terminal, no wider than `WIDTH`, with a line feed at the end."""
+    file = io.StringIO()
+    source = as_markdown(info, modes, checks, also, is_brief=True)
+    Console(file=file, width=WIDTH, color_system=None).print(Markdown(source, hyperlinks=False))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 def as_markdown(
-    info: RunInfo, modes: tuple[ModeFigures, ...], checks: tuple[Check, ...], also: tuple[AtPeriod, ...] = ()
+    info: RunInfo,
+    modes: tuple[ModeFigures, ...],
+    checks: tuple[Check, ...],
+    also: tuple[AtPeriod, ...] = (),
+    limits: tuple[str, ...] = (),
+    *,
+    is_brief: bool = False,
 ) -> str:
-    """Return the same as Markdown: tables only, without headings; a line feed at its end."""
-    blocks = [_markdown_figures(modes, sections(modes))]
-    saved = savings(modes, info, also)
-    if saved:
-        blocks += [
-            "Share of the NameNode's getFileInfo calls saved:",
-            markdown_table(SAVING_HEADS, tuple(map(saving_cells, saved))),
-            *map(markdown, (FORMULA, *tried(also))),
-        ]
-    if checks:
-        blocks.append(
-            markdown_table(
-                ("check", "wanted", "measured", "verdict"),
-                tuple(
-                    (check.name, check.wanted, check.measured, "met" if check.is_met else "FELL SHORT")
-                    for check in checks
-                ),
-            )
-        )
-    return "\n\n".join(blocks) + "\n"
-
-
-def saving_cells(saving: Saving) -> tuple[str, ...]:
-    """Return a row of the table of savings."""
-    return (
-        seconds_of(saving.period_s),
-        saving.mode,
-        number(saving.direct_calls_per_s),
-        number(saving.calls_per_s),
-        percent(saving.share),
-        "measured" if saving.is_measured else "computed",
+    """Return the whole report (report.md.j2); a brief one ends after the checks, and has no charts."""
+    return _TEMPLATES.get_template("report.md.j2").render(
+        info=info,
+        name=workload_name(info),
+        names=lambda table: sorted({name for mode in modes for name in getattr(mode, table)}),
+        modes=modes,
+        pollers=pollers_of(info),
+        finding=load(info, modes),
+        freshness=freshness(modes),
+        schedule=schedule(modes),
+        savings=savings(modes, info, also),
+        notes=(FORMULA, *late_periods(also)),
+        checks=checks,
+        missed=sum(not check.is_met for check in checks),
+        wrong=[(mode, answer) for mode in modes for answer in mode.wrong[:MOST_WRONG]],
+        wrong_count=sum(mode.wrong_count for mode in modes),
+        limits=limits,
+        command=[Markup(_printable(line)) for line in info.command.splitlines()],  # noqa: S704 - set as code
+        files=[Markup(f"{quote(mode.mode, safe='')}/{table}.parquet") for mode in modes for table in TABLES],  # noqa: S704 - quoted
+        is_brief=is_brief,
     )
-
-
-def setting(info: RunInfo) -> str:
-    """Say in a few words how the workload was run."""
-    return (
-        f"{pollers_of(info)}, poll period {seconds_of(info.period_s)}, "
-        f"measured for {seconds_of(info.duration_s)} after {seconds_of(info.warm_up_s)} of warm-up, "
-        f"seed {info.seed}, Spark on {info.master}"
-    )
-
-
-def capital(sentence: str) -> str:
-    """Return the sentence with a capital letter at its beginning."""
-    return sentence[:1].upper() + sentence[1:]
-
-
-def markdown(text: str) -> str:
-    """Return the text so that Markdown shows it as it is, on one line."""
-    safe = _SPECIAL.sub(r"\\\1", _printable(text))
-    return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def markdown_table(heads: tuple[str, ...], rows: tuple[tuple[str, ...], ...], left: int = 2) -> str:
-    """Return a table whose first `left` columns are flush left, the others flush right."""
-    rule = ["---"] * left + ["---:"] * (len(heads) - left)
-    lines = [heads, *rows]
-    cells = [" | ".join(map(markdown, line)) for line in lines]
-    cells.insert(1, " | ".join(rule))
-    return "\n".join(f"| {line} |" for line in cells)
-
-
-def _markdown_figures(modes: tuple[ModeFigures, ...], parts: tuple[Section, ...]) -> str:
-    rows = [(row.label.strip(), *row.cells) for part in parts for row in part.rows]
-    return markdown_table(("", *(mode.mode for mode in modes)), tuple(rows), left=1)
-
-
-def _text_line(label: str, cells: tuple[str, ...]) -> str:
-    """Return cells flush right under each other; what is too long is cut."""
-    width = min(_CELL, (WIDTH - _LABEL) // max(1, len(cells)) - 2)
-    return _cut(label, _LABEL).ljust(_LABEL) + "".join(f"  {_cut(cell, width):>{width}}" for cell in cells)
-
-
-def _cut(text: str, width: int) -> str:
-    text = _printable(text)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _wrapped(text: str, indent: str = "", further: str | None = None) -> list[str]:
-    rest = indent if further is None else further
-    return textwrap.wrap(_printable(text), WIDTH, initial_indent=indent, subsequent_indent=rest)
 
 
 def _printable(text: str) -> str:
-    """Return the text on one line and without what a terminal would take for orders."""
+    """Return the text on one line, and without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _count(value: int | None) -> str:
+    return NONE if value is None else f"{value:,}"
+
+
+def _ms(times: Quantiles, name: str) -> str:
+    return number(getattr(times, name) * 1e3) if times.count else NONE
+
+
+def _alarm(value: str, is_bad: object) -> str:
+    """Make bad news bold."""
+    return Markup(f"**{value}**") if is_bad else value  # noqa: S704 - a number or a word of ours
+
+
+_TEMPLATES: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    finalize=markdown,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters.update(
+    number=number, percent=percent, duration=duration, count=_count, ms=_ms, alarm=_alarm
+)
+_TEMPLATES.globals.update(ratio=ratio, calls_per_s=calls_per_s, share_saved=share_saved, proof=PROOF)

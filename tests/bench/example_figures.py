@@ -1,6 +1,5 @@
 """Made-up but plausible figures of a run, for tests of its report. (tests/bench/example_figures.py)"""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -8,9 +7,7 @@ from typing import Final
 from nncache.bench.checks import Check
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo, WrongAnswer
 
-NOTHING: Final = Quantiles(
-    count=0, mean=math.nan, p50=math.nan, p90=math.nan, p99=math.nan, p999=math.nan, max=math.nan
-)
+NOTHING: Final = Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
 
 LIMITS: Final = (
     "One host runs all: the network between hosts is not in these numbers.",
@@ -147,7 +144,7 @@ def nothing_happened() -> ModeFigures:
         lateness_s=NOTHING,
         first_lateness_s=NOTHING,
         stale=0,
-        oldest_s=math.nan,
+        oldest_s=0.0,
         calls={},
         upkeep={},
         cpu_s={},

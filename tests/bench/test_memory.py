@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Shape, Turns, faults_of, fill, poll, resident
+from nncache.bench.memory import MAX_RESIDENT, SHAPES, Filled, Turns, faults_of, fill, poll, resident
 
 GOOD = Filled(
     entries=1_000_000,
@@ -16,14 +16,6 @@ GOOD = Filled(
     forgetting_took_s=9.0,
     left=0,
 )
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-@pytest.mark.parametrize("number", [0, 1_000, 999_999])
-def test_each_path_has_80_bytes_and_its_place(shape: Shape, number: int) -> None:
-    """So that the figures can be compared."""
-    assert len(shape.path(number)) == 80
-    assert shape.path(number) != shape.path(number + 1)
 
 
 async def test_what_was_filled_is_held_and_forgotten() -> None:

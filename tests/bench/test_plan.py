@@ -110,22 +110,3 @@ def test_events_come_at_their_time_and_to_their_share() -> None:
         (10.0, ChangeKind.FORBID): len(directories),
         (20.0, ChangeKind.ALLOW): 1,
     }
-
-
-def test_the_time_factor_shortens_the_workloads_times() -> None:
-    """Polls and changes come faster, both alike."""
-    fast = replace(SMALL, time_factor=10.0)
-    assert (fast.real_period_s, fast.real_changes_per_s) == (0.2, 50.0)
-    assert fast.polls_per_s == 10 * SMALL.polls_per_s
-    plan = Plan(fast, 1)
-    changes = list(plan.changes(plan.existing(), 0.0, 20.0))
-    assert len(changes) > 500
-
-
-def test_a_smaller_workload_keeps_its_proportions() -> None:
-    """Pollers, globs, paths and changes; at least one of each."""
-    workload = load("design")
-    small = workload.scaled(pollers=1000)
-    assert (small.globs, small.paths, small.changes_per_s) == (100, 600, 1.0)
-    tiny = workload.scaled(pollers=1)
-    assert (tiny.globs, tiny.paths) == (1, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nncache.bench.servers.nncache import Channel
-from nncache.bench.settings import Mode, RunSettings, warm_up_for
+from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.workload_files import load
 
 LONG = RunSettings(
@@ -25,12 +25,6 @@ LONG = RunSettings(
     command="",
     also_periods_s=(1.0, 30.0),
 )
-
-
-@pytest.mark.parametrize(("period_s", "warm_up_s"), [(0.5, 10.0), (5.0, 10.0), (30.0, 60.0)])
-def test_each_path_is_asked_for_twice_while_a_cache_fills(period_s: float, warm_up_s: float) -> None:
-    """Long periods need a long warm-up."""
-    assert warm_up_for(period_s) == warm_up_s
 
 
 def test_another_period_has_a_short_run_of_its_own() -> None:

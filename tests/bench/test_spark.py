@@ -1,11 +1,6 @@
 """Spark as a run starts it where the master is local."""
 
-import os
-import sys
-from collections.abc import Iterator
-
 import psutil
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -26,16 +21,3 @@ def test_nobody_else_reaches_it(spark: SparkSession) -> None:
     listening = {each.laddr.ip for each in java.net_connections("tcp") if each.status == psutil.CONN_LISTEN}
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
     assert spark.sparkContext.uiWebUrl is None
-
-
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")  # Spark's own
-def test_its_workers_run_this_python(spark: SparkSession) -> None:
-    """Whatever `python3` on PATH is, it need not have our packages; they are processes of their own."""
-
-    def who(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            yield pa.RecordBatch.from_pydict({"python": [sys.executable], "pid": [os.getpid()]})
-
-    (row,) = spark.range(0, 1, 1, 1).mapInArrow(who, "python string, pid long").collect()
-    assert row["python"] == sys.executable
-    assert row["pid"] != os.getpid()

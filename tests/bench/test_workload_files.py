@@ -33,14 +33,6 @@ def test_all_ready_workloads_are_right() -> None:
         assert workload.pollers == 10_000
 
 
-def test_the_design_scenario_is_the_designs() -> None:
-    """10,000 pollers, 1,000 globs, 6,000 paths, ten changes a second: each file about every ten minutes."""
-    design = load("design")
-    assert (design.pollers, design.globs, design.paths, design.changes_per_s) == (10_000, 1_000, 6_000, 10.0)
-    assert design.paths / design.changes_per_s == 600
-    assert design.paths / design.paths_per_directory == design.globs  # one right to prove for each
-
-
 def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     """What it does not say has its default."""
     file = tmp_path / "mine.toml"

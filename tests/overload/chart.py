@@ -3,24 +3,27 @@
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.report.colours import BLACK, BLUE, VERMILLION
-from nncache.bench.report.drawing import DASHED, new_figure
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from nncache.bench.report.charts import COLOURS, STYLE
 from tests.overload.figures import Results
 from tests.overload.samples import Kind
 from tests.overload.verdicts import MIN_HITS
 
-_COLOURS: Final = (VERMILLION, BLUE, BLACK)
+_COLOURS: Final = tuple(reversed(COLOURS.values()))
 _ROW_INCHES: Final = 0.32
 _FRAME_INCHES: Final = 1.6
 
 
+@rc_context(fname=STYLE)
 def draw(results: Results, file: Path) -> None:
     """Write the chart as PNG; nothing where there is no attack."""
     attacks = list(dict.fromkeys(figures.attack for figures in results.figures))
     products = list(dict.fromkeys(figures.product for figures in results.figures))
     if not attacks:
         return
-    figure = new_figure(_FRAME_INCHES + _ROW_INCHES * len(attacks))
+    figure = Figure(figsize=(12, _FRAME_INCHES + _ROW_INCHES * len(attacks)))
     axes = figure.add_subplot()
     thickness = 0.8 / len(products)
     for number, product in enumerate(products):
@@ -32,11 +35,10 @@ def draw(results: Results, file: Path) -> None:
             color=_COLOURS[number % len(_COLOURS)],
             label=product,
         )
-    axes.axvline(100 * MIN_HITS, color=BLACK, linestyle=DASHED, linewidth=1)
+    axes.axvline(100 * MIN_HITS, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(attacks)), attacks)
     axes.set_ylim(len(attacks) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of other clients' polls answered from memory while the attack lasts (dashed: 99)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.06), ncols=len(products), frameon=False)
-    figure.tight_layout()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(products))
     figure.savefig(file)

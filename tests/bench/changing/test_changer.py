@@ -1,10 +1,8 @@
 """Changes are made when they are due, and each is written down with what it brought about."""
 
-from dataclasses import replace
-
 import pytest
 
-from nncache.bench.changing.changer import LONG_AGO_S, Changer, Order
+from nncache.bench.changing.changer import Changer, Order
 from nncache.bench.changing.namespace import BenchNamespace, State
 from nncache.bench.plan import Change
 from nncache.bench.workload import ChangeKind, Event, Workload
@@ -138,21 +136,3 @@ def test_only_questions_of_the_measured_time_are_counted() -> None:
     measured = [row for row in changer.rows if isinstance(row["due_s"], float) and row["due_s"] >= 0]
     assert 0 < len(measured) < len(changer.rows) - 12
     assert changer.asked == len(measured)
-
-
-def test_what_was_there_before_is_written_down_for_each_path() -> None:
-    """As if it had come about long ago."""
-    given = order()
-    changer = Changer(given, FakeNamespace(given))
-    virtual_time.run(changer.note_first())
-    assert sorted(row["path_id"] for row in changer.rows) == list(range(12))  # type: ignore[type-var] # numbers
-    assert {(row["change_id"], row["kind"], row["acked_s"]) for row in changer.rows} == {
-        (-1, "initial", LONG_AGO_S)
-    }
-
-
-def test_the_warm_up_has_its_changes_too() -> None:
-    """At the same rate; without a rate there are only those of set times."""
-    assert min(change.at_s for change in order().changes()) < 0
-    (forbidding,) = order(replace(FORBIDDING, changes_per_s=0.0)).changes()
-    assert (forbidding.at_s, forbidding.kind) == (0.3, ChangeKind.FORBID)

@@ -3,11 +3,10 @@
 import itertools
 import socket
 import threading
-import time
 
 import pytest
 
-from nncache.bench.polling.clock import SAMPLES, ClockError, ClockOffset, boottime, endpoint, measure
+from nncache.bench.polling.clock import SAMPLES, ClockError, ClockOffset, endpoint, measure
 from nncache.bench.polling.conductor import Conductor
 
 
@@ -66,10 +65,3 @@ def test_who_tells_no_time_is_named(says: bytes) -> None:
 def test_an_address_has_host_and_port(address: str, found: tuple[str, int]) -> None:
     """As `socket.create_connection` takes them."""
     assert endpoint(address) == found
-
-
-def test_the_clock_is_that_since_boot() -> None:
-    """It goes on by seconds, whatever is done to the time of day, and while the host sleeps."""
-    before = time.clock_gettime(time.CLOCK_BOOTTIME)
-    now = boottime()
-    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)

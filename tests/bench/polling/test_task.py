@@ -1,6 +1,5 @@
 """A task runs its share of the pollers on the driver's clock."""
 
-import pickle
 import resource
 
 import pyarrow as pa
@@ -55,9 +54,3 @@ def test_too_few_open_files_are_refused_before_anything_is_sent() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
     with pytest.raises(TaskError, match=f"{hard} open files, but {hard + 1} are needed"):
         allow_files(hard + 1)
-
-
-def test_orders_travel() -> None:
-    """As Spark sends them."""
-    given = orders(2, "a:1", "b:2")
-    assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301 - our own

@@ -1,5 +1,6 @@
 """The table says what the figures are, in text and in Markdown."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from nncache.bench.checks import Check
 from nncache.bench.figures import ModeFigures
 from nncache.bench.report.rounding import NONE
-from nncache.bench.report.table import WIDTH, as_markdown, as_text, markdown
+from nncache.bench.report.table import MOST_WRONG, PROOF, WIDTH, as_markdown, as_text, markdown
 from tests.bench import example_figures as example
 
 EXPECTED = {
@@ -50,108 +51,119 @@ EXPECTED = {
 LONG = "a name that is far longer than any column could ever be, " * 4
 
 
-def text_rows(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the rows of the text, by label; cells stand two blanks or more apart."""
-    rows = {}
-    for line in text.splitlines():
-        label, *cells = (part.strip() for part in line.strip().split("  ") if part.strip())
-        rows[label] = tuple(cells)
-    return rows
+def table(*modes: ModeFigures) -> dict[str, tuple[str, ...]]:
+    """Return the rows of all tables of these modes' report, by label."""
+    lines = as_markdown(example.info(), modes, (), example.also()).splitlines()
+    cells = [[part.strip() for part in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    return {label.replace("\\", ""): tuple(row) for label, *row in cells}
 
 
-def markdown_rows(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the rows of all tables, by label."""
-    rows = {}
-    for line in text.splitlines():
-        if line.startswith("| "):
-            label, *cells = (part.strip() for part in line.strip("|").split("|"))
-            rows[label] = tuple(cells)
-    return rows
+def on_one_line(text: str) -> str:
+    """Return the text without line breaks and alignment."""
+    return " ".join(text.split())
 
 
-@pytest.mark.parametrize("label", EXPECTED)
-def test_each_figure_has_its_row(label: str) -> None:
-    """One row for each figure, one column for each mode, in text and in Markdown."""
-    arguments = (example.info(), example.modes(), ())
-    assert text_rows("\n".join(filter(None, as_text(*arguments).splitlines())))[label] == EXPECTED[label]
-    assert markdown_rows(as_markdown(*arguments))[label] == EXPECTED[label]
+def test_each_figure_has_its_row() -> None:
+    """One row for each figure, one column for each mode, in Markdown and in text."""
+    found, text = table(*example.modes()), on_one_line(as_text(example.info(), example.modes(), ()))
+    for label, cells in EXPECTED.items():
+        assert tuple(cell.strip("*") for cell in found[label]) == cells
+        assert f"{label} {' '.join(cells)}" in text
 
 
-def test_savings_say_whether_they_were_measured() -> None:
-    """Each row of the savings is marked, and the formula stands beside them."""
-    text = as_text(example.info(), example.modes(), ())
-    rows = {" ".join(line.split()) for line in text.splitlines()}
-    assert {
-        "1 s, nncache 10,000 11.2 99.89 % computed",
-        "5 s, nncache 2,000 11.2 99.44 % measured",
-        "5 s, nginx 2,000 600 70.00 % measured",
-        "30 s, nncache 333 11.2 96.64 % computed",
-    } <= rows
-    page = as_markdown(example.info(), example.modes(), ())
-    assert "| 30 s | nncache | 333 | 11.2 | 96.64 % | computed |" in page
-    assert all("getFileInfo calls per change" in form for form in (text, page))
+@pytest.mark.parametrize(
+    ("worse", "label"),
+    [
+        ({"sent": 119_999}, "polls sent"),
+        ({"failed": 1}, "polls failed"),
+        ({"wrong_count": 1}, "WRONG answers"),
+        ({"kept_schedule": False}, "kept its schedule"),
+    ],
+)
+def test_bad_news_stands_out(worse: dict[str, object], label: str) -> None:
+    """In its own cell and in no other one."""
+    bad = replace(example.nncache(), **worse)  # type: ignore[arg-type] # whatever the case says
+    found = table(example.direct(), bad).items()
+    bold = {(row, n) for row, cells in found for n, cell in enumerate(cells) if cell.startswith("**")}
+    assert bold == {(label, 1)}
 
 
-def test_a_schedule_that_was_not_kept_is_said_with_the_savings() -> None:
-    """By how much, and where: 1 s directly, and nothing of 30 s."""
-    for form in (as_text, as_markdown):
-        said = " ".join(form(example.info(), example.modes(), (), example.also()).split())
-        late = "At a poll period of 1 s the generator was late: directly by p99"
-        assert late in said
-        assert "1,234 of 200,000 polls not sent" in said
-        assert "At a poll period of 30 s" not in said
-        assert late not in " ".join(form(example.info(), example.modes(), ()).split())
+def test_what_only_some_modes_have_has_rows() -> None:
+    """Replies by how they were made but for hits, calls that the table does not know, servers that were there."""
+    says = replace(
+        example.nncache(),
+        answers={"hit": 119_000, "miss": 900, PROOF: 1_100},
+        calls={"getFileInfo": 10, "getContentSummary": 2_000},
+    )
+    found = table(example.direct(), says)
+    assert found['replies said to be "miss"'] == (NONE, "900")
+    assert found[f'replies said to be "{PROOF}"'] == (NONE, "1,100")
+    assert found["of them to prove a caller's right again"] == (NONE, "1,100")
+    assert 'replies said to be "hit"' not in found
+    assert found["getContentSummary calls"] == ("0", "2,000")
+    assert found["calls in all per change"] == ("200", "3.35")
+    assert "nginx CPU, s" not in found
 
 
-def test_checks_are_told_in_words() -> None:
-    """Who sees no colours still sees which check fell short."""
-    text = as_text(example.info(), example.modes(), example.CHECKS)
-    assert "met        getFileInfo calls per change: wanted at most 1.3, measured 1.12" in text
-    assert "FELL SHORT lateness p99 of nncache: wanted at most 5,100 ms, measured 5,420 ms" in text
-    page = as_markdown(example.info(), example.modes(), example.CHECKS)
-    assert "| lateness p99 of nncache | at most 5,100 ms | 5,420 ms | FELL SHORT |" in page
+@pytest.mark.parametrize("form", [as_text, as_markdown])
+def test_all_else_that_a_run_found_is_said(form: Callable[..., str]) -> None:
+    """Finding, savings with what was measured, lateness of the generator, and the verdicts in words."""
+    late = (example.direct(), replace(example.nncache(), kept_schedule=False), example.nginx())
+    text = on_one_line(
+        form(example.info(), late, example.CHECKS, example.also()).replace("|", " ").replace("*", "")
+    )
+    for part in (
+        "10,000 pollers, 2,000 polls/s: the NameNode answers 2,000 calls/s directly, 11.2 through nncache, 600",
+        "see a change within 4.85 s directly, 4.90 s through nncache, 9.70 s through nginx",
+        "The generator did not keep its schedule: nncache.",
+        "1 s nncache 10,000 11.2 99.89 % computed",
+        "5 s nncache 2,000 11.2 99.44 % computed",
+        "5 s nginx 2,000 600 70.00 % measured",
+        "30 s nncache 333 10.0 97.00 % measured",
+        "both as measured here",
+        "At a poll period of 1 s the generator was late: directly by p99 14,142 ms, 1,234 of 200,000 polls not sent.",
+        "1 of 3 checks fell short.",
+        "met getFileInfo calls per change at most 1.3 1.12",
+        "FELL SHORT lateness p99 of nncache at most 5,100 ms 5,420 ms",
+    ):
+        assert part in text, part
+    assert "At a poll period of 30 s" not in text
 
 
-def test_the_finding_is_in_the_text() -> None:
-    """The first lines say what came out."""
-    text = " ".join(as_text(example.info(), example.modes(), ()).split())
-    assert (
-        "10,000 pollers, 2,000 polls/s: the NameNode answers 2,000 calls/s directly, "
-        "11.2 through nncache, 600 through nginx."
-    ) in text
-    assert "see a change within 4.85 s directly, 4.90 s through nncache, 9.70 s through nginx" in text
-
-
-def test_a_generator_that_fell_behind_is_named() -> None:
-    """Figures of a generator that was too slow are never shown without saying so."""
-    late = replace(example.nncache(), kept_schedule=False)
-    text = as_text(example.info(), (example.direct(), late), ())
-    assert "The generator did not keep its schedule: nncache." in text
-    assert text_rows("\n".join(filter(None, text.splitlines())))["kept its schedule"] == ("yes", "NO")
+def test_wrong_answers_are_listed() -> None:
+    """The first hundred of each mode, with what was wrong with them; and that there is none."""
+    text = as_markdown(example.info(), example.modes(), ())
+    assert "1,234 in all, of which 100 are listed" in text
+    assert "| nginx | 4000 | 0 | 12.500 | 12.501 | 404 | HIT | never was true |" in text
+    assert "| nginx | 4099 | 99 | 111.500 | 111.501 | 404 | HIT | 102 s |" in text
+    more = replace(example.nginx(), wrong=tuple(map(example.wrong_answer, range(150))))
+    assert as_markdown(example.info(), (more,), ()).count("| HIT |") == MOST_WRONG
+    assert "## Wrong answers\n\nNone." in as_markdown(example.info(), (example.nncache(),), ())
 
 
 def test_no_line_is_wider_than_a_terminal() -> None:
-    """Long names are wrapped or cut, and control characters do not reach the terminal."""
+    """Long names are wrapped, and control characters do not reach the terminal."""
     info = replace(example.info(), workload={"name": f"\x1b[2J\n{LONG}", "pollers": 10}, master=LONG)
-    odd = replace(
-        example.nginx(),
-        mode=LONG,
-        upkeep={LONG: 3},
-        cpu_s={LONG: 1.0},
-        calls={LONG: 5, "getFileInfo": 10**12},
-    )
+    odd = replace(example.nginx(), mode=LONG, upkeep={LONG: 3}, calls={LONG: 5, "getFileInfo": 10**12})
     text = as_text(info, (*example.modes(), odd, odd), (Check(LONG, LONG, LONG, is_met=True),))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("modes", [(), (example.nothing_happened(),)], ids=["no mode", "nothing happened"])
-def test_a_run_without_figures_has_a_table(modes: tuple[ModeFigures, ...]) -> None:
+def test_a_run_without_figures_has_a_table() -> None:
     """Nothing polled, nothing changed, nothing counted: dashes, no error and no 'nan'."""
-    for form in (as_text, as_markdown):
-        told = form(example.info(), modes, ())
-        assert "nan" not in told.lower().replace("namenode", "")
-        assert "latency p99.9, ms" in told
+    for modes in ((), (example.nothing_happened(),)):
+        for form in (as_text, as_markdown):
+            text = form(example.info(), modes, ())
+            assert "nan" not in text.lower().replace("namenode", "")
+            assert "latency p99.9, ms" in text
+    assert table(example.nothing_happened())["latency p99.9, ms"] == (NONE,)
+
+
+def test_a_command_stays_a_command() -> None:
+    """Each line of it is set as code, whatever is in it."""
+    info = replace(example.info(), command="one ```\n# two")
+    assert "\n    one ```\n    # two\n" in as_markdown(info, (), ())
 
 
 def test_markdown_shows_a_text_as_it_is() -> None:

@@ -55,15 +55,6 @@ def test_calls_are_those_that_the_namenode_counts_and_those_it_does_not() -> Non
     assert script.targets == ["/jmx?qry=Hadoop:service=NameNode,name=*"]
 
 
-def test_a_process_has_cpu_time_and_memory() -> None:
-    """Those of the operating system, where it is one of this host."""
-    with serving(Script({"/jmx": (jmx(ACTIVITY),)})) as server:
-        found = sample(NameNodeAt(server, "hdfs", os.getpid()), {"proxy": os.getpid()}, probes).values
-    for source in ("namenode", "proxy"):
-        assert 0 < found[source, "cpu", "s"] < 100_000
-        assert found[source, "resident", "bytes"] > 10 * 2**20
-
-
 def test_a_child_that_ends_while_one_looks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is gone itself is an error."""
     child = subprocess.Popen((sys.executable, "-c", "input()"), stdin=subprocess.PIPE)

@@ -4,7 +4,6 @@ import http.client
 import os
 import shutil
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -29,14 +28,6 @@ def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None
         return response.status, response.headers["X-Cache-Status"]
     finally:
         connection.close()
-
-
-def test_one_that_is_on_the_path_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before Debian's, which lies where only root looks."""
-    program = tmp_path / "nginx"
-    program.touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_nginx() == str(program)
 
 
 def test_who_has_none_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
