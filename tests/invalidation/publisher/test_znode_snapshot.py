@@ -133,7 +133,7 @@ def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
 
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(write())
-                with pytest.raises(ChannelUnavailableError, match="somebody else"):
+                with pytest.raises(ChannelUnavailableError, match="another process"):
                     await read_tree(zookeeper, ZNODES)
                 writing.cancel()
 
