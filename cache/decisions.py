@@ -80,7 +80,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """A file's status that is just what was kept of it; it was not asked again whether the file is closed.
+    """A file's status that is just what was kept of it; whether the file is closed was not asked again.
 
     It proves the asker's right and leaves the entry as it is. It makes none, and no other caller may have it.
     """

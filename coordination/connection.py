@@ -27,7 +27,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
-"""How long `close` may take; a ZooKeeper that is silent is left without being told."""
+"""How long `close` may take; a ZooKeeper that is silent is not told."""
 
 _TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
 _RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
@@ -202,7 +202,7 @@ class Connection:
         self.session_id, self._client_id = 0, None
 
     def _tick(self) -> None:
-        """WatchHandle at the clock, and again a little later."""
+        """Look at the clock, and again a little later."""
         self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         now = self._clock()
         if self._expiry.is_over(now) or now >= self._anew_at:

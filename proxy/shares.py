@@ -34,7 +34,7 @@ class Shares:
 
     Invariants:
         S1  `in_use` is the sum of what all hold, and at most `limit`.
-        S2  No holder takes one more that holds at least `GREED` times what is free.
+        S2  A holder of at least `GREED` times what is free takes no more.
     """
 
     def __init__(self, limit: int) -> None:

@@ -89,7 +89,7 @@ class ConfirmedNameNode:
         return page
 
     async def roll_edits(self) -> int:
-        """Begin a new segment of the log; return its first transaction. It does no harm, whoever else does it."""
+        """Begin a new segment of the log; return its first transaction. It does no harm if others do it, too."""
         return await self._rpc.roll_edits()
 
     def fresh_as_of(self, covered_at: float | None) -> float | None:

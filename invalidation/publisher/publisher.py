@@ -81,7 +81,7 @@ class Publisher:
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._pacer = RecordPacer(settings, clock())
         self._counts = PublisherStats()
-        self._beginning = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
+        self._resumption = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
         self._run: Run | None = None  # the present one
         self._backoff = Backoff()
         self._complaint = ""  # why the last run ended, or could not begin: the same is said once
@@ -156,9 +156,9 @@ class Publisher:
     async def _publish(self, state: PublishedState) -> None:
         if state.txid is not None:
             self._counts.published_txid = state.txid
-        begun = await self._beginning.begin(state)
+        resumed = await self._resumption.begin(state)
         self._run = Run(
-            begun,
+            resumed,
             source=self._source,
             output=self._output,
             follower=self._follower,
@@ -169,13 +169,13 @@ class Publisher:
         )
         self._counts.is_publishing = True
         self._counts.runs += 1
-        self._counts.published_txid = begun.assembly.txid
+        self._counts.published_txid = resumed.pending.txid
         self._counts.read_at = self._clock()
         self._complaint = ""
         _log.info(
             "publishing after transaction %d, with %d filters",
-            begun.assembly.txid,
-            len(begun.assembly.filters),
+            resumed.pending.txid,
+            len(resumed.pending.filters),
         )
         await self._run.run()
 
@@ -194,7 +194,7 @@ class Publisher:
         if self._run is not None:
             self._run, self._counts.is_publishing, self._useless_since = None, False, now
         if isinstance(exc, MissingEventsError) and exc.kind is GapKind.UNREADABLE:
-            self._beginning.found_unreadable()
+            self._resumption.found_unreadable()
         needs_help = isinstance(exc, NotPermittedError | WrongNamespaceError | NotAllowedError)
         is_ours = not isinstance(exc, InvalidationError | CoordinationError | HadoopError)
         give_up = needs_help or is_ours or now - self._useless_since >= USELESS_S

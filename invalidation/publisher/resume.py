@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """a run that can begin: the source reads on from the assembly's position."""
+    """A run that can begin: the source reads on from the position of what is pending."""
 
-    assembly: PendingBatch
+    pending: PendingBatch
     is_continuous: bool  # this process has seen all edits so far, changes of the filters in HDFS among them
 
 
@@ -66,10 +66,10 @@ class Resumption:
         if state.txid is None:
             return await self._restart(state)
         is_continuous = self._last is not None and state.txid <= self._last.through_txid
-        assembly = await self._repair(state.txid, state.filters, state.damaged)
+        pending = await self._repair(state.txid, state.filters, state.damaged)
         while True:
             try:
-                await self._source.start(assembly.txid)
+                await self._source.start(pending.txid)
             except MissingEventsError as exc:
                 match exc.kind:
                     case GapKind.OTHER:
@@ -78,19 +78,19 @@ class Resumption:
                         _log.warning("restarting all streams, changes in between are unknown: %s", exc)
                         return await self._restart(state)
                     case GapKind.PURGED:
-                        await self._drop(assembly, _last_of(exc), str(exc))
+                        await self._drop(pending, _last_of(exc), str(exc))
                         is_continuous = False
                         continue
                     case GapKind.UNREADABLE:
-                        await self._drop_unreadable(assembly, exc)
+                        await self._drop_unreadable(pending, exc)
                         is_continuous = False
                     case _:
                         assert_never(exc.kind)
             except UnreadableEditsError as exc:
-                await self._drop_unreadable(assembly, exc)
+                await self._drop_unreadable(pending, exc)
                 is_continuous = False
             self._unreadable_since = None
-            return Resumed(assembly=assembly, is_continuous=is_continuous)
+            return Resumed(pending=pending, is_continuous=is_continuous)
 
     def found_unreadable(self) -> None:
         """Take note that a run ended since the next edits could not be read for long."""
@@ -104,8 +104,8 @@ class Resumption:
         _log.info("publishing starts after transaction %d", txid)
         published = {name: position.filter for name, position in state.filters.items()}
         self._last = self._assemble(txid, {})  # nothing is in force
-        assembly = await self._repair(txid, {}, {**state.damaged, **published})
-        return Resumed(assembly=assembly, is_continuous=False)
+        pending = await self._repair(txid, {}, {**state.damaged, **published})
+        return Resumed(pending=pending, is_continuous=False)
 
     async def _repair(
         self,
@@ -131,18 +131,18 @@ class Resumption:
     def _last_set(self) -> set[PublishedFilter] | None:
         return None if self._last is None else _set_of(self._last.filters)
 
-    async def _drop_unreadable(self, assembly: PendingBatch, exc: Exception) -> None:
+    async def _drop_unreadable(self, pending: PendingBatch, exc: Exception) -> None:
         """Give up what can't be read, if that has lasted; else let the next run try."""
         now = self._clock()
         if self._unreadable_since is None:
             self._unreadable_since = now
         if now - self._unreadable_since < UNREADABLE_S:
             raise exc
-        await self._drop(assembly, await self._start_at_end(), str(exc))
+        await self._drop(pending, await self._start_at_end(), str(exc))
 
-    async def _drop(self, assembly: PendingBatch, last_txid: int, reason: str) -> None:
-        _log.error("transactions %d to %d were missed: %s", assembly.txid + 1, last_txid, reason)
-        await self._output.publish(assembly.drop(last_txid, reason))
+    async def _drop(self, pending: PendingBatch, last_txid: int, reason: str) -> None:
+        _log.error("transactions %d to %d were missed: %s", pending.txid + 1, last_txid, reason)
+        await self._output.publish(pending.drop(last_txid, reason))
         self._counts.drops += 1
         self._counts.published_txid = last_txid
         self._counts.published_at = self._clock()

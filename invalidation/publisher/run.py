@@ -42,7 +42,7 @@ class Run:
 
     def __init__(
         self,
-        begun: Resumed,
+        resumed: Resumed,
         *,
         source: EditsSource,
         output: InotifyEventOutputStream,
@@ -52,7 +52,7 @@ class Run:
         clock: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
-        self._assembly = begun.assembly
+        self._pending = resumed.pending
         self._source = source
         self._output = output
         self._follower = follower
@@ -67,7 +67,7 @@ class Run:
         self._wake = asyncio.Event()  # there is something for the writer
         self._room = asyncio.Event()  # the reader may look again whether it may go on
         self._count_filters()
-        if not begun.is_continuous:
+        if not resumed.is_continuous:
             follower.forget()
 
     async def run(self) -> None:
@@ -77,7 +77,7 @@ class Run:
     @property
     def filters(self) -> Mapping[str, FilterPosition]:
         """The filters in force, by name, each with how far its own records go."""
-        return self._assembly.filters
+        return self._pending.filters
 
     def waiting_s(self, now: float) -> float:
         """Return for how long something has been waiting to be published."""
@@ -100,22 +100,22 @@ class Run:
         self._wake.set()
 
     async def _wait_for_room(self) -> None:
-        while self._is_changing or self._assembly.is_full:
+        while self._is_changing or self._pending.is_full:
             self._room.clear()
             await self._room.wait()
 
     def _take(self, read: EditsRead) -> None:
         now = self._clock()
         self._counts.read_txid, self._counts.read_at = read.through_txid, now
-        if read.through_txid <= self._assembly.through_txid:
+        if read.through_txid <= self._pending.through_txid:
             return
-        matched, collapsed = self._assembly.events_matched, self._assembly.collapsed
-        self._assembly.add(read)
-        self._counts.events_matched += self._assembly.events_matched - matched
-        self._counts.changes_collapsed += self._assembly.collapsed - collapsed
+        matched, collapsed = self._pending.events_matched, self._pending.collapsed
+        self._pending.add(read)
+        self._counts.events_matched += self._pending.events_matched - matched
+        self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
-        self._follower.touch(self._assembly.take_touched())
+        self._follower.touch(self._pending.take_touched())
         self._wake.set()
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -141,22 +141,22 @@ class Run:
     def _due_at(self) -> float | None:
         if self._must_compare or self._ending is not None:
             return self._clock()
-        if self._assembly.through_txid > self._assembly.txid:
-            return self._pacer.due_at(is_relevant=self._assembly.transactions > 0)
+        if self._pending.through_txid > self._pending.txid:
+            return self._pacer.due_at(is_relevant=self._pending.transactions > 0)
         return None
 
     async def _publish_pending(self) -> bool:
         """Publish what waits; tell whether there was anything."""
-        transactions, collapsed = self._assembly.transactions, self._assembly.collapsed
-        publication = self._assembly.take()
+        transactions, collapsed = self._pending.transactions, self._pending.collapsed
+        publication = self._pending.take()
         if publication is None:
             return False
-        self._counts.changes_collapsed += self._assembly.collapsed - collapsed
+        self._counts.changes_collapsed += self._pending.collapsed - collapsed
         self._pending_since = began_at = self._clock()
         writes = await self._output.publish(publication)
         self._pacer.published(began_at, transactions=transactions, writes=writes)
         self._count_published(publication)
-        if self._assembly.through_txid == self._assembly.txid:
+        if self._pending.through_txid == self._pending.txid:
             self._pending_since = None
         self._room.set()
         return True
@@ -183,7 +183,7 @@ class Run:
             self._is_changing = False
             self._room.set()
         self._pacer.wrote(writes, self._clock())
-        self._assembly.change_filters(changed_positions(self._assembly.filters, change))
+        self._pending.change_filters(changed_positions(self._pending.filters, change))
         self._count_filters()
         if not change.is_empty:
             self._counts.filter_changes += 1
@@ -191,17 +191,17 @@ class Run:
 
     def _plan(self) -> FilterChange:
         return plan_filters(
-            {name: position.filter for name, position in self._assembly.filters.items()},
+            {name: position.filter for name, position in self._pending.filters.items()},
             {},
             self._follower.stored,
-            since_txid=self._assembly.txid,
+            since_txid=self._pending.txid,
             new_id=self._new_id,
         )
 
     # -- figures --------------------------------------------------------------------------------------------------
 
     def _count_filters(self) -> None:
-        self._counts.filters = len(self._assembly.filters)
+        self._counts.filters = len(self._pending.filters)
 
     def _count_published(self, publication: Publication) -> None:
         self._counts.published_txid, self._counts.published_at = publication.txid, self._clock()

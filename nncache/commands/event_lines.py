@@ -16,7 +16,7 @@ _NAMES: Final = ("path", "srcPath", "dstPath")
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class Started:
     """The events behind a transaction follow."""
 
     txid: int
@@ -46,7 +46,7 @@ class Away:
     reason: str
 
 
-Told = Resumed | Happened | Missing | Away
+Told = Started | Happened | Missing | Away
 
 
 class Lines(Protocol):
@@ -68,7 +68,7 @@ class TextLines:
 
     def _text(self, told: Told) -> str:
         match told:
-            case Resumed(txid):
+            case Started(txid):
                 return f"-- following {self._filter_name} after transaction {txid}"
             case Missing(reason):
                 return f"-- gap: {reason}"
@@ -92,7 +92,7 @@ class JsonLines:
 
     def _fields(self, told: Told) -> Mapping[str, object]:
         match told:
-            case Resumed(txid):
+            case Started(txid):
                 return {"after": txid}
             case Missing(reason, first_txid, last_txid):
                 known = {"firstTxid": first_txid, "lastTxid": last_txid}

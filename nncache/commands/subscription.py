@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from nncache.commands.event_lines import Away, Happened, Missing, Resumed, Told
+from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.errors import WatchError
@@ -124,7 +124,7 @@ class Subscription:
             first, last = self._position + 1, txid
             self._tell(Missing(f"transactions {first} to {last} are missing", first, last))
         if txid != self._begun_after or self._outage:
-            self._tell(Resumed(txid))
+            self._tell(Started(txid))
         self._begun_after, self._outage = txid, ""
 
     def _say_away(self, reason: str) -> None:

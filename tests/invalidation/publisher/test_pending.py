@@ -13,14 +13,14 @@ from tests.invalidation.publisher.samples import batch, positions, read
 PATH = "/apps/nncache/filters"
 
 
-def assembly(txid: int = 10, *, since: int = 10, max_changes: int = 100, **globs: str) -> PendingBatch:
-    """Return an assembly after this transaction."""
+def pending(txid: int = 10, *, since: int = 10, max_changes: int = 100, **globs: str) -> PendingBatch:
+    """Return an pending after this transaction."""
     return PendingBatch(txid, positions(globs, since), max_changes=max_changes, filters_path=PATH)
 
 
 def test_what_was_read_is_taken_once() -> None:
     """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
-    made = assembly(f="/a/*", g="/a/1")
+    made = pending(f="/a/*", g="/a/1")
     assert made.take() is None
     made.add(read(12, batch(11, "/a/1"), batch(12, "/a/2")))
     made.add(read(14, batch(14, "/else")))
@@ -42,7 +42,7 @@ def test_what_was_read_is_taken_once() -> None:
 
 def test_a_change_may_concern_caches_and_no_subscriber() -> None:
     """What can be below the path matters to a cache."""
-    made = assembly(f="/a/*/x")
+    made = pending(f="/a/*/x")
     made.add(read(11, batch(11, "/a")))
     assert made.transactions == 1
     assert made.take() == Publication(txid=11, content=Stale(((11, Vanished("/a")),)), filters={})
@@ -50,7 +50,7 @@ def test_a_change_may_concern_caches_and_no_subscriber() -> None:
 
 def test_what_a_filter_has_already_is_left_out() -> None:
     """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
-    made = assembly(10, since=12, f="/a")
+    made = pending(10, since=12, f="/a")
     made.add(read(13, batch(12, "/a"), batch(13, "/a")))
     publication = made.take()
     assert publication is not None
@@ -62,7 +62,7 @@ def test_what_a_filter_has_already_is_left_out() -> None:
 
 def test_many_changes_are_collapsed() -> None:
     """One record names a bounded number of paths."""
-    made = assembly(f="/a/*", max_changes=3)
+    made = pending(f="/a/*", max_changes=3)
     made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
     publication = made.take()
     assert publication is not None
@@ -93,7 +93,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
 
 def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
     """A2: what was matched with one set of filters is published before the set changes."""
-    made = assembly(f="/a")
+    made = pending(f="/a")
     made.add(read(11, batch(11, "/a")))
     with pytest.raises(AssertionError, match="published before"):
         made.drop(20, "purged")
@@ -109,7 +109,7 @@ def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
 
 def test_too_much_is_not_read_ahead() -> None:
     """The events that wait are bounded; the NameNode keeps the others."""
-    made = assembly(f="/a")
+    made = pending(f="/a")
     made.add(read(11, batch(11, *["/a"] * MAX_PENDING_EVENTS)))
     assert made.is_full
     made.take()
@@ -142,7 +142,7 @@ TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
 )
 def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: set[str]) -> None:
     """Below a filter's directory that filter, at or above theirs all; a reading sets access times and is no change."""
-    made = assembly()
+    made = pending()
     made.add(read(12, batch(11, event), batch(12, "/else")))
     assert made.take_touched() == touched
     assert made.take_touched() == frozenset()
@@ -150,7 +150,7 @@ def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: se
 
 def test_the_source_of_a_change_keeps_its_kind() -> None:
     """A change of the status alone is told as such."""
-    made = assembly(f="/a")
+    made = pending(f="/a")
     made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
     publication = made.take()
     assert publication is not None

@@ -46,13 +46,13 @@ class Scene:
         self.source = ScriptedSource()
         self.output = FakeOutput()
         self.counts = PublisherStats()
-        self.beginning = Resumption(
+        self.resumption = Resumption(
             self.source, self.output, assemble, self.counts, clock, lambda: f"new-{next(ids)}"
         )
 
 
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
-    """Return an assembly."""
+    """Return an pending."""
     return PendingBatch(txid, filters, max_changes=9, filters_path="/filters")
 
 
@@ -62,7 +62,7 @@ def play(story: Callable[[Scene], Awaitable[None]], *, is_known: bool = True) ->
     async def on_scene() -> None:
         scene = Scene()
         if is_known:
-            await scene.beginning.begin(STATE)
+            await scene.resumption.begin(STATE)
             scene.source.started.clear()
             scene.output.told.clear()
         await story(scene)
@@ -80,9 +80,9 @@ def test_it_goes_on_where_the_records_end() -> None:
     """Nothing is written for that."""
 
     async def story(on: Scene) -> None:
-        begun = await on.beginning.begin(STATE)
-        assert begun.is_continuous
-        assert (begun.assembly.txid, begun.assembly.filters) == (10, STATE.filters)
+        resumed = await on.resumption.begin(STATE)
+        assert resumed.is_continuous
+        assert (resumed.pending.txid, resumed.pending.filters) == (10, STATE.filters)
         assert on.source.started == [10]
         assert on.output.told == []
 
@@ -93,13 +93,13 @@ def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
     """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
 
     async def story(on: Scene) -> None:
-        begun = await on.beginning.begin(STATE)
-        assert begun.is_continuous
-        begun.assembly.add(read(12))
+        resumed = await on.resumption.begin(STATE)
+        assert resumed.is_continuous
+        resumed.pending.add(read(12))
         for txid, is_continuous in ((12, True), (13, False)):
-            again = await on.beginning.begin(PublishedState(txid=txid, filters=STATE.filters))
+            again = await on.resumption.begin(PublishedState(txid=txid, filters=STATE.filters))
             assert again.is_continuous is is_continuous
-        assert not (await Scene().beginning.begin(STATE)).is_continuous, "a process that has just begun"
+        assert not (await Scene().resumption.begin(STATE)).is_continuous, "a process that has just begun"
 
     play(story)
 
@@ -109,9 +109,9 @@ def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
 
     async def story(on: Scene) -> None:
         on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
-        begun = await on.beginning.begin(PublishedState(txid=None))
-        assert not begun.is_continuous
-        assert (begun.assembly.txid, dict(begun.assembly.filters)) == (31, {})
+        resumed = await on.resumption.begin(PublishedState(txid=None))
+        assert not resumed.is_continuous
+        assert (resumed.pending.txid, dict(resumed.pending.filters)) == (31, {})
         assert (on.source.started, on.output.told) == ([None], [31])
         assert on.counts.new_chains == 1
 
@@ -123,10 +123,10 @@ def test_damaged_filters_begin_anew_before_anything_else() -> None:
 
     async def story(on: Scene) -> None:
         damaged = {"d": published("d", "/d"), "e": None}
-        begun = await on.beginning.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
+        resumed = await on.resumption.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
         anew = published("d", "/d", id="new-1", since_txid=10)
         assert on.output.told == [FilterChange(removed=("d", "e"), added=(anew,))]
-        assert begun.assembly.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
+        assert resumed.pending.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
 
     play(story)
 
@@ -136,9 +136,9 @@ def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: Publishe
     """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
 
     async def story(on: Scene) -> None:
-        await on.beginning.begin(left)
+        await on.resumption.begin(left)
         assert on.output.told == [FilterChange()]
-        await on.beginning.begin(left)
+        await on.resumption.begin(left)
         assert on.output.told == [FilterChange()], "once"
 
     play(story, is_known=left is not STATE)
@@ -150,15 +150,15 @@ def test_purged_edits_are_dropped_for_all() -> None:
     async def story(on: Scene) -> None:
         again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
         on.source.starts = [PURGED, again]
-        begun = await on.beginning.begin(STATE)
+        resumed = await on.resumption.begin(STATE)
         assert on.source.started == [10, 20, 25]
         second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
         assert on.output.told == [
             dropped(11, 20, "purged"),
             Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
         ]
-        assert not begun.is_continuous
-        assert (begun.assembly.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
+        assert not resumed.is_continuous
+        assert (resumed.pending.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
 
     play(story)
 
@@ -168,14 +168,14 @@ def test_a_log_that_went_back_begins_all_anew() -> None:
 
     async def story(on: Scene) -> None:
         on.source.starts, on.source.script = [WENT_BACK], [read(7)]
-        begun = await on.beginning.begin(STATE)
+        resumed = await on.resumption.begin(STATE)
         anew = tuple(
             published(name, f"/{name}", id=f"new-{number}", since_txid=7)
             for number, name in ((1, "f"), (2, "g"))
         )
         assert on.output.told == [7, FilterChange(removed=("f", "g"), added=anew)]
-        assert {name: position.txid for name, position in begun.assembly.filters.items()} == {"f": 7, "g": 7}
-        assert not begun.is_continuous
+        assert {name: position.txid for name, position in resumed.pending.filters.items()} == {"f": 7, "g": 7}
+        assert not resumed.is_continuous
 
     play(story)
 
@@ -188,15 +188,15 @@ def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
         for _ in range(2):
             on.source.starts = [error]
             with pytest.raises(type(error)):
-                await on.beginning.begin(STATE)
+                await on.resumption.begin(STATE)
             await asyncio.sleep(UNREADABLE_S / 2)
         on.source.starts, on.source.script = [error], [read(33)]
-        begun = await on.beginning.begin(STATE)
+        resumed = await on.resumption.begin(STATE)
         assert on.output.told == [dropped(11, 33, str(error))]
-        assert (begun.assembly.txid, begun.is_continuous) == (33, False)
+        assert (resumed.pending.txid, resumed.is_continuous) == (33, False)
         on.source.starts = [error]
         with pytest.raises(type(error)):
-            await on.beginning.begin(STATE)
+            await on.resumption.begin(STATE)
 
     play(story)
 
@@ -205,11 +205,11 @@ def test_a_life_that_has_waited_already_counts() -> None:
     """Its next one gives them up at once, unless they can be read again."""
 
     async def story(on: Scene) -> None:
-        on.beginning.found_unreadable()
-        assert (await on.beginning.begin(STATE)).is_continuous
-        on.beginning.found_unreadable()
+        on.resumption.found_unreadable()
+        assert (await on.resumption.begin(STATE)).is_continuous
+        on.resumption.found_unreadable()
         on.source.starts, on.source.script = [UNREADABLE], [read(33)]
-        await on.beginning.begin(STATE)
+        await on.resumption.begin(STATE)
         assert on.output.told == [dropped(11, 33, "not a page")]
 
     play(story)
@@ -225,7 +225,7 @@ def test_everything_else_ends_the_attempt(error: Exception) -> None:
     async def story(on: Scene) -> None:
         on.source.starts = [error]
         with pytest.raises(type(error)):
-            await on.beginning.begin(STATE)
+            await on.resumption.begin(STATE)
         assert on.output.told == []
 
     play(story)
@@ -237,10 +237,10 @@ def test_a_gap_that_cannot_be_told_is_found_again() -> None:
     async def story(on: Scene) -> None:
         on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
         with pytest.raises(ChannelUnavailableError):
-            await on.beginning.begin(STATE)
+            await on.resumption.begin(STATE)
         assert on.source.started == [10]
         on.source.starts = [PURGED]
-        await on.beginning.begin(STATE)
+        await on.resumption.begin(STATE)
         assert on.output.told == [dropped(11, 20, "purged")]
 
     play(story)
@@ -251,9 +251,9 @@ def test_the_first_coverage_is_no_news() -> None:
 
     async def story(on: Scene) -> None:
         on.source.script = [read(31)]
-        begun = await on.beginning.begin(PublishedState(txid=None))
-        begun.assembly.add(read(32))
-        publication = begun.assembly.take()
+        resumed = await on.resumption.begin(PublishedState(txid=None))
+        resumed.pending.add(read(32))
+        publication = resumed.pending.take()
         assert publication == Publication(txid=32, content=Stale(()), filters={})
 
     play(story)

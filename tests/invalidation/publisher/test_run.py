@@ -39,11 +39,11 @@ class Scene:
         self.output = FakeOutput()
         self.counts = PublisherStats()
         self.follower = FilterFollower(self.filters, 60.0, clock)
-        self.assembly = PendingBatch(
+        self.pending = PendingBatch(
             10, positions({"f": "/f"}, 10), max_changes=9, filters_path=self.filters.path
         )
         self.run = Run(
-            Resumed(assembly=self.assembly, is_continuous=is_continuous),
+            Resumed(pending=self.pending, is_continuous=is_continuous),
             source=self.source,
             output=self.output,
             follower=self.follower,
@@ -223,7 +223,7 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
         with pytest.raises(MissingEventsError):
             await first.run.run()
         run = Run(
-            Resumed(assembly=first.assembly, is_continuous=is_continuous),
+            Resumed(pending=first.pending, is_continuous=is_continuous),
             source=second.source,
             output=first.output,
             follower=first.follower,

@@ -111,7 +111,7 @@ _RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="A publisher goes on where the published records end.",
         module="invalidation/publisher/resume.py",
-        old="await self._source.start(assembly.txid)",
+        old="await self._source.start(pending.txid)",
         new="await self._source.start(None)",
     ),
     Variant(

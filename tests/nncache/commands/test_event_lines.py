@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Resumed, TextLines, Told
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started, TextLines, Told
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
     AclEntry,
@@ -29,7 +29,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
 @pytest.mark.parametrize(
     ("told", "line"),
     [
-        (Resumed(41), "-- following joe after transaction 41"),
+        (Started(41), "-- following joe after transaction 41"),
         (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
         (Away("no publisher"), "-- outage: no publisher"),
         (
@@ -61,7 +61,7 @@ def test_people_get_aligned_lines(told: Told, line: str) -> None:
 @pytest.mark.parametrize(
     ("told", "fields"),
     [
-        (Resumed(41), {"after": 41}),
+        (Started(41), {"after": 41}),
         (Missing("gone"), {"gap": "gone"}),
         (Missing("gone", 1, 2), {"gap": "gone", "firstTxid": 1, "lastTxid": 2}),
         (Away("no publisher"), {"outage": "no publisher"}),

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, Missing, Resumed, Told
+from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
 from nncache.commands.subscription import Subscription
 from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
@@ -53,7 +53,7 @@ def test_events_are_told_in_order() -> None:
     """Behind where it begins; the others' are not."""
 
     async def story(stage: Stage, watcher: Watcher) -> None:
-        assert watcher.news() == [Resumed(10)]
+        assert watcher.news() == [Started(10)]
         stage.unlink("/joe/a", "/ann/b", "/joe/c")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a"), unlinked(13, "/joe/c")]
@@ -70,7 +70,7 @@ def test_it_begins_where_one_likes() -> None:
         await watching(told, from_txid=11)(stage)
 
     async def told(stage: Stage, watcher: Watcher) -> None:
-        assert watcher.news() == [Resumed(11), unlinked(12, "/joe/b")]
+        assert watcher.news() == [Started(11), unlinked(12, "/joe/b")]
 
     play(story)
 
@@ -86,7 +86,7 @@ def test_a_gap_is_told_and_the_rest_follows() -> None:
         await asyncio.sleep(0.1)
         assert watcher.news() == [
             Missing("transactions 11 to 11 were dropped: purged", 11, 11),
-            Resumed(11),
+            Started(11),
             unlinked(12, "/joe/b"),
         ]
 
@@ -111,7 +111,7 @@ def test_gaps_in_a_row_are_left_behind() -> None:
                 case Missing(_, first, last) if first is not None and last is not None:
                     assert first == covered[-1] + 1
                     covered.append(last)
-                case Resumed(txid):
+                case Started(txid):
                     assert txid == covered[-1]
                 case Happened(txid):
                     assert txid == covered[-1] + 1
@@ -138,10 +138,10 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
         stage.server.connect()
         await asyncio.sleep(3)
         told = watcher.news()
-        assert [type(item) for item in told] == [Missing, Missing, Resumed, Happened]
+        assert [type(item) for item in told] == [Missing, Missing, Started, Happened]
         assert told[1:3] == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Resumed(11),
+            Started(11),
         ]
 
     play(watching(story))
@@ -159,7 +159,7 @@ def test_an_outage_is_told_once_and_so_is_its_end() -> None:
         await asyncio.sleep(3)
         told = watcher.news()
         assert isinstance(told[0], Away)
-        assert told[1:] == [Resumed(10), unlinked(11, "/joe/a")]
+        assert told[1:] == [Started(10), unlinked(11, "/joe/a")]
 
     play(watching(story))
 
@@ -178,7 +178,7 @@ def test_a_publisher_away_is_told_once_and_so_is_its_return() -> None:
         assert watcher.news() == [Away("no publisher has been there for 10 s")]
         stage.press.appear()
         await asyncio.sleep(0.1)
-        assert watcher.news() == [Resumed(10)]
+        assert watcher.news() == [Started(10)]
         stage.unlink("/joe/a")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a")]
@@ -201,7 +201,7 @@ def test_a_wiped_zookeeper_is_waited_for() -> None:
         await asyncio.sleep(3)
         assert watcher.news() == [
             Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Resumed(11),
+            Started(11),
         ]
 
     play(watching(story))
@@ -226,7 +226,7 @@ def test_a_filter_that_is_removed_ends_it() -> None:
         asyncio.get_running_loop().call_later(1, stage.press.change_filters, {"ann": "/ann/*"})
         with pytest.raises(WatchError, match=r"there are: ann$"):
             await watcher.subscription.run(None)
-        assert [type(told) for told in watcher.told] == [Resumed, Missing]
+        assert [type(told) for told in watcher.told] == [Started, Missing]
 
     play(story)
 
