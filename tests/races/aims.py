@@ -111,8 +111,8 @@ class Aim:
         self.hold = Hold()
         self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
         self._is_refused = is_refused  # isFileClosed is, the first time
-        self._only = only  # what it must wait for, if anything in particular: texts, or "QUALNAME: TEXT"
-        self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: TEXT"
+        self._only = only  # what it must wait for, if anything in particular: "QUALNAME: CALLEE"
+        self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: CALLEE"
         self._book = book
         self._chance = chance
         self.stand = None if only else book.choose(chance)

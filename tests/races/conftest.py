@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.races.proxied import ROOMS
+from tests.races.proxied import LOGGERS
 
 
 @pytest.fixture(autouse=True)
@@ -13,5 +13,5 @@ def log_afterwards() -> Iterator[None]:
     """Undo what `be_quiet` has done."""
     yield
     logging.disable(logging.NOTSET)
-    for room in ROOMS:
-        logging.getLogger(room).setLevel(logging.NOTSET)
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.NOTSET)

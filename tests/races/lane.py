@@ -119,6 +119,8 @@ class Lane:
             (self.slow, self.passing),
         ):
             await self._connect(client, errand)
+        await self.checker.connect()
+        self.shared.errands.pop(self.checker.port, None)  # a port that another client had
         plot = await self.ground.prepare(change)
         # Else it is the preparation's own events that spoil what the race is about.
         await self.shared.proxy.covered(self.shared.proxy.clock(), _KNOWN_S)

@@ -5,7 +5,7 @@ The only place here that looks into the product's objects.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -25,7 +25,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.settings.commands import SettingsOfProxy
 from nncache.testbed.ports import PortLease
-from tests.races.steering import LABEL, Arrival
+from tests.races.steering import LABEL
 
 BUSY_POLLING = PollingSettings(poll_budget_share=0.5, roll_after_txids=500, roll_interval_s=1.0)
 """The changes of thousands of races are to be seen at once; the NameNode has nothing else to do."""
@@ -145,9 +145,9 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
         ports.release()
 
 
-def client_port(arrival: Arrival) -> int | None:
-    """Return the port of the client whose connection this task serves; None for any other task."""
-    frame = getattr(arrival.coroutine, "cr_frame", None)
+def client_port(coroutine: Coroutine[Any, Any, Any]) -> int | None:
+    """Return the port of the client whose connection this coroutine serves; None for any other coroutine."""
+    frame = getattr(coroutine, "cr_frame", None)
     connection = None if frame is None else frame.f_locals.get("self")
     if not isinstance(connection, ClientConnection) or connection.transport is None:
         return None
@@ -155,11 +155,11 @@ def client_port(arrival: Arrival) -> int | None:
     return None if peer is None else int(peer[1])
 
 
-ROOMS: Final = ("proxy", "invalidation", "coordination", "hadoop", "nncache", "cache", "aiohttp", "asyncio")
+LOGGERS: Final = ("nncache", "aiohttp", "asyncio")
 """Whose log is full of troubles in a race."""
 
 
 def be_quiet() -> None:
     """Have the product's log say nothing: it is full of what is done to it here."""
-    for room in ROOMS:
-        logging.getLogger(room).setLevel(logging.CRITICAL)
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

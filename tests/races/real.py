@@ -74,6 +74,7 @@ def run(part: Part, *, races: int, seed: int, progress: Callable[[int], None]) -
     be_quiet()
     figures = Figures(part.name)
     steering = Steering(PLACES)
+    steering.label_of = client_port
 
     def steered_loop() -> asyncio.AbstractEventLoop:
         loop = uvloop.new_event_loop()
@@ -144,14 +145,11 @@ async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
 
 def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
     def watch(arrival: Arrival) -> Verdict:
-        errand = arrival.label
-        if errand is None:
-            port = client_port(arrival)
-            if port is None:
-                return shared.background.arrive(arrival)
-            errand = shared.errands.get(port, _DRIVER)
-            LABEL.set(errand)  # inherited by all tasks that work for this connection
-        return errand.arrive(arrival) if isinstance(errand, Errand) else None
+        if arrival.label is None:
+            return shared.background.arrive(arrival)
+        # A connection's port, and that of all tasks that work for it; a client may be known by it only later.
+        errand = shared.errands.get(arrival.label) if isinstance(arrival.label, int) else None
+        return None if errand is None else errand.arrive(arrival)
 
     return watch
 

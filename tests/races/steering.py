@@ -18,8 +18,8 @@ which the task's coroutines wait, the outermost first. It may
 
 With `is_told_of_waiting` the watcher is also told when a task has just begun to wait (`Arrival.is_ready` is False);
 None and CANCEL can be returned then. Nothing else of asyncio changes: tasks, their contexts, `asyncio.timeout`,
-TaskGroup and `shield` are the loop's own. `LABEL` is inherited by the tasks that a task starts; a watcher runs in the
-context of the task that it is told of and may set it there.
+TaskGroup and `shield` are the loop's own. `LABEL` is inherited by the tasks that a task starts; `label_of` gives one to
+a task before its first step, so that also what it starts without having waited has it.
 
 Only places of the modules in `Places` count. A task that waits at none of them is never held.
 """
@@ -28,7 +28,7 @@ import asyncio
 import gc
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from types import AsyncGeneratorType, CodeType, FrameType
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -122,12 +122,14 @@ class Steering:
     Attributes:
         watcher: asked at each arrival; None: nobody is.
         is_told_of_waiting: the watcher is also asked when a wait begins.
+        label_of: the label of a task, by its coroutine; None: that of the task that starts it.
         stood: how often a task waited at each place.
     """
 
     def __init__(self, places: Places) -> None:
         self.watcher: Callable[[Arrival], Verdict] | None = None
         self.is_told_of_waiting = False
+        self.label_of: Callable[[Coroutine[Any, Any, Any]], object] = lambda _: None
         self._places = places
         self._stands: dict[
             tuple[tuple[int, int], ...], Stand | None
@@ -153,8 +155,12 @@ class Steering:
     ) -> asyncio.Task[_T]:
         """Make a task: for `loop.set_task_factory`."""
         # uvloop's own coroutines call themselves generators, too
-        steered = _Steered(self, cast("Coroutine[Any, Any, _T]", coroutine))
-        return asyncio.Task(steered, loop=loop, context=context)
+        stepped = cast("Coroutine[Any, Any, _T]", coroutine)
+        label = self.label_of(stepped)
+        if label is not None:
+            context = copy_context() if context is None else context
+            context.run(LABEL.set, label)
+        return asyncio.Task(_Steered(self, stepped), loop=loop, context=context)
 
     def look(self, coroutine: Coroutine[Any, Any, Any]) -> Stand | None:
         """Return where a suspended coroutine stands, and count it; None: at no listed place."""

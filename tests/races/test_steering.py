@@ -73,6 +73,32 @@ def at(arrival: Arrival, qualname: str) -> bool:
     return arrival.stand.innermost.qualname == qualname
 
 
+def test_a_task_has_its_label_before_its_first_step() -> None:
+    """So has what it starts without having waited: without one it would be taken for another's work."""
+    seen: list[tuple[str, object]] = []
+
+    async def child() -> None:
+        await asyncio.sleep(1)
+
+    async def served() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(child(), name="child of served")
+
+    async def story(steering: Steering) -> None:
+        steering.label_of = lambda coroutine: 7 if getattr(coroutine, "__name__", "") == "served" else None
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(served(), name="served")
+            tasks.create_task(child(), name="child of nobody")
+
+    def watcher(arrival: Arrival) -> Verdict:
+        seen.append((arrival.task.get_name(), arrival.label))
+        return None
+
+    steered(story, watcher)
+    labels = dict(seen)
+    assert (labels["child of served"], labels["child of nobody"], labels["served"]) == (7, None, 7)
+
+
 def test_each_way_of_waiting_is_seen() -> None:
     """`await`, both ends of an `async with`, `async for`, also below a generator and in a comprehension."""
 
