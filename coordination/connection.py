@@ -71,7 +71,7 @@ class Connection:
         self._lost_at = 0.0  # since when there is no connection
         self._failure = "not started"  # why there is none, as far as is known
         self._is_told = False  # the log has said that there has been none for long
-        self._anew_at = math.inf  # when to replace a client that has failed
+        self._replace_at = math.inf  # when to replace a client that has failed
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -149,7 +149,7 @@ class Connection:
                 if self.is_connected:
                     _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
                 self._lose(now, self._failure)
-                self._anew_at = now + _RESTART_S
+                self._replace_at = now + _RESTART_S
             case Closed():
                 pass
             case _:
@@ -205,7 +205,7 @@ class Connection:
         """Look at the clock, and again a little later."""
         self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         now = self._clock()
-        if self._expiry.is_over(now) or now >= self._anew_at:
+        if self._expiry.is_over(now) or now >= self._replace_at:
             self._restart(now)
         elif not self._is_told and now - self._lost_at > self.timeout_s:
             self._is_told = True
@@ -213,7 +213,7 @@ class Connection:
 
     def _restart(self, now: float) -> None:
         """Put another client in the place of this one, and ask for a new session."""
-        self._anew_at = math.inf
+        self._replace_at = math.inf
         if self._client_id is not None:
             self._is_told = True
             self.sessions_given_up += 1
