@@ -91,7 +91,7 @@ overload: $(READY) ## Attack a real cluster's proxy in every way on the list and
 bench: $(READY) ## Poll a NameNode directly, through nncache and through nginx with 2,000 pollers (at most 5 minutes; apt-get install nginx-light)
 	$(BIN)/python bench/run_pollers.py --pollers 2000 --duration 20 --out build/bench
 
-# Rights are proven anew after 300 s: so long is measured, from when they no longer expire all at once.
+# Rights are proven again after 300 s: so long is measured, from when they no longer expire all at once.
 STEADY := --warm-up 150 --duration 300
 
 bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then with 10,000 different callers, into bench/results (about 45 minutes; apt-get install nginx-light)

@@ -111,7 +111,7 @@ def run_mode(
     Args:
         stand: what all modes share.
         mode: which.
-        show: told how far it is.
+        show: called with how far it is.
         server: polled instead of the mode's own.
 
     Raises:

@@ -60,7 +60,7 @@ FIELDS: Final[Headers] = (
 )
 
 Serve = Callable[[Callable[[int], None]], Awaitable[None]]
-"""Serves for ever, once it has told its port."""
+"""Serves for ever, once it has printed its port."""
 
 
 class OneAnswer:

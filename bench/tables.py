@@ -61,7 +61,7 @@ CHANGES: Final = _table(
     acked_s=(pa.float64(), "when the NameNode had acknowledged it, s: the latest moment of the old state"),
     status=(pa.int16(), "HTTP status of GETFILESTATUS from then on, as the NameNode itself says"),
     digest=(pa.int64(), "of the body that it says from then on, as in polls"),
-    file_id=(pa.int64(), "fileId from then on; 0 if there is no such file or nobody may know"),
+    file_id=(pa.int64(), "fileId from then on; 0 if there is no such file or no caller may know"),
 )
 
 COUNTERS: Final = _table(

@@ -18,6 +18,11 @@ _RESUME_S: Final = 5.0
 """How long after it is mended answers may take to come from memory again."""
 
 
+def _storm(name: str) -> str:
+    """Return the file that changes while that of the name is broken."""
+    return f"{WORKFLOW}/{name}-storm/_SUCCESS"
+
+
 def _publisher(system: System) -> Publisher:
     if system.publisher is None:
         raise DemoError("there is no publisher to be killed")
@@ -48,7 +53,7 @@ class Outage:
 
         It is mended whatever happens in between.
         """
-        calm, storm = f"{WORKFLOW}/{self.name}-calm/_SUCCESS", f"{WORKFLOW}/{self.name}-storm/_SUCCESS"
+        calm, storm = f"{WORKFLOW}/{self.name}-calm/_SUCCESS", _storm(self.name)
 
         def expected(view: View) -> Expected:
             polled = dict.fromkeys((Question("alice", storm), Question("bob", storm)), view)
@@ -90,8 +95,8 @@ OUTAGES: Final = (
         "The stream of edits is cut",
         "The NameNode's RPC port cannot be reached, so the publisher reads no edits. The proxy sees over HTTP that the "
         f"NameNode goes on, and answers from memory only as long as nothing can be older than {BOUND_S:g} s; then it "
-        "asks the NameNode each time. Meanwhile a file is deleted and written again; when the cut is mended it is "
-        "deleted once more.",
+        f"asks the NameNode each time. Meanwhile {_storm('cut')} is deleted and written again; then the cut is "
+        "mended and it is deleted once more.",
         lambda system: system.relay.cut(),
         lambda system: system.relay.restore(),
         "while it is cut",
@@ -101,8 +106,8 @@ OUTAGES: Final = (
         "zookeeper",
         "ZooKeeper is stopped and started again",
         "Neither publisher nor proxy can do anything about it. Reads go on, from memory for as long as that is safe "
-        "and then from the NameNode, while a file is deleted and written again. The time of the hits counts from the "
-        "moment when ZooKeeper serves again.",
+        f"and then from the NameNode, while {_storm('zookeeper')} is deleted and written again. The time of the hits "
+        "counts from the moment when ZooKeeper serves again.",
         lambda system: system.zookeeper.stop(),
         lambda system: system.zookeeper.start_again(),
         "while ZooKeeper is away",
@@ -112,8 +117,9 @@ OUTAGES: Final = (
         "publisher",
         "The publisher is killed and started again",
         "SIGKILL: it cannot close its session, and ZooKeeper takes it for alive until that expires. Its successor, on "
-        "the same admin address, knows better and continues where the last record ends. The time of the hits counts "
-        "from the moment when the new process is up.",
+        "the same admin address, knows better and continues where the last record ends. Meanwhile "
+        f"{_storm('publisher')} is deleted and written again. The time of the hits counts from the moment when the new "
+        "process is up.",
         lambda system: _publisher(system).kill(),
         lambda system: system.publisher and system.publisher.start(),
         "while no publisher runs",

@@ -136,7 +136,7 @@ class Flights:
                 return Failed()
             flight.answered.set_result(reply)
             return await self._judge(flight, reply, plain)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not take the other flights along
+        except Exception as error:  # noqa: BLE001 - an internal error must not take the other flights along
             self.errors += 1
             _log.exception("internal error while reading %s", plain.path)
             if not flight.answered.done():

@@ -98,7 +98,7 @@ class Reads:
     async def answer(self, read: Read) -> ReadAnswer:
         """Answer one read.
 
-        An exception is a fault of ours, and the NameNode has not been asked.
+        An exception is an internal error, and the NameNode has not been asked.
         """
         deadline = self._clock() + self._join_wait_s
         may_wait = True

@@ -155,7 +155,7 @@ class Writes:
             await self._signal.wait_covered(left_s + _SLACK_S)
 
     def _distrust_cache(self, what: str, *, is_under_way: bool = False) -> None:
-        """Start from nothing after a fault of ours; if even that fails, keep nothing from here on.
+        """Start from nothing after an internal error; if even that fails, keep nothing from here on.
 
         While a write is under way that the cache does not know of, nothing may be kept either.
         """
@@ -171,7 +171,7 @@ class Writes:
                 self._cache.close_stream(f"the cache {what}")
 
     async def probe_write(self, path: str, writer: Writer) -> ExistingPath | None:
-        """Find out what the second step of a write can make; None after a fault of ours, when all is forwarded."""
+        """Find out what the second step of a write can make; None after an internal error, when all is forwarded."""
         try:
             return await self._path_probe.probe_write(path, writer)
         except Exception:  # noqa: BLE001 - FailToNameNode

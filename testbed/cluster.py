@@ -121,7 +121,7 @@ class Cluster:
     def believe_proxies(self) -> None:
         """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
 
-        Done by `start()`; each later start of a NameNode needs it anew. Hadoop reads `hadoop.proxyservers`
+        Done by `start()`; each later start of a NameNode needs it again. Hadoop reads `hadoop.proxyservers`
         and forgets it again when the filter of its web server starts
         (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
         until an administrator has it read once more.

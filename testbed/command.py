@@ -1,4 +1,4 @@
-"""What `nncache cluster` does: start a cluster, say where it is, keep it until told to stop."""
+"""What `nncache cluster` does: start a cluster, say where it is, keep it until it is to stop."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Become a given program, and see to it that the program dies with whoever started it.
+"""Become a given program, and see to it that the program dies with the process that started it.
 
 Run as a script: `python guard.py LIFELINE_FD LOCK_FILE DIRECTORY PROGRAM ARGUMENT...`.
 The process forks once. The *original* becomes PROGRAM (same pid: signals and the exit status need no

@@ -19,7 +19,7 @@ _LAST_BYTES = 16_384
 class Lifeline:
     """The pipe by which guards notice that this process has gone; see `nncache.testbed.guard`.
 
-    The write end is this process's alone: it is closed on exec and belongs to nobody else. `directory` is
+    The write end is this process's alone: it is closed on exec and belongs to no other process. `directory` is
     what the last guard removes if this process goes without stopping its servers; None keeps everything.
     """
 
@@ -156,7 +156,7 @@ class ServerProcess:
         self.await_up()
 
     def restart(self) -> None:
-        """Stop the process if it runs, start it anew and wait until it is up."""
+        """Stop the process if it runs, start it again and wait until it is up."""
         self.stop()
         self.start()
 
@@ -171,7 +171,7 @@ class ServerProcess:
         self.wait()
 
     def pause(self) -> None:
-        """Hold it still (SIGSTOP): its connections stay open and nobody answers. Returns once all its threads stand."""
+        """Hold it still (SIGSTOP): its connections stay open, without replies. Returns once all its threads stand."""
         pid = self.pid
         if pid is not None:
             self.signal(signal.SIGSTOP)

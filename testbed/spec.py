@@ -19,7 +19,7 @@ GROUPS_OF_USERS: Mapping[str, tuple[str, ...]] = {
 
 # The quick compiler alone: a NameNode starts 0.5 s earlier and answers more slowly once it is warm.
 QUICK_START_JVM = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-# For whoever measures a NameNode's speed: as an administrator would run a small one.
+# To measure a NameNode's speed: as an administrator would run a small one.
 FULL_SPEED_JVM = ("-Xms1g", "-Xmx1g")
 
 # For what has little to do: DataNode, JournalNode, ZooKeeper, shells.

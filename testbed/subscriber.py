@@ -1,4 +1,4 @@
-"""Somebody who follows a filter: `nncache watch --json` as a process, and what it has printed."""
+"""A subscriber that follows a filter: `nncache watch --json` as a process, and what it has printed."""
 
 import json
 import os

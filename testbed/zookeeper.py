@@ -138,5 +138,5 @@ class ZooKeeperServer(ZooKeeper):
 
     def close(self) -> None:
         """End it, give its port back and remove its directory. May be called again."""
-        self.process.kill()  # nobody will read its data again
+        self.process.kill()  # its data will not be read again
         self._close.close()

@@ -69,7 +69,7 @@ class BenchNamespace:
 
         Args:
             changes: those to come.
-            progress: told how many of how many are made.
+            progress: called with how many of how many are made.
         """
         plan, workload = self.plan, self.plan.workload
         existing = plan.existing()

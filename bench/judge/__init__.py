@@ -20,7 +20,7 @@ row's `clock_error_s` and 1 ms. The age of a reply that is not fresh is the time
 its `sent_s`, if several had said the same, of the one that ended last; states which began after the reply do not
 count. A wrong reply of no such state has no age: the NameNode never had it.
 
-**Open files.** From its creation to its closing a file has statuses that nobody wrote down. So a 200 with the
+**Open files.** From its creation to its closing a file has statuses that were not written down. So a 200 with the
 `file_id` of a change of kind `create` is also judged as if it said a state that began with this change's `sent_s` and
 ended with its `acked_s`: fresh in its flight, stale for `bound_s` after it. It never gives a wrong reply its age.
 

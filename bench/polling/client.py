@@ -59,7 +59,7 @@ class Client:
             self._fail(error)
 
     def close(self) -> None:
-        """Drop the connection and whatever is on its way; nothing is told any more."""
+        """Drop the connection and whatever is on its way; no callback is called any more."""
         self._request = b""
         self._drop()
 

@@ -159,7 +159,7 @@ class ClientConnection(web.RequestHandler):
             self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
 
     def log_exception(self, *args: object, **kw: object) -> None:
-        """Log a fault of ours; a client's broken body, which aiohttp meets again after the reply, is none."""
+        """Log an internal error; a client's broken body, which aiohttp meets again after the reply, is none."""
         if not isinstance(kw.get("exc_info"), RequestPayloadError):
             super().log_exception(*args, **kw)
 

@@ -124,7 +124,7 @@ class Exchange:
             self._connection.abort()
         except (OSError, aiohttp.ClientError):
             pass  # it takes no more: its reply, if there is one, can still be read
-        except Exception:  # noqa: BLE001 - a fault of ours must not take the other calls along (one task group)
+        except Exception:  # noqa: BLE001 - an internal error must not take the other calls along (one task group)
             _log.exception("could not send a request's body")
             self._connection.abort()
 

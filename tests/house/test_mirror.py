@@ -7,12 +7,10 @@ import pytest
 from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 
 TESTED_ELSEWHERE: dict[str, str] = {
-    "bench/changing/namespace.py": "tests/bench/changing/test_changer.py",
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
     "bench/servers/running.py": "tests/bench/test_driving.py",
-    "bench/tables.py": "tests/bench/polling/test_collect.py",
     "coordination/errors.py": "tests/coordination/test_translation.py",
     "hadoop/settings.py": "tests/nncache/test_cli.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",

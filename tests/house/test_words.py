@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT
+from tests.house.tree import ROOT, sources
 
 UNWANTED = {
     "whoever": "name the process or the user",
@@ -34,6 +34,7 @@ READ_BY_USERS = (
     "docs/threat-model.md",
 )
 ROOMS = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
+TOOLS = ("bench", "testbed", "demo")
 LOGGED = {"debug", "info", "warning", "error", "exception", "critical", "warn"}
 
 
@@ -52,10 +53,23 @@ def test_pages_are_plain(page: str) -> None:
     assert unwanted_in((ROOT / page).read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("room", [*ROOMS, *TOOLS])
+def test_docstrings_and_messages_are_plain(room: str) -> None:
+    """All of the room's strings but those that are one word: the user `nobody` is one."""
+    found = [
+        (path.relative_to(ROOT), node.lineno, words)
+        for path in sources(room)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+        if (words := unwanted_in(node.value))
+    ]
+    assert found == []
+
+
 def log_lines() -> Iterator[tuple[Path, int, str]]:
     """Yield the first argument of each call that logs."""
     for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+        for path in sources(room):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                     first = node.args[0]
