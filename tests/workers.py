@@ -2,13 +2,12 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/demo/", "tests/stories/", "tests/clients/")
-"""Directories whose tests lean on one costly thing, made once a session: the tellings, the proxies."""
+TOGETHER = ("tests/bench/", "tests/demo/", "tests/stories/", "tests/clients/")
+"""Directories whose tests lean on one costly thing, made once a session: Spark, the tellings, the proxies."""
 
 FIRST = (
     *TOGETHER,
     "tests/faults/",
-    "tests/bench/",
     "tests/differential/",
     "tests/races/",
     "tests/testbed/",

@@ -84,14 +84,8 @@ def run(
     )
 
 
-_ALWAYS = {"design"}
-"""Workloads that each run of the tests tries."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.long) for name in names()],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", names())
 def test_every_workload_runs_through_nncache_and_nothing_is_wrong(
     cluster: Cluster, spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
@@ -144,6 +138,7 @@ def test_a_run_whose_pollers_fail_ends_at_once(
         run(cluster, spark, tmp_path, workload, Mode.DIRECT, duration_s=3600.0)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="apt-get install nginx-light"
 )
