@@ -18,7 +18,7 @@ from tests.model import operations
 from tests.model.draws import DIRECTORIES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
 
-SEEDS: Final = 5
+SEEDS: Final = 6
 OPERATIONS: Final = 60
 KINDS: Final = {
     *("APPEND", "CREATE", "DELETE", "MKDIRS", "RENAME", "SETOWNER", "SETPERMISSION", "SETREPLICATION"),
