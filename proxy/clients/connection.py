@@ -48,6 +48,7 @@ class ClientConnection(web.RequestHandler):
         H1  `_at_boundary` implies that no part of a head is held and no body is under way.
         H2  `_whole_head` is the exact head of the request in progress, or None.
         H3  Of heads behind the request in progress no more is held than `max_head_bytes` and what arrives at once.
+        H4  `_is_answered` implies that every reply is out, that nothing is queued and that the connection goes on.
     """
 
     __slots__ = (
@@ -60,6 +61,7 @@ class ClientConnection(web.RequestHandler):
         "_holder",
         "_incoming",
         "_is_admitted",
+        "_is_answered",
         "_is_ending",
         "_is_last",
         "_last_payload",
@@ -98,6 +100,7 @@ class ClientConnection(web.RequestHandler):
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
         self._whole_head: bytes | None = None  # H2
+        self._is_answered = False  # H4
         self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
         self._incoming = HeadBuffer()  # what the parser was not given yet
         self._body_bytes_left = (
@@ -181,6 +184,8 @@ class ClientConnection(web.RequestHandler):
         response, is_reset = await super().finish_response(request, resp, start_time)
         if self.is_half_closed and not self._messages:
             response.force_close()
+        goes_on = bool(response.keep_alive) and not is_reset and not self._close
+        self._is_answered = goes_on and not self._messages and self._last_payload.is_eof()
         return response, is_reset
 
     def _end_if_left(self) -> None:
@@ -189,8 +194,10 @@ class ClientConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
-        is_idle = self.is_idle
-        if is_idle and self._at_boundary and not self._paused:
+        # Not `is_idle` alone: clients that are quicker than aiohttp's task would all take the slow way, and load
+        # would make each of them quicker than that.
+        is_next = self._is_answered or self.is_idle
+        if is_next and self._at_boundary and not self._paused:
             reply = self._fast_path.answer(data)
             if reply is not None:
                 assert self.transport is not None
@@ -201,7 +208,7 @@ class ClientConnection(web.RequestHandler):
         if self._close or self._is_ending:
             return  # what else it sends is thrown away
         if self._is_admitted:
-            self._take(data, is_idle=is_idle)
+            self._take(data, is_next=is_next)
         else:
             self._refuse(
                 TooManyConnectionsError(
@@ -210,10 +217,10 @@ class ClientConnection(web.RequestHandler):
                 )
             )
 
-    def _take(self, data: bytes, *, is_idle: bool) -> None:
+    def _take(self, data: bytes, *, is_next: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""
         before = self._request_count
-        is_alone = is_idle and self._at_boundary
+        is_alone = is_next and self._at_boundary
         if is_alone and is_one_head(data):  # nearly always
             self._parse(ascii_request_line(one_host(data)))
         elif data:
@@ -266,6 +273,7 @@ class ClientConnection(web.RequestHandler):
         self._queued_bytes += len(piece)
         if self._request_count == before:
             return
+        self._is_answered = False
         message, payload = self._messages[-1]
         if (
             not isinstance(message, _ErrInfo) and not message.path
@@ -294,7 +302,7 @@ class ClientConnection(web.RequestHandler):
 
     def _resume_reading_if_drained(self) -> None:
         if not self._upgraded:
-            self._take(b"", is_idle=False)
+            self._take(b"", is_next=False)
             if not self._has_room():
                 return
         self._resume_reading_for_buffer()
@@ -331,6 +339,7 @@ class ClientConnection(web.RequestHandler):
             self._refuse(error)
             return
         self._is_ending = True
+        self._is_answered = False
         self._stop_head_timer()
         self._request_count += 1
         self._messages.append((_ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD))

@@ -14,7 +14,7 @@ from aiohttp import web
 from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.clock import boottime
-from nncache.proxy.clients.connection import repeatable_head
+from nncache.proxy.clients.connection import ClientConnection, repeatable_head
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
@@ -172,6 +172,37 @@ async def test_no_request_in_progress_is_overtaken() -> None:
         h.slow_may_end.set()
         assert await body(client) == b"slow /slow"
         assert (await body(client)).endswith(b"op=GETFILESTATUS")
+
+
+async def test_a_client_that_is_quicker_than_the_servers_task_is_answered_at_once() -> None:
+    """Its reply is out, the task has not waited again: were that taken for busy, load would make every client wait."""
+    loop = asyncio.get_running_loop()
+    async with house() as h, client_of(h) as client:
+        asked: list[bool] = []
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            connection = request.protocol
+            assert isinstance(connection, ClientConnection)
+
+            def ask() -> None:
+                asked.append(connection.is_idle)
+                connection.data_received(GET)
+
+            if request.raw_path == "/slow":
+                loop.call_soon(ask)  # when the reply is out and the task has not had its turn
+            return await h.handle(request)
+
+        assert h.server is not None
+        h.server._handler = handle  # noqa: SLF001 - the moment cannot be met from outside
+        client.send(GET)
+        await body(client)
+        h.slow_may_end.set()
+        client.send(SLOW)
+        assert await body(client) == b"slow /slow"
+        assert (await body(client)).startswith(b"fast ")
+        assert asked == [False]
+        client.send(GET)
+        assert (await body(client)).startswith(b"fast "), "the task goes on as ever"
 
 
 async def test_pipelined_heads_take_the_ordinary_path() -> None:
