@@ -134,7 +134,7 @@ async def keep_covered(cache: MetadataCache) -> None:
 async def serve_proxy(tell: Callable[[int], None], *, remembers: bool) -> None:
     """Serve with the proxy's own parts."""
     cache, answer = MetadataCache(CacheSettings(glob=(GLOB,))), OneAnswer()
-    fast_path = FastPath(cache.is_good, cache.store, boottime)
+    fast_path = FastPath(cache.is_good, cache.store, boottime, LimitSettings())
     async with (
         asyncio.TaskGroup() as tasks,
         FrontEnd(cache, answer, answer, answer, ProxySettings(), boottime) as front_end,

@@ -36,6 +36,7 @@ from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.flights import Flights
 from nncache.proxy.identity import caller_of
+from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
 
@@ -127,7 +128,7 @@ class Stack:
     def __init__(self, cache: MetadataCache, reads: Reads) -> None:
         self.cache = cache
         self._reads = reads
-        self.fast_path = FastPath(cache.is_good, cache.store, boottime)
+        self.fast_path = FastPath(cache.is_good, cache.store, boottime, LimitSettings())
 
     async def ask(self, path: str) -> bool:
         """Ask as a client does; whether the answer took the quick way."""

@@ -98,7 +98,7 @@ class ProxySystem:
         self._front_end = FrontEnd(
             self._cache, self._upstream, queries, self._consumer, settings.proxy, clock, settings.limits
         )
-        self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock)
+        self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock, settings.limits)
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
         sources = ProxySources(

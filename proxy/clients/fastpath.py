@@ -1,8 +1,9 @@
 """Requests that repeat a vetted head byte for byte, answered at once. (proxy/clients/fastpath.py)
 
 A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
-that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked, and
-what is left to ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
+that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked but the fields
+that are known to differ each time and to change nothing (`nncache.proxy.clients.per_request_fields`). What is left to
+ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
 The table is the cache's own (`Store.held`): what it takes counts there, an answer goes with its entry, and
 one hand chooses what goes when there is no room.
 """
@@ -20,6 +21,8 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
+from nncache.proxy.clients.per_request_fields import without_per_request_fields
+from nncache.proxy.limits import LimitSettings
 
 MAX_HEAD_BYTES: Final = 16_384
 """Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
@@ -97,7 +100,11 @@ class FastPath:
     """
 
     def __init__(
-        self, is_good: Callable[[Hit, float], bool], store: Store, clock: Callable[[], float]
+        self,
+        is_good: Callable[[Hit, float], bool],
+        store: Store,
+        clock: Callable[[], float],
+        limits: LimitSettings,
     ) -> None:
         """Make an empty table.
 
@@ -105,10 +112,13 @@ class FastPath:
             is_good: `MetadataCache.is_good`.
             store: that cache's own, which holds the answers; nothing else may hold any there.
             clock: local time in seconds.
+            limits: what the ordinary path takes for a head.
         """
         self._is_good = is_good
         self._store = store
         self._clock = clock
+        self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
+        self._max_fields = limits.max_header_fields
         self._table = cast("dict[bytes, _Answer]", store.held)
         self._secret = secrets.token_bytes(32)  # of this process: a digest says nothing elsewhere
         self._dates = DateText()
@@ -119,12 +129,13 @@ class FastPath:
         self._bytes_sent = 0
 
     def answer(self, head: bytes) -> bytes | None:
-        """Return the reply to exactly this head, if it is known and still good."""
+        """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
         answer = self._table.get(head)
         if answer is None:
-            if len(head) > MAX_HEAD_BYTES:
+            if len(head) > self._max_head_bytes:
                 return None
-            answer = self._table.get(self._digest(head))
+            kept = without_per_request_fields(head, max_fields=self._max_fields)
+            answer = (None if kept is head else self._table.get(kept)) or self._table.get(self._digest(kept))
             if answer is None:
                 return None
         now = self._clock()
@@ -143,13 +154,14 @@ class FastPath:
         """Keep the answer to a head that the ordinary path has vetted and answered with this body."""
         reply = hit.entry.reply
         # Fields that no other reply has would need a frame for each.
-        if len(head) > MAX_HEAD_BYTES or hit.entry.shared is Shared.NOTHING:
+        if len(head) > self._max_head_bytes or hit.entry.shared is Shared.NOTHING:
             return
-        key = head if is_harmless(head) else self._digest(head)
+        kept = without_per_request_fields(head, max_fields=self._max_fields)
+        key = kept if is_harmless(kept) else self._digest(kept)
         rest: bytes | int | None = body
         if body == reply.body:
             rest = None
-        elif key is head and _quotes(head, body):
+        elif key is kept and _quotes(kept, body):
             rest = len(body) - _MISSING_REST
         self._store.hold(_Answer(hit, key, self._frame(reply), rest))
 

@@ -7,6 +7,7 @@ from nncache.cache.entries import Hit, Kind
 from nncache.cache.replies import Reply
 from nncache.cache.store import Store
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.limits import LimitSettings
 
 JOE = Caller("user=joe")
 
@@ -31,4 +32,4 @@ def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, rep
 
 def fast_path_alone(clock: Callable[[], float]) -> FastPath:
     """A fast path over a store of its own, for servers that have no cache."""
-    return FastPath(good, Store(max_bytes=2**20, max_items=1_000), clock)
+    return FastPath(good, Store(max_bytes=2**20, max_items=1_000), clock, LimitSettings())

@@ -78,7 +78,7 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
     cache = MetadataCache(CacheSettings(glob=tuple(directory + "/*" * depth for depth in (1, 2, 3))))
     consumer = Consumer(cache, DirectInotifyEventInputStream(channel_setup(pool, boottime)), boottime)
     limits = LimitSettings()
-    fast_path = FastPath(cache.is_good, cache.store, boottime)
+    fast_path = FastPath(cache.is_good, cache.store, boottime, limits)
     async with (
         _closing(pool),
         asyncio.TaskGroup() as background,

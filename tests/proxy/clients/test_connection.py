@@ -39,7 +39,7 @@ class House:
     fast_path: FastPath = field(init=False)
 
     def __post_init__(self) -> None:
-        self.fast_path = FastPath(good, self.store, boottime)
+        self.fast_path = FastPath(good, self.store, boottime, LimitSettings())
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer with the target; GETs are remembered."""

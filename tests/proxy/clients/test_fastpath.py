@@ -15,6 +15,7 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.headers import HIT
+from nncache.proxy.limits import LimitSettings
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, serving
 
@@ -28,16 +29,17 @@ def head_for(path: str, *fields: str, query: str = "op=GETFILESTATUS&user.name=j
 
 
 HEAD = head_for("/w/f")
+LIMITS = LimitSettings()
 
 
 class Scene:
     """A fast path over a cache whose clock and verdicts the test makes."""
 
-    def __init__(self, max_bytes: int = 10**6) -> None:
+    def __init__(self, max_bytes: int = 10**6, limits: LimitSettings = LIMITS) -> None:
         self.now = 1.0
         self.bad: set[bytes] = set()  # keys of hits that are no longer good
         self.store = Store(max_bytes=max_bytes, max_items=10**6)
-        self.path = FastPath(self._is_good, self.store, lambda: self.now)
+        self.path = FastPath(self._is_good, self.store, lambda: self.now, limits)
 
     def _is_good(self, hit: Hit, _now: float) -> bool:
         return hit.key not in self.bad
@@ -181,6 +183,29 @@ def test_a_head_without_a_credential_is_found_at_once() -> None:
     scene = Scene()
     scene.missing("/w/f", head)
     assert list(scene.store.held) == [head]
+
+
+def test_fields_that_differ_each_time_cost_no_row() -> None:
+    """A trace id, a request id: whatever they say, it is the same question; with a credential, too."""
+    for credential in ((), ("Cookie: hadoop.auth=SECRET",)):
+        scene = Scene()
+        body = scene.missing("/w/f", head_for("/w/f", "traceparent: 1", *credential, "baggage: TOLD"))
+        for number in range(50):
+            asked = head_for("/w/f", f"TraceParent: {number}", *credential, f"X-Request-Id: {number}")
+            assert scene.body(asked) == body
+        assert scene.body(head_for("/w/f", *credential)) == body
+        assert scene.path.stats().heads == 1
+        assert not any(secret in key for key in scene.store.held for secret in (b"SECRET", b"TOLD"))
+        assert scene.body(head_for("/w/f", *credential, "Cache-Control: no-cache")) is None
+
+
+def test_what_the_ordinary_path_refuses_is_not_answered() -> None:
+    """431, for too many fields or too many bytes, also when those that count would be few."""
+    scene = Scene(limits=LimitSettings(max_header_fields=3, max_head_bytes=1024))
+    body = scene.file("/w/f", HEAD)
+    assert scene.body(head_for("/w/f", "b3: 1", "b3: 2")) == body
+    assert scene.body(head_for("/w/f", "b3: 1", "b3: 2", "b3: 3")) is None
+    assert scene.body(head_for("/w/f", "b3: " + "x" * 1024)) is None
 
 
 def test_what_would_take_more_than_it_saves_is_not_remembered() -> None:

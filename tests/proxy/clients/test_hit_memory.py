@@ -25,7 +25,7 @@ class Site:
     def __init__(self) -> None:
         self.handled = 0
         self._store = Store(max_bytes=1 << 20, max_items=1_000)
-        self.fast_path = FastPath(good, self._store, lambda: 3.0)
+        self.fast_path = FastPath(good, self._store, lambda: 3.0, LimitSettings())
         self._memory = FastPathMemory(self.fast_path)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
