@@ -6,7 +6,7 @@ holders get equal shares, and a newcomer always finds something free, while a fe
 """
 
 from ipaddress import AddressValueError, IPv6Address
-from typing import Final, Protocol
+from typing import Final
 
 GREED: Final = 7
 """A gateway behind which all clients stand gets 7/8 of everything; two of them 7/15 each."""
@@ -14,19 +14,6 @@ GREED: Final = 7
 _IPV6_HOST_BITS: Final = (
     64  # within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4)
 )
-
-
-class Admission(Protocol):
-    """Counts connections; `nncache.proxy.clients.server` implements it."""
-
-    def admit(self, holder: str) -> bool:
-        """Count one more of a client's (`holder_of`); whether it may be served."""
-
-    def may_be_told(self) -> bool:
-        """Whether one that may not be served can stay for a moment, to be told so."""
-
-    def leave(self, holder: str, *, admitted: bool) -> None:
-        """Count one less."""
 
 
 class Shares:

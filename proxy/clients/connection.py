@@ -1,8 +1,7 @@
 """One client's connection: what is answered before aiohttp builds a request of it. (proxy/clients/connection.py)
 
-A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change).
-`data_received` answers a repeated head from the fast path only when that can't overtake or split anything: no
-request is in progress or queued, the parser holds no part of one, and the client reads what it is sent.
+A subclass of aiohttp's `RequestHandler` (read in 3.14.5; the tests of this module fail when its insides change). The
+fast path answers only when no request is in progress, queued or parsed in part, and the client reads what it is sent.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from aiohttp import HttpVersion11, web
+from aiohttp import web
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
@@ -18,6 +17,7 @@ from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.quick_connection import Admission
 from nncache.proxy.clients.vetting import (
     ascii_request_line,
     is_last,
@@ -36,8 +36,10 @@ from nncache.proxy.errors import (
     TooManyConnectionsError,
 )
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.shares import Admission, holder_of
 
+_KNOWN_IN_A_ROW: Final = (
+    4  # after so many requests that the fast path knew aiohttp is not needed for the time being
+)
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
 
 
@@ -63,7 +65,9 @@ class ClientConnection(web.RequestHandler):
         "_is_admitted",
         "_is_answered",
         "_is_ending",
+        "_is_given_back",
         "_is_last",
+        "_known_in_a_row",
         "_last_payload",
         "_limits",
         "_queued_bytes",
@@ -79,7 +83,10 @@ class ClientConnection(web.RequestHandler):
         admission: Admission,
         fast_path: FastPath,
         limits: LimitSettings,
+        holder: str,
+        is_admitted: bool,
     ) -> None:
+        """Make one for the share of this holder; if that had no room, it is there to say so."""
         super().__init__(
             manager,
             loop=loop,
@@ -87,28 +94,25 @@ class ClientConnection(web.RequestHandler):
             access_log=None,  # type: ignore[arg-type] # None switches it off (RequestHandler.__init__)
             max_line_size=max_line_bytes(limits),
             max_field_size=max_field_bytes(limits),
-            max_headers=limits.max_header_fields
-            + 1,  # `vet` counts them; the parser makes nothing of the rest
+            max_headers=limits.max_header_fields + 1,  # `vet` counts them; of more the parser makes nothing
             lingering_time=min(10.0, limits.body_timeout_s),
             auto_decompress=False,
         )
         self._admission = admission
         self._fast_path = fast_path
         self._limits = limits
-        self._is_admitted = False
-        self._holder = ""
+        self._is_admitted = is_admitted
+        self._holder = holder
+        self._is_given_back = False
+        self._known_in_a_row = 0  # requests that the fast path answered since one that it did not
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
         self._whole_head: bytes | None = None  # H2
         self._is_answered = False  # H4
         self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
         self._incoming = HeadBuffer()  # what the parser was not given yet
-        self._body_bytes_left = (
-            0  # that the parser was not given yet; `sys.maxsize` if their number is unknown
-        )
-        self._is_last = (
-            False  # nothing behind the request that was queued last is one (RFC 9112, section 9.6)
-        )
+        self._body_bytes_left = 0  # not given to the parser yet; `sys.maxsize` if their number is unknown
+        self._is_last = False  # nothing behind the request queued last is one (RFC 9112, section 9.6)
         self._queued_bytes = 0  # given to the parser since no request was queued
         self._is_ending = False  # nothing more of the client is taken
         self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
@@ -117,10 +121,7 @@ class ClientConnection(web.RequestHandler):
     # ---- asyncio.Protocol ---------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to serve, unless there are too many."""
-        peer = transport.get_extra_info("peername")
-        self._holder = holder_of(peer[0]) if peer else ""
-        self._is_admitted = self._admission.admit(self._holder)
+        """Begin to serve, or to refuse."""
         if self._is_admitted:
             super().connection_made(transport)
             return
@@ -136,7 +137,8 @@ class ClientConnection(web.RequestHandler):
         self._stop_head_timer()
         if self._closing_timer is not None:
             self._closing_timer.cancel()
-        self._admission.leave(self._holder, admitted=self._is_admitted)
+        if not self._is_given_back:
+            self._admission.leave(self._holder, admitted=self._is_admitted)
         super().connection_lost(exc)
 
     async def start(self) -> None:
@@ -167,10 +169,7 @@ class ClientConnection(web.RequestHandler):
             super().log_exception(*args, **kw)
 
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
-        """Go on for a client that has only closed its own half, and still waits for replies.
-
-        aiohttp ends the connection at once, and with it replies that the NameNode would have given.
-        """
+        """Go on for a client that has only closed its own half, and still waits for replies (aiohttp would not)."""
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
         if self.is_idle:
             return False
@@ -194,8 +193,7 @@ class ClientConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
-        # Not `is_idle` alone: clients that are quicker than aiohttp's task would all take the slow way, and load
-        # would make each of them quicker than that.
+        # Not `is_idle` alone: under load all clients are quicker than aiohttp's task, which waits again later.
         is_next = self._is_answered or self.is_idle
         if is_next and self._at_boundary and not self._paused:
             reply = self._fast_path.answer(data)
@@ -204,18 +202,27 @@ class ClientConnection(web.RequestHandler):
                 self.transport.write(reply)
                 # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
                 self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+                self._known_in_a_row += 1
+                if self._known_in_a_row >= _KNOWN_IN_A_ROW and self.is_idle:
+                    self._go_back(self.transport)
                 return
+            self._known_in_a_row = 0
         if self._close or self._is_ending:
             return  # what else it sends is thrown away
         if self._is_admitted:
             self._take(data, is_next=is_next)
         else:
+            most = self._limits.max_connections
             self._refuse(
-                TooManyConnectionsError(
-                    f"too many connections: the proxy takes {self._limits.max_connections}, "
-                    "and of each address its share"
-                )
+                TooManyConnectionsError(f"too many connections: at most {most}, of each address its share")
             )
+
+    def _go_back(self, transport: asyncio.Transport) -> None:
+        """Give the transport back and end as if it were lost; what aiohttp has made for it goes with this."""
+        self._is_given_back = True
+        self._admission.give_back(transport, self._holder)
+        self.transport = None
+        self.connection_lost(None)
 
     def _take(self, data: bytes, *, is_next: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""
@@ -391,17 +398,3 @@ class ClientConnection(web.RequestHandler):
     def whole_head(self) -> bytes | None:
         """The exact head of the request in progress, if it came alone and in one piece."""
         return self._whole_head
-
-
-def repeatable_head(request: web.BaseRequest) -> bytes | None:
-    """Return the bytes that this request consists of, if the fast path may answer them next time.
-
-    Only a GET of HTTP/1.1 without a body, on a connection that goes on; whether the cache may answer it is
-    for the caller to know.
-    """
-    connection = request.protocol
-    if not isinstance(connection, ClientConnection):
-        return None
-    if request.method != "GET" or request.version != HttpVersion11 or not request.keep_alive:
-        return None
-    return connection.whole_head

@@ -1,9 +1,9 @@
 """Hand hits of the ordinary path to the fast path, which answers them next time. (proxy/clients/hit_memory.py)"""
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from nncache.cache.entries import Hit
-from nncache.proxy.clients.connection import repeatable_head
+from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.fastpath import FastPath
 
 
@@ -18,3 +18,17 @@ class FastPathMemory:
         head = repeatable_head(request)
         if head is not None:
             self._fast_path.remember(head, hit, body)
+
+
+def repeatable_head(request: web.BaseRequest) -> bytes | None:
+    """Return the bytes that this request consists of, if the fast path may answer them next time.
+
+    Only a GET of HTTP/1.1 without a body, on a connection that goes on; whether the cache may answer it is
+    for the caller to know.
+    """
+    connection = request.protocol
+    if not isinstance(connection, ClientConnection):
+        return None
+    if request.method != "GET" or request.version != HttpVersion11 or not request.keep_alive:
+        return None
+    return connection.whole_head

@@ -10,11 +10,12 @@ from aiohttp import http_parser, web
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.shares import Shares
+from nncache.proxy.shares import Shares, holder_of
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers one vetted request; a ProxyError that it raises becomes the reply."""
@@ -40,7 +41,8 @@ class Server:
         self._handler = handler
         self._fast_path = fast_path
         self._limits = limits
-        self._http: _HttpServer | None = None
+        self._http = web.Server(self._handle)
+        self._quick: set[QuickConnection] = set()  # the open ones
         self._listener: asyncio.Server | None = None
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
@@ -62,10 +64,9 @@ class Server:
         """
         _insist_on_c_parser()
         loop = asyncio.get_running_loop()
-        self._http = _HttpServer(self._handle, self._make_connection, loop)
         try:
             self._listener = await loop.create_server(
-                self._http, host, port, backlog=self._limits.backlog, reuse_address=True
+                self.connection, host, port, backlog=self._limits.backlog, reuse_address=True
             )
         except OSError as exc:
             raise StartError(f"listen: {host}:{port}: {exc.strerror or exc}") from exc
@@ -80,9 +81,12 @@ class Server:
     async def stop(self) -> None:
         """Listen no more, finish what is in progress within `drain_timeout_s`, then end all connections."""
         self._is_draining = True
-        if self._listener is None or self._http is None:
+        if self._listener is None:
             return
         self._listener.close()
+        for quick in self._quick:
+            if quick.transport is not None:
+                quick.transport.close()
         for connection in self._http.connections:
             if isinstance(connection, ClientConnection) and connection.is_idle:
                 connection.force_close()
@@ -92,6 +96,8 @@ class Server:
             async with asyncio.timeout(self._limits.drain_timeout_s):
                 await self._all_left.wait()
         except TimeoutError:  # what is left has had its time; aiohttp would let what was written look whole
+            for quick in self._quick:
+                reset(quick.transport)
             for connection in self._http.connections:
                 if isinstance(connection, ClientConnection) and not connection.is_idle:
                     reset(connection.transport)
@@ -109,15 +115,59 @@ class Server:
             bugs=self._bugs,
         )
 
-    def admit(self, holder: str) -> bool:
-        """Count one more connection; whether it may be served."""
-        if not self._connections.take(holder):
+    def connection(self) -> QuickConnection:
+        """Return what serves another connection."""
+        return QuickConnection(self, self._fast_path, self._limits.idle_timeout_s)
+
+    def connected(self, connection: QuickConnection, transport: asyncio.Transport) -> None:
+        """Count one more connection, and have it served or refused."""
+        peer = transport.get_extra_info("peername")
+        holder = holder_of(peer[0]) if peer else ""
+        if self._connections.take(holder):
+            self._accepted += 1
+            self._all_left.clear()
+            self._quick.add(connection)
+            connection.serve(transport, holder)
+        else:
             self._refused += 1
             self._turned_away += 1
-            return False
-        self._accepted += 1
-        self._all_left.clear()
-        return True
+            self._ordinary(transport, holder, is_admitted=False)
+
+    def take_over(self, connection: QuickConnection, data: bytes) -> None:
+        """Serve a connection in full from these bytes on."""
+        self._quick.discard(connection)
+        connection.release()
+        assert connection.transport is not None
+        ordinary = self._ordinary(connection.transport, connection.holder, is_admitted=True)
+        if connection.is_paused:
+            ordinary.pause_writing()
+        ordinary.data_received(data)
+
+    def ended(self, connection: QuickConnection) -> None:
+        """Count one connection less."""
+        self._quick.discard(connection)
+        self.leave(connection.holder, admitted=True)
+
+    def _ordinary(self, transport: asyncio.Transport, holder: str, *, is_admitted: bool) -> ClientConnection:
+        made = ClientConnection(
+            self._http,
+            asyncio.get_running_loop(),
+            admission=self,
+            fast_path=self._fast_path,
+            limits=self._limits,
+            holder=holder,
+            is_admitted=is_admitted,
+        )
+        transport.set_protocol(made)
+        made.connection_made(transport)
+        return made
+
+    def give_back(self, transport: asyncio.Transport, holder: str) -> None:
+        """Serve a connection on, of which the last requests were all known."""
+        quick = self.connection()
+        transport.set_protocol(quick)
+        quick.serve(transport, holder)
+        self._quick.add(quick)
 
     def may_be_told(self) -> bool:
         """Whether a connection too many can stay until it has been told so.
@@ -135,12 +185,6 @@ class Server:
         self._connections.give_back(holder)
         if self._connections.in_use == 0:
             self._all_left.set()
-
-    def _make_connection(self, loop: asyncio.AbstractEventLoop) -> ClientConnection:
-        assert self._http is not None
-        return ClientConnection(
-            self._http, loop, admission=self, fast_path=self._fast_path, limits=self._limits
-        )
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         self._requests += 1
@@ -180,22 +224,6 @@ def _cut_what_has_begun(request: web.BaseRequest) -> None:
     """End a reply that is given up: once begun it can't be replaced, nor must it look whole."""
     if request.writer.output_size > 0:
         reset(request.transport)
-
-
-class _HttpServer(web.Server):
-    """aiohttp's server, but for the connections that it makes."""
-
-    def __init__(
-        self,
-        handler: Handler,
-        make_connection: Callable[[asyncio.AbstractEventLoop], ClientConnection],
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        super().__init__(handler, loop=loop)
-        self._make_connection = make_connection
-
-    def __call__(self) -> ClientConnection:
-        return self._make_connection(self._loop)
 
 
 def _insist_on_c_parser() -> None:

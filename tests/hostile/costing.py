@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
 
-from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.server import Server, _HttpServer
+from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
@@ -104,23 +103,19 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
     cache = make_cache(clock, **settings)
     namenode = _NameNode(clock)
     limits = LimitSettings()
-    loop = asyncio.get_running_loop()
     async with FrontEnd(
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
     ) as front:
         server = Server(front.handle, fast_path_alone(clock), limits)
-        http = _HttpServer(server._handle, server._make_connection, loop)  # noqa: SLF001 - without a socket
-        server._http = http  # noqa: SLF001 - as above
-        connection, transport = http(), DeafTransport()
-        assert isinstance(connection, ClientConnection)
-        connection.connection_made(transport)
+        transport = DeafTransport()
+        transport.connect(server.connection())
         await asyncio.sleep(0)
         cache.open_window("/w/x/y", 1, clock(), "/w/x")
         with counted(cost, long_text=long_text):
-            connection.data_received(raw)
+            transport.get_protocol().data_received(raw)
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
         written = bytes(transport.written)
-        connection.connection_lost(None)
+        transport.get_protocol().connection_lost(None)
         await asyncio.sleep(0)
     return written

@@ -13,7 +13,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.body import ClientBody
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.clients.server import Server, _HttpServer
+from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead
@@ -87,23 +87,21 @@ async def _serve(pieces: list[bytes]) -> list[Heard]:
 
     fast_path = fast_path_alone(_LOOP.time)
     server = Server(answer, fast_path, _LIMITS)
-    http = _HttpServer(server._handle, server._make_connection, _LOOP)  # noqa: SLF001 - without a listening socket
-    server._http = http  # noqa: SLF001 - as above
-    connection, transport = http(), DeafTransport()
-    assert isinstance(connection, ClientConnection)
-    connection.connection_made(transport)
+    transport = DeafTransport()
+    transport.connect(server.connection())
     await asyncio.sleep(0)
     for piece in pieces:
         if transport.is_closing():
             break
-        connection.data_received(piece)
-        await _settle(connection, heard, transport)
-    connection.eof_received()
-    await _settle(connection, heard, transport)
-    task = connection._task_handler  # noqa: SLF001 - what serves the requests; a fault of it shows nowhere else
-    if task is not None and task.done() and not task.cancelled():
-        hold(task.exception() is None, f"serving has ended with {task.exception()!r}")
-    connection.connection_lost(None)
+        transport.get_protocol().data_received(piece)
+        await _settle(heard, transport)
+    transport.get_protocol().eof_received()
+    await _settle(heard, transport)
+    if isinstance(connection := transport.get_protocol(), ClientConnection):
+        task = connection._task_handler  # noqa: SLF001 - serves the requests; a fault of it shows nowhere else
+        if task is not None and task.done() and not task.cancelled():
+            hold(task.exception() is None, f"serving has ended with {task.exception()!r}")
+    transport.get_protocol().connection_lost(None)
     for _ in range(3):
         await asyncio.sleep(0)
     hold(server.stats().bugs == 0, "an exception of ours")
@@ -111,13 +109,15 @@ async def _serve(pieces: list[bytes]) -> list[Heard]:
     return heard
 
 
-async def _settle(connection: ClientConnection, heard: list[Heard], transport: DeafTransport) -> None:
+async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
     """Let the connection answer what has come."""
     for _ in range(_TURNS):
         before = len(heard), len(transport.written)
         for _ in range(3):
             await asyncio.sleep(0)
-        if connection.is_idle or (len(heard), len(transport.written)) == before:
+        connection = transport.get_protocol()
+        is_idle = not isinstance(connection, ClientConnection) or connection.is_idle
+        if is_idle or (len(heard), len(transport.written)) == before:
             return
 
 

@@ -16,6 +16,20 @@ class DeafTransport(asyncio.Transport):
         super().__init__()
         self.written = bytearray()
         self.is_closed = False
+        self._protocol: Any = None
+
+    def connect(self, protocol: asyncio.BaseProtocol) -> None:
+        """Begin, with this protocol."""
+        self._protocol = protocol
+        protocol.connection_made(self)
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Go on with another."""
+        self._protocol = protocol
+
+    def get_protocol(self) -> Any:
+        """Return the one that is served."""
+        return self._protocol
 
     def write(self, data: Any) -> None:
         """Keep it."""

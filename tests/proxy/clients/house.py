@@ -1,0 +1,73 @@
+"""A server whose handler remembers every head that it may. (tests/proxy/clients/house.py)"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from nncache.cache.replies import Reply
+from nncache.cache.store import Store
+from nncache.clock import boottime
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import repeatable_head
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.limits import LimitSettings
+from tests.proxy.kept_hits import good, kept_hit
+from tests.proxy.wire import RawClient, limits_of_tests, serving
+
+POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 4\r\n\r\n"
+SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
+
+
+@dataclass
+class House:
+    """A server whose handler remembers every head that it may."""
+
+    store: Store = field(default_factory=lambda: Store(max_bytes=2**20, max_items=1_000))
+    slow_may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    handled: list[str] = field(default_factory=list)
+    heads: list[bytes | None] = field(default_factory=list)
+    server: Server | None = None
+    fast_path: FastPath = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fast_path = FastPath(good, self.store, boottime, LimitSettings())
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer with the target; GETs are remembered."""
+        self.handled.append(request.raw_path)
+        head = repeatable_head(request)
+        self.heads.append(head)
+        if request.raw_path == "/slow":
+            await self.slow_may_end.wait()
+        elif head is not None:
+            body = b"fast " + request.raw_path.encode()
+            hit = kept_hit(self.store, request.raw_path, Reply(200, (), body), replied_at=boottime())
+            self.fast_path.remember(head, hit, body)
+        await request.read()
+        return RawResponse(200, "OK", (), body=b"slow " + request.raw_path.encode())
+
+
+@asynccontextmanager
+async def house(**limits: float) -> AsyncIterator[House]:
+    """Run such a server."""
+    made = House()
+    async with serving(made.handle, limits=limits_of_tests(**limits), fast_path=made.fast_path) as server:
+        made.server = server
+        yield made
+
+
+@asynccontextmanager
+async def client_of(made: House) -> AsyncIterator[RawClient]:
+    """Connect."""
+    assert made.server is not None
+    async with RawClient.connected(made.server.port) as client:
+        yield client
+
+
+async def body(client: RawClient) -> bytes:
+    """Receive a reply's body."""
+    return (await client.reply()).body

@@ -1,0 +1,161 @@
+"""A connection whose requests are known costs no task and no parser; whatever else comes is served in full."""
+
+import asyncio
+from typing import cast
+
+from nncache.cache.replies import Reply
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.server import Server
+from tests.hostile.fuzzing.transport import DeafTransport
+from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
+from tests.proxy.kept_hits import kept_hit
+from tests.proxy.wire import GET, RawClient, limits_of_tests, until
+
+
+def quick_of(made: House) -> set[QuickConnection]:
+    """Return the connections that are served without aiohttp."""
+    assert made.server is not None
+    return made.server._quick  # noqa: SLF001 - nothing outside shows which way a connection is served
+
+
+def ordinary_of(made: House) -> list[ClientConnection]:
+    """Return the others."""
+    assert made.server is not None
+    return cast("list[ClientConnection]", made.server._http.connections)  # noqa: SLF001 - as above
+
+
+async def learn(made: House) -> None:
+    """Have GET known."""
+    async with client_of(made) as client:
+        client.send(GET)
+        await body(client)
+    await until(lambda: not ordinary_of(made))
+
+
+async def test_known_requests_need_nothing_of_aiohttps() -> None:
+    """From the first one on."""
+    async with house() as h:
+        await learn(h)
+        async with client_of(h) as client:
+            for _ in range(3):
+                client.send(GET)
+                assert (await body(client)).startswith(b"fast ")
+            assert (len(quick_of(h)), len(ordinary_of(h))) == (1, 0)
+        await until(lambda: not quick_of(h))
+        assert len(h.handled) == 1
+
+
+async def test_what_is_not_known_is_served_in_full_and_in_order() -> None:
+    """From its first byte on, whatever stood before it; bodies, pipelines and parts of heads alike."""
+    async with house() as h:
+        await learn(h)
+        h.slow_may_end.set()
+        for first in (SLOW, POST + b"body", GET + SLOW, GET[:30], GET[:-1]):
+            async with client_of(h) as client:
+                client.send(GET)
+                assert (await body(client)).startswith(b"fast ")
+                client.send(first)
+                await until(lambda: bool(ordinary_of(h)))
+                assert not quick_of(h)
+                if GET.startswith(first):
+                    client.send(GET[len(first) :])
+                assert (await body(client)).startswith(b"slow ")
+            await until(lambda: not ordinary_of(h))
+
+
+async def test_it_comes_back() -> None:
+    """After some known requests in a row aiohttp's part of the connection goes, and the client notices nothing."""
+    async with house() as h, client_of(h) as client:
+        client.send(GET)
+        await body(client)
+        assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
+        for number in range(40):
+            client.send(GET)
+            assert (await body(client)).startswith(b"fast ")
+            if number % 10 == 9:
+                await until(lambda: not ordinary_of(h))
+                assert len(quick_of(h)) == 1
+                client.send(POST + b"body")
+                assert await body(client) == b"slow /x"
+                assert (len(quick_of(h)), len(ordinary_of(h))) == (0, 1)
+        assert h.server is not None
+        assert (h.server.stats().connections_accepted, h.server.stats().connections_open) == (1, 1)
+        assert not [task for task in asyncio.all_tasks() if task.cancelling()]
+    await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+
+
+async def test_a_client_that_asks_this_and_that_is_left_with_aiohttp() -> None:
+    """To and fro would cost more than it saves."""
+    async with house() as h, client_of(h) as client:
+        for _ in range(5):
+            client.send(POST + b"body")
+            await body(client)
+            for _ in range(3):
+                client.send(GET)
+                await body(client)
+            assert not quick_of(h)
+
+
+async def test_a_client_that_reads_nothing_is_handed_over() -> None:
+    """Q2: the ordinary path waits, and gives up."""
+    async with house(body_timeout_s=0.2) as h:
+        await learn(h)
+        assert h.server is not None
+        server = h.server
+        async with RawClient.connected(server.port, receive_buffer=4096) as client:
+            cast(asyncio.Transport, client.writer.transport).pause_reading()
+            while len(h.handled) == 1 and server.stats().connections_open:
+                client.send(GET)
+                await asyncio.sleep(0)
+            await until(lambda: server.stats().connections_open == 0)
+            assert len(h.handled) == 2
+
+
+async def test_it_ends_when_it_was_idle_for_long() -> None:
+    """And not before: each known request counts. What its client has not read by then is not waited for."""
+    h = House()
+    h.fast_path.remember(GET, kept_hit(h.store, "/f", Reply(200, (), b"x")), b"x")
+    server = Server(h.handle, h.fast_path, limits_of_tests(idle_timeout_s=0.05))
+    transport = DeafTransport()
+    transport.connect(server.connection())
+    connection = transport.get_protocol()
+    await until(lambda: transport.is_closed)
+    transport.is_closed = False
+    connection.data_received(GET)
+    connection._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+    assert (transport.is_closed, bool(transport.written)) == (False, True)
+    connection.connection_lost(None)
+    assert server.stats().connections_open == 0
+
+
+async def test_one_that_has_gone_is_counted_out_once() -> None:
+    """Whichever way it was served, and also after it came back."""
+    async with house() as h:
+        await learn(h)
+        assert h.server is not None
+        for requests in ([], [GET], [GET, SLOW], [SLOW] + [GET] * 6):
+            h.slow_may_end.set()
+            async with client_of(h) as client:
+                for request in requests:
+                    client.send(request)
+                    await body(client)
+            await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+        async with client_of(h) as client:
+            client.send(GET)
+            client.writer.write_eof()
+            assert (await body(client)).startswith(b"fast ")
+            assert await client.rest() == b""
+        await until(lambda: h.server is not None and h.server.stats().connections_open == 0)
+
+
+async def test_stopping_ends_it() -> None:
+    """What was written goes out first."""
+    async with house() as h:
+        await learn(h)
+        async with client_of(h) as client:
+            client.send(GET)
+            await body(client)
+            assert h.server is not None
+            await h.server.stop()
+            assert await client.rest() == b""
