@@ -45,17 +45,19 @@ http {{
             proxy_pass http://namenode;
             proxy_http_version 1.1;
             proxy_set_header Connection "";
+{caching}
+        }}
+    }}
+}}
+"""
+_CACHING: Final = """\
             proxy_cache statuses;
             proxy_cache_key $request_uri;
             proxy_cache_valid 200 404 {valid_s}s;
             proxy_cache_lock on;
             proxy_ignore_headers Cache-Control Expires Set-Cookie;
             proxy_hide_header Set-Cookie;
-            add_header X-Cache-Status $upstream_cache_status always;
-        }}
-    }}
-}}
-"""
+            add_header X-Cache-Status $upstream_cache_status always;"""
 
 
 def find_nginx() -> str:
@@ -73,8 +75,8 @@ def find_nginx() -> str:
 
 
 @contextmanager
-def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds.
+def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
 
     Raises:
         MissingToolError: nginx is not installed.
@@ -88,7 +90,7 @@ def nginx(namenode: str, *, valid_s: int) -> Iterator[Running]:
             place=place,
             namenode=namenode,
             listen=address,
-            valid_s=valid_s,
+            caching="" if valid_s is None else _CACHING.format(valid_s=valid_s),
         )
         (place / "nginx.conf").write_text(text, encoding="utf-8")
         lifeline = Lifeline(place / "guard.lock", None)

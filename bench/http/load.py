@@ -1,0 +1,172 @@
+"""Load of each shape on a server, for some seconds. (bench/http/load.py)
+
+`wrk` asks where connections are kept; where each request has its own, a few threads of this process do: they cost more
+than the server, which is all the same, since its CPU alone counts.
+"""
+
+import re
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+import psutil
+
+from nncache.bench.http.figures import Name, Round, Shape
+
+PATHS: Final = 1_000
+ROOT: Final = "/bench-http"
+CONNECTIONS: Final = {
+    Shape.REPEATED: 64,
+    Shape.REPEATED_BY_MANY: 10_000,
+    Shape.VARYING: 64,
+    Shape.FORWARDED: 32,
+    Shape.ALONE: 1,
+}
+_THREADS: Final = 8  # where each request has a connection of its own
+_TIMEOUT_S: Final = 20.0
+_TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
+_LISTED: Final = f"/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe"
+_SCRIPT: Final = """\
+local requests, number = {{}}, 0
+init = function()
+  for path = 0, {paths} - 1 do
+    requests[path] = wrk.format("GET", string.format("{target}", path % 10, path))
+  end
+end
+request = function()
+  number = (number + 1) % {paths}
+  return {request}
+end
+"""
+_REPEATED: Final = "requests[number]"
+_VARYING: Final = (
+    '(requests[number]:gsub("\\r\\n\\r\\n", string.format('
+    '"\\r\\ntraceparent: 00-%032x-%016x-01\\r\\n\\r\\n", math.random(2^30), math.random(2^30))))'
+)
+_COUNTED: Final = re.compile(r"(\d+) requests in ([\d.]+)(m?s|m)")
+_MEDIAN: Final = re.compile(r"50%\s+([\d.]+)(us|ms|s)")
+_ERRORS: Final = re.compile(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)")
+_REFUSED: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
+_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def path_of(number: int) -> str:
+    """Return one of the paths that are polled."""
+    return f"{ROOT}/{number % 10}/{number}"
+
+
+def listed_path_of(number: int) -> str:
+    """Return one of the directories that are listed."""
+    return f"{ROOT}/listed/{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server, and the processes whose CPU time counts."""
+
+    name: Name
+    address: str
+    pids: Sequence[int]
+    namenode_pid: int
+
+
+def cpu_s_of(pid: int) -> float:
+    """Return the CPU seconds that a process and its children have used so far."""
+    process = psutil.Process(pid)
+    times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the clients saw."""
+
+    requests: int
+    failed: int
+    p50_s: float
+
+
+def measure(shape: Shape, target: Target, seconds: int) -> Round:
+    """Load a server for so long, and say what it did and what that cost."""
+    before = [sum(map(cpu_s_of, target.pids)), cpu_s_of(target.namenode_pid)]
+    if shape is Shape.CONNECTION_EACH:
+        counted = _with_a_connection_each(target.address, seconds)
+    else:
+        counted = _with_wrk(shape, target.address, seconds)
+    after = [sum(map(cpu_s_of, target.pids)), cpu_s_of(target.namenode_pid)]
+    return Round(
+        shape=shape,
+        name=target.name,
+        requests=counted.requests,
+        failed=counted.failed,
+        cpu_s=after[0] - before[0],
+        namenode_cpu_s=after[1] - before[1],
+        p50_s=counted.p50_s,
+    )
+
+
+def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
+    is_forwarded = shape in {Shape.FORWARDED, Shape.ALONE}
+    script = _SCRIPT.format(
+        paths=PATHS,
+        target=_LISTED if is_forwarded else _TARGET,
+        request=_VARYING if shape is Shape.VARYING else _REPEATED,
+    )
+    if is_forwarded:
+        script = script.replace("path % 10, path", "path % 10")
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
+        file.write(script)
+        file.flush()
+        command = ["wrk", "-t1", f"-c{CONNECTIONS[shape]}", f"-d{seconds}s", "--latency"]
+        command += [f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"http://{address}/"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return parse_wrk(said)
+
+
+def parse_wrk(said: str) -> Counted:
+    """Read wrk's summary.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    counted, middle = _COUNTED.search(said), _MEDIAN.search(said)
+    if counted is None or middle is None:
+        raise ValueError(f"wrk said something else: {said}")
+    errors, refused = _ERRORS.search(said), _REFUSED.search(said)
+    failed = sum(map(int, errors.groups())) if errors else 0
+    failed += int(refused[1]) if refused else 0
+    return Counted(int(counted[1]), failed, float(middle[1]) * _UNITS[middle[2]])
+
+
+def _with_a_connection_each(address: str, seconds: int) -> Counted:
+    host, _, port = address.rpartition(":")
+    until, took, failed = time.monotonic() + seconds, list[float](), list[int]()
+
+    def ask(first: int) -> None:
+        number, lost = first, 0
+        while (begun := time.monotonic()) < until:
+            number += 1
+            request = (
+                f"GET {_TARGET % (number % PATHS % 10, number % PATHS)} HTTP/1.1\r\nHost: {address}\r\n\r\n"
+            )
+            try:
+                with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S) as sock:
+                    sock.sendall(request.encode())
+                    lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
+            except OSError:
+                lost += 1
+            took.append(time.monotonic() - begun)
+        failed.append(lost)
+
+    threads = [threading.Thread(target=ask, args=(number * 97,)) for number in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Counted(len(took), sum(failed), median(took))
