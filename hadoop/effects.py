@@ -101,13 +101,18 @@ def written_path(call: Call) -> str | None:
     return None if call.path is None else _real(call.path)
 
 
+def changes_nothing(call: Call) -> bool:
+    """Whether a call makes nothing stale, whatever comes of it."""
+    return call.op is not None and call.op.effect is Effect.NOTHING
+
+
 def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
     """Say what a forwarded call has made stale; `existing` is what was known to be there before it was sent.
 
     What a caller has changed is said at once. What they only may have changed is left to the events: a refused or odd
     call, which anybody can send, must cost others nothing. docs/decisions/0013 says why that is enough.
     """
-    if call.op is not None and call.op.effect is Effect.NOTHING:
+    if changes_nothing(call):
         return NO_EFFECT
     if call.is_read:
         # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that is not known here.

@@ -170,6 +170,8 @@ def percent_decode(raw: str | bytes) -> str:
     Raises:
         InvalidPathError: a "%" without two hexadecimal digits, or bytes that are not UTF-8.
     """
+    if isinstance(raw, str) and raw.isascii() and "%" not in raw:  # nearly always
+        return raw
     spelled = _as_bytes(raw)
     if _BAD_ESCAPE.search(spelled):
         raise InvalidPathError(f"bad percent escape in {raw!r}")

@@ -6,7 +6,7 @@ A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/web
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, assert_never
 
@@ -156,14 +156,12 @@ class FrontEnd:
         if not is_webhdfs(target):
             self._counts["refused"] += 1
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
-        head = RequestHead(request.method, target, request_headers(request.raw_headers, peer), peer)
-        plain = parse_plain(head.target) if head.method == "GET" else None
+        plain = parse_plain(target) if request.method == "GET" else None
         directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
         if plain is None or directive is CacheDirective.NO_TRACE:
-            call = parse_call(head.method, head.target)
-            return await self._pass_on(request, head, call, _why_not_asked(call))
-        caller = caller_of(plain, peer)
-        head = replace(head, caller=claimed_caller(plain))
+            call = parse_call(request.method, target)
+            return await self._pass_on(request, _head_of(request, call), call, _why_not_asked(call))
+        caller, head = caller_of(plain, peer), _head_of(request, plain)
         read = Read(plain=plain, caller=caller, head=head, refresh=directive is CacheDirective.REFRESH)
         answer = await self._answer(read)
         match answer:
@@ -221,7 +219,6 @@ class FrontEnd:
         def how(reply: SettledReply) -> Headers:
             return (forwarded(why, is_shown=shows_path(reply.status, reply.body)),)
 
-        head = replace(head, caller=claimed_caller(call))
         try:
             with self._call_limits.admitted(head):
                 return await self._writes.pass_through(request, head, call, how)
@@ -256,6 +253,12 @@ class FrontEnd:
             calls_under_way=self._call_limits.under_way,
             calls_refused=dict(self._call_limits.refused),
         )
+
+
+def _head_of(request: web.BaseRequest, call: Call | StatusRequest) -> RequestHead:
+    peer = request.remote or ""
+    fields = request_headers(request.raw_headers, peer)
+    return RequestHead(request.method, request.raw_path, fields, peer, claimed_caller(call))
 
 
 def _why_not_asked(call: Call) -> ForwardReason:

@@ -26,21 +26,31 @@ _HOP_BY_HOP = frozenset(
 _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 """`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
 
+_FORWARDED_FOR = frozenset({b"x-forwarded-for"})
+_LENGTH = frozenset({b"content-length"})
 _NOT_REPLAYED = frozenset({b"age", b"cache-status", b"content-length", b"date", b"expires", b"set-cookie"})
 """What each cached answer says each time, or must never repeat."""
 
 
 def end_to_end(headers: Iterable[Header]) -> Headers:
     """Drop the fields that speak of one connection only, named ones included (RFC 9110, section 7.6.1)."""
-    fields = tuple(headers)
+    return _without(tuple(headers), frozenset())
+
+
+def _without(fields: Headers, others: frozenset[bytes]) -> Headers:
+    """Drop these others as well. Most replies have none of them all, so that is found out first."""
+    names = [name.lower() for name, _ in fields]
+    dropped = _HOP_BY_HOP | others
+    if dropped.isdisjoint(names):
+        return fields
     nominated = {
         option.strip().lower()
-        for name, value in fields
-        if name.lower() == b"connection"
+        for name, (_, value) in zip(names, fields, strict=True)
+        if name == b"connection"
         for option in value.split(b",")
     }
-    dropped = _HOP_BY_HOP | (nominated - _NOT_TO_NOMINATE)
-    return tuple((name, value) for name, value in fields if name.lower() not in dropped)
+    dropped |= nominated - _NOT_TO_NOMINATE
+    return tuple(field for name, field in zip(names, fields, strict=True) if name not in dropped)
 
 
 def request_headers(headers: Iterable[Header], peer: str) -> Headers:
@@ -49,18 +59,18 @@ def request_headers(headers: Iterable[Header], peer: str) -> Headers:
     The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
     getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
     """
-    kept = tuple(field for field in end_to_end(headers) if field[0].lower() != b"x-forwarded-for")
+    kept = _without(tuple(headers), _FORWARDED_FOR)
     return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
 
 
 def reply_headers(headers: Iterable[Header]) -> Headers:
     """Say which fields of a NameNode's reply go to the client, but for the length of the body."""
-    return tuple(field for field in end_to_end(headers) if field[0].lower() != b"content-length")
+    return _without(tuple(headers), _LENGTH)
 
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:
     """Say which fields of a NameNode's reply each cached answer repeats, in the NameNode's order."""
-    return tuple(field for field in end_to_end(headers) if field[0].lower() not in _NOT_REPLAYED)
+    return _without(tuple(headers), _NOT_REPLAYED)
 
 
 def cache_status(

@@ -74,5 +74,10 @@ class SettledReply:
 Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
 """Told what is known of the reply before its first byte goes to the client; None: the outcome is unknown."""
 
+
+async def nothing_to_settle(_: SettledReply | None) -> None:
+    """Do nothing: `Settle` of a call that changes nothing, for which no reply has to be held back."""
+
+
 Decorate: TypeAlias = Callable[[SettledReply], Headers]
 """Says which header fields of ours go out behind the NameNode's own."""

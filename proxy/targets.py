@@ -19,6 +19,8 @@ def is_webhdfs(target: str) -> bool:
     Origin-form or absolute-form. One that resolves `..`, encoded or not, before or after it collapses empty
     segments or drops path parameters, stays below `/webhdfs` at every step.
     """
+    if target.startswith("/webhdfs/") and "%" not in target and "/.." not in target:  # nearly always
+        return True
     absolute = ABSOLUTE_FORM.match(target)
     spelled = re.split("[?#]", target[absolute.end() if absolute else 0 :], maxsplit=1)[0]
     if not spelled.startswith("/") or _UTF16_ESCAPE.search(spelled):

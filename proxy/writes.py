@@ -27,7 +27,14 @@ from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.set_aside import TwoStepWrite, Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.change import EverythingUnknown, Footprint
-from nncache.hadoop.effects import UNTOUCHED, ExistingPath, effects_of_call, opens_window, written_path
+from nncache.hadoop.effects import (
+    UNTOUCHED,
+    ExistingPath,
+    changes_nothing,
+    effects_of_call,
+    opens_window,
+    written_path,
+)
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.outcomes import CallOutcome, outcome_of
@@ -37,7 +44,7 @@ from nncache.proxy.errors import OverloadedError, UpstreamError
 from nncache.proxy.existing_path import PathProbe
 from nncache.proxy.identity import rpc_user_of_target
 from nncache.proxy.log_throttle import ThrottledLog
-from nncache.proxy.messages import Decorate, RequestHead, SettledReply
+from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
 from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
 from nncache.proxy.shares import holder_of
 
@@ -101,6 +108,8 @@ class Writes:
         Raises:
             ProxyError: there is no reply to pass on.
         """
+        if changes_nothing(call):
+            return await self._streamer.stream(request, head, nothing_to_settle, decorate)
         user = rpc_user_of_target(head.target)
         effect = _Effect(self, call, await self.probe(call, user), _writer_of(head, call, user))
         try:

@@ -18,7 +18,15 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
 from nncache.proxy.headers import reply_headers
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
+from nncache.proxy.messages import (
+    Decorate,
+    Headers,
+    RequestHead,
+    Settle,
+    SettledReply,
+    UpstreamReply,
+    nothing_to_settle,
+)
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.pool import Connections
@@ -141,13 +149,13 @@ class Upstream:
         except BaseException:  # a cancelled call may have had its effect like any other
             if call.is_pending:
                 self._outcome_unknown += 1
-                await self._shielded(settle(None))
+                await self._settle(settle, None)
             raise
         try:
             settled = self._settled(answer)
             if answer.exchange.is_complete:
                 await answer.close()  # the next call need not wait for `settle`, nor for this client to read
-            await self._shielded(settle(settled))
+            await self._settle(settle, settled)
             response = self._response_to(request, answer.exchange, settled, decorate(settled))
             await self._pass_on(request, answer, response)
             return response
@@ -204,6 +212,10 @@ class Upstream:
     async def _write(self, answer: UpstreamResponse, response: RawResponse, part: bytes) -> None:
         with answer.waiting_for_client(response.cut, response.spent_s):
             await response.write(part)
+
+    async def _settle(self, settle: Settle, reply: SettledReply | None) -> None:
+        if settle is not nothing_to_settle:
+            await self._shielded(settle(reply))
 
     async def _shielded(self, work: Awaitable[None]) -> None:
         """Await work that goes on, and keeps its place in the order of things, if this request is cancelled."""

@@ -62,6 +62,8 @@ class Exchange:
         status: of the final reply; 0 before `receive_head`.
         reason: of the final reply.
         headers: of the final reply, as they came.
+        content_length: what the reply declares, if it does.
+        is_json: the reply says that its body is JSON.
         start: the first part of the reply's body, as far as `receive_start` has read it.
         is_complete: whether `start` is the whole body.
     """
@@ -80,6 +82,8 @@ class Exchange:
         self.status = 0
         self.reason = ""
         self.headers: Headers = ()
+        self.content_length: int | None = None
+        self.is_json = False
         self.start = b""
         self.is_complete = False
 
@@ -158,6 +162,14 @@ class Exchange:
         self.status, self.reason, self.headers = message.code, message.reason, message.raw_headers
         self._payload = payload
         self.is_complete = payload.at_eof()
+        for name, value in self.headers:
+            match name.lower():
+                case b"content-length" if self.content_length is None and value.isdigit():
+                    self.content_length = int(value)
+                case b"content-type" if value.lower().startswith(b"application/json"):
+                    self.is_json = True
+                case _:
+                    pass
 
     async def _receive_message(self) -> tuple[RawResponseMessage, StreamReader]:
         while True:
@@ -195,8 +207,11 @@ class Exchange:
         """
         assert self._payload is not None
         try:
-            async with asyncio.timeout(self._timeout_s):
-                part = await self._payload.readany()
+            if self._payload.is_eof():  # nearly always: what is left of it has come
+                part = self._payload.read_nowait()
+            else:
+                async with asyncio.timeout(self._timeout_s):
+                    part = await self._payload.readany()
         except TimeoutError:
             raise UpstreamTimeoutError(self._said("stopped in the middle of its reply")) from None
         except (*_BROKEN, RuntimeError) as exc:  # RuntimeError: StreamReader's word for a closed connection
@@ -208,22 +223,6 @@ class Exchange:
     def is_reusable(self) -> bool:
         """Whether the connection has nothing of this call left on it."""
         return self.is_complete and self._is_body_sent
-
-    @property
-    def content_length(self) -> int | None:
-        """The length that the reply declares, if it does."""
-        for name, value in self.headers:
-            if name.lower() == b"content-length" and value.isdigit():
-                return int(value)
-        return None
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the reply says that its body is JSON."""
-        return any(
-            name.lower() == b"content-type" and value.lower().startswith(b"application/json")
-            for name, value in self.headers
-        )
 
     def _cut(self, exc: Exception) -> ProxyError:
         if self._client_fault is not None:
