@@ -24,7 +24,7 @@ from typing import Final
 
 import uvloop
 
-from nncache.bench.hit_path import FIELDS, NAMENODE, OneAnswer, keep_covered, say
+from nncache.bench.one_answer import FIELDS, NAMENODE, OneAnswer, keep_covered
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
@@ -180,6 +180,12 @@ async def stack() -> AsyncIterator[Stack]:
         yield Stack(cache, Reads(cache, flights, answer, boottime, join_wait_s=1.0))
         for task in others:
             task.cancel()
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def resident() -> int:

@@ -43,7 +43,7 @@ ROUNDS: Final = {Shape.REPEATED: 10, Shape.REPEATED_BY_MANY: 10}
 _ROUNDS: Final = 5  # of the others
 _LISTED: Final = 20  # names in each directory that is listed
 _WARM_UP_S: Final = 2
-_JVM_WARM_UP_S: Final = 15
+_JVM_WARM_UP_S: Final = 60
 _SHORTFALL: Final = 1
 
 

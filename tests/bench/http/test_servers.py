@@ -1,0 +1,47 @@
+"""What nncache is measured beside says what the NameNode says."""
+
+import http.client
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+
+import pytest
+
+from nncache.bench.http.servers import floor, haproxy
+from nncache.bench.servers.nginx import nginx
+from nncache.bench.servers.running import Running
+from nncache.testbed import Cluster
+
+TARGET = "/webhdfs/v1/?op=GETFILESTATUS&user.name=joe"
+SBIN = "/usr/bin:/usr/sbin"
+
+
+def ask(address: str) -> tuple[int, bytes]:
+    """Ask on a connection of its own."""
+    connection = http.client.HTTPConnection(address, timeout=30)
+    connection.request("GET", TARGET)
+    reply = connection.getresponse()
+    said = reply.status, reply.read()
+    connection.close()
+    return said
+
+
+@pytest.mark.parametrize(
+    ("program", "server"),
+    [
+        ("", floor),
+        ("haproxy", haproxy),
+        ("nginx", partial(nginx, valid_s=60)),
+        ("nginx", partial(nginx, valid_s=None)),
+    ],
+)
+def test_it_answers_as_the_namenode_does(
+    cluster: Cluster, program: str, server: Callable[[str], AbstractContextManager[Running]]
+) -> None:
+    """Also the second time, from its cache if it has one."""
+    if program and shutil.which(program, path=SBIN) is None:
+        pytest.skip(f"apt-get install {program}")
+    right = ask(cluster.namenodes[0].http)
+    with server(cluster.namenodes[0].http) as running:
+        assert [ask(running.address) for _ in range(3)] == [right] * 3
