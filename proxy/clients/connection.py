@@ -17,6 +17,7 @@ from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
+from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.quick_connection import Admission
 from nncache.proxy.clients.vetting import (
     ascii_request_line,
@@ -43,14 +44,13 @@ _KNOWN_IN_A_ROW: Final = (
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
 
 
-class ClientConnection(web.RequestHandler):
+class ClientConnection(OneTaskHandler):
     """One connection of a client.
 
     Invariants:
         H1  `_at_boundary` implies that no part of a head is held and no body is under way.
         H2  `_whole_head` is the exact head of the request in progress, or None.
         H3  Of heads behind the request in progress no more is held than `max_head_bytes` and what arrives at once.
-        H4  `_is_answered` implies that every reply is out, that nothing is queued and that the connection goes on.
     """
 
     __slots__ = (
@@ -63,7 +63,6 @@ class ClientConnection(web.RequestHandler):
         "_holder",
         "_incoming",
         "_is_admitted",
-        "_is_answered",
         "_is_ending",
         "_is_given_back",
         "_is_last",
@@ -108,7 +107,6 @@ class ClientConnection(web.RequestHandler):
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
         self._whole_head: bytes | None = None  # H2
-        self._is_answered = False  # H4
         self._last_payload: StreamReader = EMPTY_PAYLOAD  # of the request that was queued last
         self._incoming = HeadBuffer()  # what the parser was not given yet
         self._body_bytes_left = 0  # not given to the parser yet; `sys.maxsize` if their number is unknown
@@ -142,12 +140,8 @@ class ClientConnection(web.RequestHandler):
         super().connection_lost(exc)
 
     async def start(self) -> None:
-        """Serve the requests, one after another; whatever ends that ends the connection, for no timer runs then."""
-        try:
-            await super().start()
-        except Exception as exc:  # noqa: BLE001 - aiohttp's own, outside of any request
-            self.log_exception("a client's connection can't be served", exc_info=exc)
-            self.force_close()
+        """Serve the requests, one after another."""
+        await super().start()
         if self.transport is not None:  # closing
             self._see_it_closed(self.transport)
 
@@ -173,7 +167,6 @@ class ClientConnection(web.RequestHandler):
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
         if self.is_idle:
             return False
-        self._loop.call_soon(self._end_if_left)  # the reply is out, and aiohttp has not had its next turn
         return self.is_half_closed
 
     async def finish_response(
@@ -183,19 +176,12 @@ class ClientConnection(web.RequestHandler):
         response, is_reset = await super().finish_response(request, resp, start_time)
         if self.is_half_closed and not self._messages:
             response.force_close()
-        goes_on = bool(response.keep_alive) and not is_reset and not self._close
-        self._is_answered = goes_on and not self._messages and self._last_payload.is_eof()
         return response, is_reset
-
-    def _end_if_left(self) -> None:
-        if self.is_idle:
-            self.force_close()
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
-        # Not `is_idle` alone: under load all clients are quicker than aiohttp's task, which waits again later.
-        is_next = self._is_answered or self.is_idle
-        if is_next and self._at_boundary and not self._paused:
+        is_idle = self.is_idle
+        if is_idle and self._at_boundary and not self._paused:
             reply = self._fast_path.answer(data)
             if reply is not None:
                 assert self.transport is not None
@@ -203,14 +189,14 @@ class ClientConnection(web.RequestHandler):
                 # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
                 self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
                 self._known_in_a_row += 1
-                if self._known_in_a_row >= _KNOWN_IN_A_ROW and self.is_idle:
+                if self._known_in_a_row >= _KNOWN_IN_A_ROW:
                     self._go_back(self.transport)
                 return
             self._known_in_a_row = 0
         if self._close or self._is_ending:
             return  # what else it sends is thrown away
         if self._is_admitted:
-            self._take(data, is_next=is_next)
+            self._take(data, is_idle=is_idle)
         else:
             most = self._limits.max_connections
             self._refuse(
@@ -224,10 +210,10 @@ class ClientConnection(web.RequestHandler):
         self.transport = None
         self.connection_lost(None)
 
-    def _take(self, data: bytes, *, is_next: bool) -> None:
+    def _take(self, data: bytes, *, is_idle: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""
         before = self._request_count
-        is_alone = is_next and self._at_boundary
+        is_alone = is_idle and self._at_boundary
         if is_alone and is_one_head(data):  # nearly always
             self._parse(ascii_request_line(one_host(data)))
         elif data:
@@ -280,7 +266,6 @@ class ClientConnection(web.RequestHandler):
         self._queued_bytes += len(piece)
         if self._request_count == before:
             return
-        self._is_answered = False
         message, payload = self._messages[-1]
         if (
             not isinstance(message, _ErrInfo) and not message.path
@@ -309,7 +294,7 @@ class ClientConnection(web.RequestHandler):
 
     def _resume_reading_if_drained(self) -> None:
         if not self._upgraded:
-            self._take(b"", is_next=False)
+            self._take(b"", is_idle=False)
             if not self._has_room():
                 return
         self._resume_reading_for_buffer()
@@ -346,7 +331,6 @@ class ClientConnection(web.RequestHandler):
             self._refuse(error)
             return
         self._is_ending = True
-        self._is_answered = False
         self._stop_head_timer()
         self._request_count += 1
         self._messages.append((_ErrInfo(error.status, error, str(error)), EMPTY_PAYLOAD))

@@ -30,9 +30,10 @@ _NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
 def may_be_cancelled(stand: Stand) -> bool:
     """Whether anybody cancels a task that waits there.
 
-    A connection's own task waits inside of aiohttp; only its shutdown cancels there, and then closes everything.
+    Of a connection's own task that waits for a request, or for the rest of one that is answered, only its shutdown is
+    cancelled, and then everything is closed.
     """
-    return stand.innermost.qualname != "ClientConnection.start"
+    return stand.innermost.module != "proxy.clients.one_task"
 
 
 def error_at(stand: Stand, chance: random.Random) -> Exception | None:

@@ -46,6 +46,7 @@ NEVER_WAITS: Final[dict[str, str]] = {
 """The awaited coroutine has no wait of its own on any way through it."""
 
 _ENDS = "the proxy ends: its clients have gone, and nothing is answered from memory any more"
+_ANSWERED = "its request is answered; what the client still sends of a body is thrown away"
 _IDLE = "connections that nobody has used for a minute are closed"
 
 OFF_THE_PATH: Final[dict[str, str]] = {
@@ -72,6 +73,8 @@ OFF_THE_PATH: Final[dict[str, str]] = {
         "it waits only where a reply from memory stands behind others that its client does not read; the same wait, "
         "`RawResponse._wait_for_reader`, is raced in `Upstream._pass_on`"
     ),
+    "proxy.clients.one_task.OneTaskHandler._discard: await payload.readany": _ANSWERED,
+    "proxy.clients.one_task.OneTaskHandler._serve_next: await self._discard": _ANSWERED,
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _ENDS,
     "proxy.clients.server.Server.start: await loop.create_server": "the proxy begins: it listens after this",
     "proxy.clients.server.Server.stop: await self._all_left.wait": _ENDS,

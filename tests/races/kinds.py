@@ -23,7 +23,7 @@ _CROWD: Final = 14
 _PARTICULAR_SHARE: Final = (
     0.8  # of the races with something long to carry: held where only that makes one wait
 )
-_SETTLING: Final = "Upstream.stream: self._shielded#2"
+_SETTLING: Final = "Upstream.stream: self._settle#2"
 _CLOSED_AFTER_A_FAULT: Final = "Upstream.stream: answer.close#2"  # only a fault while it settles leads there
 _OF_BODIES: Final = (
     frozenset({"UpstreamResponse.close: asyncio.wait"}),

@@ -59,6 +59,7 @@ class Place:
 
 FILL: Final = (
     "proxy.clients.connection",
+    "proxy.clients.one_task",
     "proxy.clients.server",
     "proxy.front_end",
     "proxy.reads",

@@ -72,7 +72,12 @@ class LeftAtTheEnd(RawResponse):
     async def write_eof(self, data: bytes = b"") -> None:
         """Write the end, and let the client's arrive."""
         await super().write_eof(data)
-        self._leave(self._connection.eof_received)
+        self._leave(self._end)
+
+    def _end(self) -> None:
+        """Do what a transport does when its other end has closed."""
+        if not self._connection.eof_received() and self._connection.transport is not None:
+            self._connection.transport.close()
 
 
 @pytest.mark.parametrize("is_later", [False, True])
