@@ -136,15 +136,16 @@ class Writes:
         """Take what the call makes stale: forget it, and wait for the events that tell the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
+        doubts = self._doubts
         try:
-            effects, doubts = effects_of_call(call, outcome, existing), self._doubts
+            effects = effects_of_call(call, outcome, existing)
             self._apply(effects.changes)
             if not effects.is_complete:
                 await self._await_events()
-            if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
-                await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
+        if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
+            await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
 
     def _apply(self, changes: tuple[Footprint, ...]) -> None:
         now = self._clock()

@@ -15,8 +15,15 @@ class Exceptions:
     """Says of a write that was made whether an exception holds."""
 
     def __init__(
-        self, cluster: Cluster, cache: WatchedCache, queries: ModelQueries, query_timeout_s: float
+        self,
+        cluster: Cluster,
+        cache: WatchedCache,
+        queries: ModelQueries,
+        query_timeout_s: float,
+        max_two_step_windows: int,
     ) -> None:
+        self.redirects = 0  # of two-step writes so far, all from one address
+        self._remembered = max(1, max_two_step_windows // 16)  # of an address's writes without a right
         self._cluster = cluster
         self._cache = cache
         self._queries = queries
@@ -48,12 +55,28 @@ class Exceptions:
         return False
 
     def has_a_late_right(
-        self, opens: Operation, began: Version, redirected: Version, opened: Version, given_up: int
+        self,
+        opens: Operation,
+        began: Version,
+        redirected: Version,
+        opened: Version,
+        *,
+        redirects: int,
+        given_up: int,
     ) -> bool:
         """Whether the writer got the right after the redirect, by what the proxy cannot know of yet.
 
         A named exception of OwnWrites: by an event that is on its way, or one after which a NameNode is being asked;
-        or by a call through the proxy, whose answer waits for that no longer than `namenode_query_timeout_s`.
+        or by a call through the proxy, whose answer waits for that no longer than `namenode_query_timeout_s`. So is
+        one of more writes without a right than are remembered of an address.
+
+        Args:
+            opens: the second step.
+            began: what there was before the first step.
+            redirected: what there was after it.
+            opened: what there was after the second.
+            redirects: of writes at the time of this one's, it included.
+            given_up: questions without an answer before the first step.
         """
         was_refused, giver = False, None  # the last version that gave the right
         before = began
@@ -67,6 +90,8 @@ class Exceptions:
             before = version
         if not was_refused or giver is None:
             return False
+        if self.redirects - redirects >= self._remembered:
+            return True
         if giver.told_at < inf:
             return giver.took_s >= self._query_timeout_s
         is_asking = self._queries.under_way > 0 or self._queries.given_up > given_up

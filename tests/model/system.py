@@ -95,9 +95,8 @@ class System:
         self.call_takes_s = 0.001  # each half of a call to the NameNode, at most
         self.cluster = Cluster(clock, layout, has_standby=has_standby)
         self.pool = FakePool(clock, *self.cluster.namenodes)
-        self.cache = WatchedCache(
-            CacheSettings(**{"glob": globs, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
-        )
+        cached = CacheSettings(**{"glob": globs, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
+        self.cache = WatchedCache(cached)
         self.channel = CHANNELS[channel](self.cluster, self.pool, polling(poll_interval_s), globs)
         self.judge = Judge(self.cluster, self.cache, self.pool, clock)
         self.judge.is_each_event_told = self.channel.tells_each_event
@@ -108,7 +107,13 @@ class System:
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
         proxy = ProxySettings(two_step_query_timeout_s=two_step_query_timeout_s)
-        self.exceptions = Exceptions(self.cluster, self.cache, self.queries, proxy.namenode_query_timeout_s)
+        self.exceptions = Exceptions(
+            self.cluster,
+            self.cache,
+            self.queries,
+            proxy.namenode_query_timeout_s,
+            cached.max_two_step_windows,
+        )
         self.front_end = FrontEnd(self.cache, self.upstream, self.queries, self.consumer, proxy, clock)
         self.front_end.hit_memory = self.fast_path
         self._background: list[asyncio.Task[Any]] = []
@@ -306,6 +311,8 @@ class System:
         if response is None or response.status != 200:
             return
         redirected = self.cluster.present
+        self.exceptions.redirects += 1
+        redirects = self.exceptions.redirects
         await asyncio.sleep(takes_s / 2)
         if between is not None:
             await between()
@@ -325,7 +332,9 @@ class System:
         if not closed.is_lost:
             made = (*opened.made, *closed.made)
             excused = (
-                self.exceptions.has_a_late_right(opens, began, redirected, opened.made[0], given_up)
+                self.exceptions.has_a_late_right(
+                    opens, began, redirected, opened.made[0], redirects=redirects, given_up=given_up
+                )
                 or filters != self.channel.filters_changed
                 or self.exceptions.is_written_by_others(path, began, made)
                 or self.exceptions.is_disturbed(path, known, made)

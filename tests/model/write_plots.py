@@ -116,7 +116,7 @@ def give_the_right(world: World, number: int) -> None:
     """
     draw, system = Draw(number), world.system
     (directory, path), before, takes_s = _PLACES[draw.of(4)], draw.of(3), (0.0, 0.0, 0.02, 0.5)[draw.of(4)]
-    owner, other = USERS
+    (owner, other), is_broken = USERS, draw.of(5) == 0
 
     async def permit(mode: int) -> None:
         await system.write(
@@ -131,6 +131,9 @@ def give_the_right(world: World, number: int) -> None:
         earlier = system.come(permit(0o745)) if before else None
         if earlier is not None and before == 2:
             await asyncio.wait((earlier,))
+        if is_broken:  # our own fault empties the cache, and gives no less right
+            system.cache.faults["apply"] += 1
+            world.features.add("fault of the cache")
         await permit(0o777)
         if earlier is not None:
             await asyncio.wait((earlier,))

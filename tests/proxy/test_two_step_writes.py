@@ -1,6 +1,7 @@
 """Two-step writes whose callers can be asked about (guarantees OwnWrites and HitsKept)."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -60,8 +61,14 @@ async def test_a_right_that_comes_later_opens_the_window(right: Right) -> None:
         assert in_window(s, "/w/f") is (right is Right.GRANTED)
 
 
-async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known() -> None:
-    """OwnWrites: who sets a permission, makes the second step and reads meets no reply kept before it."""
+@pytest.mark.parametrize("is_broken", [False, True])
+async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, is_broken: bool
+) -> None:
+    """OwnWrites: who sets a permission, makes the second step and reads meets no reply kept before it.
+
+    Also when the cache cannot take the change, and starts from nothing.
+    """
     async with scene() as s:
         s.fill("/w/f")
         s.namenode.rights["/w"] = Right.DENIED
@@ -75,6 +82,15 @@ async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known() -
 
         s.namenode.may_write = may_write  # type: ignore[assignment,method-assign]  # a NameNode that takes its time
         done = ScriptedStreamer(script(settled(200, b"")))
+        if is_broken:
+            apply, faults = s.cache.apply, [RuntimeError("planted")]
+
+            def fail_once(*arguments: Any) -> None:
+                if faults:
+                    raise faults.pop()
+                apply(*arguments)
+
+            monkeypatch.setattr(s.cache, "apply", fail_once)
         giving = s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
         await asked.wait()
         await turns()

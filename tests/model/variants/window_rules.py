@@ -115,6 +115,14 @@ WINDOW_RULES: Final = (
         new="if self._doubts < 0 and self._asking is not None:",
     ),
     Variant(
+        name="fault-leaves-a-right-unasked",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="So is one whose changes the cache could not take: it was emptied, and the right is there all the same.",
+        module="proxy/writes.py",
+        old='            self._distrust_cache("could not take the changes of a write")\n',
+        new='            self._distrust_cache("could not take the changes of a write")\n            return\n',
+    ),
+    Variant(
         name="asked-about-once",
         guarantee=Guarantee.OWN_WRITES,
         rule="A write that is asked about stays set aside: another change may give the right meanwhile.",
