@@ -1,6 +1,7 @@
 """What the rounds must show: each verdict can fail, and says what was seen."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,10 +10,10 @@ from nncache.bench.http.figures import RATIOS, Name, Round, Shape, lines, verdic
 RATE = 10_000
 
 
-def rounds(shape: Shape, name: Name, *rates: float, **changed: float) -> list[Round]:
+def rounds(shape: Shape, name: Name, *rates: float, **changed: Any) -> list[Round]:
     """Return a round for each number of requests per CPU-second."""
     plain = Round(shape=shape, name=name, requests=RATE, failed=0, cpu_s=1.0, namenode_cpu_s=1.0, p50_s=0.001)
-    return [replace(plain, cpu_s=RATE / rate, **changed) for rate in rates]  # type: ignore[arg-type]
+    return [replace(plain, cpu_s=RATE / rate, **changed) for rate in rates]
 
 
 def is_met(*found: Round) -> bool:
@@ -20,7 +21,7 @@ def is_met(*found: Round) -> bool:
     return all(each.is_met for each in verdicts(found))
 
 
-@pytest.mark.parametrize("limit", RATIOS, ids=str)
+@pytest.mark.parametrize("each", RATIOS, ids=str)
 def test_each_ratio_counts_in_the_median_and_in_the_worst_round(limit: object) -> None:
     """By the other's median."""
     assert limit in RATIOS

@@ -1,0 +1,74 @@
+"""A connection's requests are served in its own task, one after another."""
+
+import asyncio
+
+from aiohttp import web
+
+from nncache.proxy.clients.response import RawResponse
+from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
+
+POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 8\r\n\r\n"
+
+
+class Site:
+    """A server that keeps who served each request, and in which order."""
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Task[object] | None] = []
+        self.order: list[str] = []
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer in a while; a body is not read."""
+        self.tasks.append(asyncio.current_task())
+        self.order.append(f"begin {request.raw_path}")
+        await asyncio.sleep(0)
+        self.order.append(f"end {request.raw_path}")
+        if request.raw_path == "/fails":
+            raise RuntimeError("planted")
+        return RawResponse(200, "OK", (), body=b"ok")
+
+
+def get(path: str) -> bytes:
+    """Return a request."""
+    return b"GET %b HTTP/1.1\r\nHost: nn\r\n\r\n" % path.encode()
+
+
+async def test_one_after_another_in_one_task() -> None:
+    """Also those that came together, and those behind one that failed."""
+    site = Site()
+    async with serving(site.handle) as server, RawClient.connected(server.port) as client:
+        client.send(get("/1") + get("/fails") + get("/2"))
+        assert [(await client.reply()).status for _ in range(3)] == [200, 500, 200]
+        client.send(get("/3"))
+        assert (await client.reply()).status == 200
+    assert site.order == [f"{what} /{name}" for name in ("1", "fails", "2", "3") for what in ("begin", "end")]
+    assert len(set(site.tasks)) == 1
+
+
+async def test_each_connection_has_its_own() -> None:
+    """One that waits holds no other up."""
+    site = Site()
+    async with (
+        serving(site.handle) as server,
+        RawClient.connected(server.port) as one,
+        RawClient.connected(server.port) as other,
+    ):
+        one.send(GET)
+        other.send(GET)
+        assert [(await client.reply()).status for client in (one, other)] == [200, 200]
+    assert len(set(site.tasks)) == 2
+
+
+async def test_a_body_that_was_not_read_is_thrown_away_before_the_end() -> None:
+    """No reset overtakes the reply (RFC 9112, section 9.6); what never comes is not waited for for ever."""
+    for rest in (b"12345678", b"1234"):
+        site = Site()
+        limits = limits_of_tests(body_timeout_s=0.2)
+        async with serving(site.handle, limits=limits) as server, RawClient.connected(server.port) as client:
+            client.send(POST)
+            await until(lambda site=site: len(site.order) == 2)  # type: ignore[misc] # mypy: a default of a lambda
+            reply = await client.reply()
+            assert (reply.body, reply.all(b"Connection")) == (b"ok", [b"close"])
+            client.send(rest)
+            assert await client.rest() == b""
+            await until(lambda server=server: server.stats().connections_open == 0)  # type: ignore[misc] # as above
