@@ -4,7 +4,6 @@ With the name of the service's user, which any NameNode with simple authenticati
 401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` reads the replies.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
 from nncache.hadoop.election_view import Answer, Journal, NameNode
 from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
 from nncache.hadoop.jmx import (
@@ -73,14 +73,14 @@ class JmxClient:
             MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
         """
         try:
-            async with asyncio.timeout(self._timeout_s) as deadline:
+            async with answer_timeout(self._timeout_s) as deadline:
                 started_ms = await self._ask_started(namenode)
                 status = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
             raise self._is_silent(namenode) from exc
         answer = status.answer(started_ms, self._known_namespace(namenode, started_ms))
         try:
-            async with asyncio.timeout_at(deadline.when()):
+            async with AnswerTimeout(deadline.due):
                 journal = await self._ask_journal(namenode)
                 namespace = answer.namespace or await self._ask_namespace(namenode)
                 started_again_ms = await self._ask_started(namenode)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from nncache.hadoop.addresses import split_address
+from nncache.hadoop.answer_timeout import answer_timeout
 from nncache.hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException, Verdict
@@ -111,7 +112,7 @@ class RpcConnection:
         sent_at = loop.time()
         attempts = 2 if method.is_repeatable else 1
         try:
-            async with asyncio.timeout(timeout_s):
+            async with answer_timeout(timeout_s):
                 while True:
                     wire = await self._usable_wire()
                     sent_at = loop.time()
@@ -141,7 +142,7 @@ class RpcConnection:
             RpcUnavailableError: There was no connection in that time, or it is not known where it leads.
         """
         try:
-            async with asyncio.timeout(timeout_s):
+            async with answer_timeout(timeout_s):
                 await self._usable_wire()
         except TimeoutError as exc:
             raise self._no_connection(timeout_s) from exc

@@ -102,7 +102,9 @@ APPLY: Final = (
 )
 """Where a change may wait on its way into the cache; the pool says how fresh the cache is."""
 
-_SETS_A_TIMER_ONLY: Final = frozenset({"timeout", "timeout_at"})
+_SETS_A_TIMER_ONLY: Final = frozenset(
+    {"asyncio.timeout", "asyncio.timeout_at", "answer_timeout", "AnswerTimeout"}
+)
 """`async with asyncio.timeout(...)` is no place: entering and leaving it never waits (Lib/asyncio/timeouts.py)."""
 
 _Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
@@ -179,11 +181,7 @@ def _waits(node: _Waiting) -> Iterator[tuple[Kind, str | None]]:
         case ast.AsyncFor():
             yield Kind.STEP, _name(node.iter)
         case ast.AsyncWith(items=[ast.withitem(context_expr=context)]):
-            is_timer = (
-                isinstance(context, ast.Call)
-                and isinstance(context.func, ast.Attribute)
-                and context.func.attr in _SETS_A_TIMER_ONLY
-            )
+            is_timer = isinstance(context, ast.Call) and ast.unparse(context.func) in _SETS_A_TIMER_ONLY
             text = None if is_timer else _name(context)
             yield Kind.ENTER, text
             yield Kind.EXIT, text

@@ -15,7 +15,7 @@ def test_every_await_of_the_listed_modules_is_listed() -> None:
             for node in nodes
             if isinstance(node, ast.AsyncWith)
             and ast.unparse(node.items[0].context_expr).startswith(
-                ("asyncio.timeout(", "asyncio.timeout_at(")
+                ("asyncio.timeout(", "asyncio.timeout_at(", "answer_timeout(", "AnswerTimeout(")
             )
         ]
         expected = sum(isinstance(node, ast.Await | ast.AsyncFor) for node in nodes)

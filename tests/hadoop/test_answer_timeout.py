@@ -1,0 +1,81 @@
+"""An answer that came in time counts, however long our own loop stood still; one that did not come does not."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+import uvloop
+
+from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
+from tests.patience import HANG_S
+
+LOOPS = [uvloop.new_event_loop, asyncio.SelectorEventLoop]
+
+
+def run(make_loop: Callable[[], asyncio.AbstractEventLoop], story: Callable[[], object]) -> None:
+    """Run a story on such a loop."""
+    with asyncio.Runner(loop_factory=make_loop) as runner:
+        runner.run(story())  # type: ignore[arg-type] # a coroutine, whatever it returns
+
+
+@pytest.mark.parametrize("make_loop", LOOPS)
+def test_what_lies_in_the_socket_is_read_before_the_verdict(
+    make_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """The answer comes while the loop is held, and the time is over when it goes on."""
+
+    async def story() -> None:
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=ours)
+
+        def hold(until: float) -> None:
+            theirs.sendall(b"answer\n")
+            while loop_time() < until:
+                time.sleep(0.01)
+
+        loop = asyncio.get_running_loop()
+        loop_time = time.monotonic
+        async with answer_timeout(0.1) as deadline:
+            loop.call_soon(hold, loop_time() + 0.3)
+            assert await reader.readline() == b"answer\n"
+        assert deadline.due > 0
+        writer.close()
+        theirs.close()
+
+    run(make_loop, story)
+
+
+@pytest.mark.parametrize("make_loop", LOOPS)
+@pytest.mark.parametrize("is_held", [False, True])
+def test_what_does_not_come_is_given_up(
+    make_loop: Callable[[], asyncio.AbstractEventLoop], is_held: bool
+) -> None:
+    """Also after a stall: it adds no more than it took, and at most the time itself."""
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        if is_held:
+            loop.call_soon(time.sleep, 0.3)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            async with answer_timeout(0.1):
+                await asyncio.sleep(HANG_S)
+        assert time.monotonic() - began < HANG_S
+
+    run(make_loop, story)
+
+
+async def test_a_moment_that_is_over_is_over() -> None:
+    """As with `asyncio.timeout_at`; and what raises or is cancelled of itself does so."""
+    now = asyncio.get_running_loop().time()
+    with pytest.raises(TimeoutError):
+        async with AnswerTimeout(now - 1.0):
+            await asyncio.sleep(HANG_S)
+    with pytest.raises(KeyError):
+        async with answer_timeout(HANG_S):
+            raise KeyError
+    with pytest.raises(asyncio.CancelledError):
+        async with answer_timeout(HANG_S):
+            raise asyncio.CancelledError
