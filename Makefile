@@ -8,7 +8,7 @@ HADOOP ?= 3.5.0
 DEMO_WITHOUT ?=
 export HADOOP DEMO_WITHOUT
 # How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
-WORKERS ?= 3
+WORKERS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.installed
@@ -99,7 +99,7 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 		$(BIN)/python bench/run_pollers.py $(STEADY) --workload many_callers --modes nncache && exit $$short
 
 bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 10 minutes; apt-get install wrk nginx-light haproxy)
-	$(BIN)/python -m nncache.bench.http
+	$(BIN)/python -m nncache.bench.request_cost
 
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory

@@ -8,8 +8,8 @@ from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 
 TESTED_ELSEWHERE: dict[str, str] = {
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
-    "bench/http/__main__.py": "tests/bench/http/test_servers.py",
-    "bench/http/floor.py": "tests/bench/http/test_servers.py",
+    "bench/request_cost/__main__.py": "tests/bench/request_cost/test_servers.py",
+    "bench/request_cost/floor.py": "tests/bench/request_cost/test_servers.py",
     "bench/one_answer.py": "tests/bench/test_memory.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",

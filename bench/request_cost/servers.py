@@ -1,4 +1,4 @@
-"""What nncache is measured beside: HAProxy with its cache in memory, and the floor. (bench/http/servers.py)"""
+"""What nncache is measured beside: HAProxy with its cache in memory, and the floor. (bench/request_cost/servers.py)"""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ def floor(namenode: str) -> Iterator[Running]:
     """Run the floor before a NameNode ("host:port")."""
     with _place() as (place, address):
         host, _, port = address.rpartition(":")
-        command = (sys.executable, "-m", "nncache.bench.http.floor", host, port, namenode)
+        command = (sys.executable, "-m", "nncache.bench.request_cost.floor", host, port, namenode)
         yield from _running("floor", command, place, address)
 
 

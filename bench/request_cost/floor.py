@@ -1,6 +1,6 @@
-"""The least that Python can do: one answer for one head, by a dict, on uvloop. (bench/http/floor.py)
+"""The least that Python can do: one answer for one head, by a dict, on uvloop. (bench/request_cost/floor.py)
 
-    python -m nncache.bench.http.floor HOST PORT NAMENODE
+    python -m nncache.bench.request_cost.floor HOST PORT NAMENODE
 
 Asks the NameNode once for each head that it has not seen, and keeps the reply for ever.
 """

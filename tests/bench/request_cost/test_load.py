@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nncache.bench.http.figures import Name, Shape
-from nncache.bench.http.load import PATHS, Counted, Target, cpu_s_of, measure, parse_wrk
-from nncache.bench.http.servers import floor
+from nncache.bench.request_cost.figures import Name, Shape
+from nncache.bench.request_cost.load import PATHS, Counted, Target, cpu_s_of, measure, parse_wrk
+from nncache.bench.request_cost.servers import floor
 from nncache.testbed import Cluster
 
 SAID = """\

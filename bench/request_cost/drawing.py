@@ -1,4 +1,4 @@
-"""A chart of requests per CPU-second, by shape and server. (bench/http/drawing.py)"""
+"""A chart of requests per CPU-second, by shape and server. (bench/request_cost/drawing.py)"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from nncache.bench.http.figures import Name, Round, Shape, by_shape
+from nncache.bench.request_cost.figures import Name, Round, Shape, by_shape
 
 _COLOURS: Final = {
     Name.NNCACHE: "#1f6feb",

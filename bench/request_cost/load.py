@@ -1,4 +1,4 @@
-"""Load of each shape on a server, for some seconds. (bench/http/load.py)
+"""Load of each shape on a server, for some seconds. (bench/request_cost/load.py)
 
 `wrk` asks where connections are kept; where each request has its own, a few threads of this process do: they cost more
 than the server, which is all the same, since its CPU alone counts.
@@ -17,7 +17,7 @@ from typing import Final
 
 import psutil
 
-from nncache.bench.http.figures import Name, Round, Shape
+from nncache.bench.request_cost.figures import Name, Round, Shape
 
 PATHS: Final = 1_000
 ROOT: Final = "/bench-http"

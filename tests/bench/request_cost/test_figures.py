@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nncache.bench.http.figures import RATIOS, AtLeast, Name, Round, Shape, lines, verdicts
+from nncache.bench.request_cost.figures import RATIOS, AtLeast, Name, Round, Shape, lines, verdicts
 
 RATE = 10_000
 

@@ -1,4 +1,4 @@
-"""Measure what a request costs, by its shape: `python -m nncache.bench.http`. (bench/http/__main__.py)
+"""Measure what a request costs, by its shape: `python -m nncache.bench.request_cost`. (bench/request_cost/__main__.py)
 
 Starts a real NameNode, nncache, nginx and HAProxy, and loads them in turn; prints a table, leaves a chart and the
 rounds in a directory, and exits with 1 when a figure falls short.
@@ -18,10 +18,10 @@ from typing import Final
 import click
 
 from nncache.bench.at_once import at_once
-from nncache.bench.http.drawing import draw
-from nncache.bench.http.figures import Name, Round, Shape, lines, verdicts
-from nncache.bench.http.load import CONNECTIONS, PATHS, ROOT, Target, listed_path_of, measure, path_of
-from nncache.bench.http.servers import floor, haproxy
+from nncache.bench.request_cost.drawing import draw
+from nncache.bench.request_cost.figures import Name, Round, Shape, lines, verdicts
+from nncache.bench.request_cost.load import CONNECTIONS, PATHS, ROOT, Target, listed_path_of, measure, path_of
+from nncache.bench.request_cost.servers import floor, haproxy
 from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running

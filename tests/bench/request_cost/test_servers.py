@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from nncache.bench.http.servers import floor, haproxy
+from nncache.bench.request_cost.servers import floor, haproxy
 from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.running import Running
 from nncache.testbed import Cluster

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from nncache.bench.http.drawing import draw
-from nncache.bench.http.figures import Name, Shape
-from tests.bench.http.test_figures import rounds
+from nncache.bench.request_cost.drawing import draw
+from nncache.bench.request_cost.figures import Name, Shape
+from tests.bench.request_cost.test_figures import rounds
 
 
 def test_each_server_has_a_bar_in_each_shape(tmp_path: Path) -> None:
