@@ -22,7 +22,8 @@ class Exceptions:
         query_timeout_s: float,
         max_two_step_windows: int,
     ) -> None:
-        self.redirects = 0  # of two-step writes so far, all from one address
+        self.begun = 0  # first steps of two-step writes so far, all from one address
+        self.answered = 0  # ... of these: one that was redirected may wait for its answer
         self._remembered = max(1, max_two_step_windows // 16)  # of an address's writes without a right
         self._cluster = cluster
         self._cache = cache
@@ -61,7 +62,7 @@ class Exceptions:
         redirected: Version,
         opened: Version,
         *,
-        redirects: int,
+        answered: int,
         given_up: int,
     ) -> bool:
         """Whether the writer got the right after the redirect, by what the proxy cannot know of yet.
@@ -75,7 +76,7 @@ class Exceptions:
             began: what there was before the first step.
             redirected: what there was after it.
             opened: what there was after the second.
-            redirects: of writes at the time of this one's, it included.
+            answered: first steps when this one's was, it included.
             given_up: questions without an answer before the first step.
         """
         was_refused, giver = False, None  # the last version that gave the right
@@ -90,7 +91,7 @@ class Exceptions:
             before = version
         if not was_refused or giver is None:
             return False
-        if self.redirects - redirects >= self._remembered:
+        if self.begun - answered >= self._remembered:
             return True
         if giver.told_at < inf:
             return giver.took_s >= self._query_timeout_s

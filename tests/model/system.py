@@ -307,12 +307,12 @@ class System:
         began, filters = self.cluster.present, self.channel.filters_changed
         known, given_up = self.exceptions.last_known(), self.queries.given_up
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
+        self.exceptions.begun += 1
         response = await self._call(request, path)
+        self.exceptions.answered += 1
         if response is None or response.status != 200:
             return
-        redirected = self.cluster.present
-        self.exceptions.redirects += 1
-        redirects = self.exceptions.redirects
+        redirected, answered = self.cluster.present, self.exceptions.answered
         await asyncio.sleep(takes_s / 2)
         if between is not None:
             await between()
@@ -333,7 +333,7 @@ class System:
             made = (*opened.made, *closed.made)
             excused = (
                 self.exceptions.has_a_late_right(
-                    opens, began, redirected, opened.made[0], redirects=redirects, given_up=given_up
+                    opens, began, redirected, opened.made[0], answered=answered, given_up=given_up
                 )
                 or filters != self.channel.filters_changed
                 or self.exceptions.is_written_by_others(path, began, made)
