@@ -108,7 +108,7 @@ class Writes:
         Raises:
             ProxyError: there is no reply to pass on.
         """
-        if changes_nothing(call):
+        if call.is_read and changes_nothing(call):
             return await self._streamer.stream(request, head, nothing_to_settle, decorate)
         user = rpc_user_of_target(head.target)
         effect = _Effect(self, call, await self.probe(call, user), _writer_of(head, call, user))

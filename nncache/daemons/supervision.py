@@ -20,7 +20,7 @@ async def keep_running(
 ) -> NoReturn:
     """Run the work, and again when it ends or fails, until cancelled.
 
-    an internal error must cost cached answers, not the process (FailToNameNode): the gate closes by time alone
+    An internal error must cost cached answers, not the process (FailToNameNode): the gate closes by time alone
     when nothing watches the NameNodes or reads their changes.
     """
     while True:

@@ -38,9 +38,7 @@ from nncache.proxy.errors import (
 )
 from nncache.proxy.limits import LimitSettings
 
-_KNOWN_IN_A_ROW: Final = (
-    4  # after so many requests that the fast path knew aiohttp is not needed for the time being
-)
+_KNOWN_IN_A_ROW: Final = 4  # requests, after which aiohttp is not needed for the time being
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
 
 
@@ -180,35 +178,42 @@ class ClientConnection(OneTaskHandler):
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or hand the bytes to aiohttp's parser."""
-        is_idle = self.is_idle
-        if is_idle and self._at_boundary and not self._paused:
-            reply = self._fast_path.answer(data)
-            if reply is not None:
-                assert self.transport is not None
-                self.transport.write(reply)
-                # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
-                self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-                self._known_in_a_row += 1
-                if self._known_in_a_row >= _KNOWN_IN_A_ROW:
-                    self._go_back(self.transport)
-                return
-            self._known_in_a_row = 0
         if self._close or self._is_ending:
             return  # what else it sends is thrown away
+        if self.is_idle and self._at_boundary and not self._paused:
+            reply = self._fast_path.answer(data)
+            if reply is not None:
+                self._answer_known(reply)
+                return
+        self.receive(data)
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes that the fast path does not answer."""
+        self._known_in_a_row = 0
         if self._is_admitted:
-            self._take(data, is_idle=is_idle)
+            self._take(data, is_idle=self.is_idle)
         else:
             most = self._limits.max_connections
             self._refuse(
                 TooManyConnectionsError(f"too many connections: at most {most}, of each address its share")
             )
 
-    def _go_back(self, transport: asyncio.Transport) -> None:
-        """Give the transport back and end as if it were lost; what aiohttp has made for it goes with this."""
-        self._is_given_back = True
-        self._admission.give_back(transport, self._holder)
-        self.transport = None
-        self.connection_lost(None)
+    def _answer_known(self, reply: bytes) -> None:
+        """Send an answer; after some in a row, of which the client reads all, give the transport back.
+
+        This ends then as if it were lost; what aiohttp has made for it goes with it.
+        """
+        transport = self.transport
+        assert transport is not None
+        transport.write(reply)
+        # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        self._known_in_a_row += 1
+        if self._known_in_a_row >= _KNOWN_IN_A_ROW and not self._paused:
+            self._is_given_back = True
+            self._admission.give_back(transport, self._holder)
+            self.transport = None
+            self.connection_lost(None)
 
     def _take(self, data: bytes, *, is_idle: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""

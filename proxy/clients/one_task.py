@@ -54,7 +54,7 @@ class OneTaskHandler(web.RequestHandler):
             raise
         finally:
             request._task = None  # type: ignore[assignment] # noqa: SLF001 - a cycle of references
-        return self._keepalive and not self._close
+        return self._keepalive and not self._close and not self._force_close
 
     async def _next(self) -> tuple[web.BaseRequest, StreamReader, Respond]:
         """Wait for a request."""

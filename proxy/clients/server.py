@@ -84,7 +84,7 @@ class Server:
         if self._listener is None:
             return
         self._listener.close()
-        for quick in self._quick:
+        for quick in tuple(self._quick):
             if quick.transport is not None:
                 quick.transport.close()
         for connection in self._http.connections:
@@ -96,7 +96,7 @@ class Server:
             async with asyncio.timeout(self._limits.drain_timeout_s):
                 await self._all_left.wait()
         except TimeoutError:  # what is left has had its time; aiohttp would let what was written look whole
-            for quick in self._quick:
+            for quick in tuple(self._quick):
                 reset(quick.transport)
             for connection in self._http.connections:
                 if isinstance(connection, ClientConnection) and not connection.is_idle:
@@ -141,7 +141,7 @@ class Server:
         ordinary = self._ordinary(connection.transport, connection.holder, is_admitted=True)
         if connection.is_paused:
             ordinary.pause_writing()
-        ordinary.data_received(data)
+        ordinary.receive(data)
 
     def ended(self, connection: QuickConnection) -> None:
         """Count one connection less."""

@@ -2,9 +2,14 @@
 
 import asyncio
 
+import pytest
 from aiohttp import web
 
+from nncache.clock import boottime
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from tests.hostile.fuzzing.transport import DeafTransport
+from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
 
 POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 8\r\n\r\n"
@@ -72,3 +77,27 @@ async def test_a_body_that_was_not_read_is_thrown_away_before_the_end() -> None:
             client.send(rest)
             assert await client.rest() == b""
             await until(lambda server=server: server.stats().connections_open == 0)  # type: ignore[misc] # as above
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+@pytest.mark.parametrize("data", [GET, GET[:10]])
+async def test_nothing_is_left_of_a_connection_that_is_lost(data: bytes, is_begun: bool) -> None:
+    """No task, and no timer that holds it for as long as idle connections may last."""
+    may_answer = asyncio.Event()
+
+    async def handle(_: web.BaseRequest) -> web.StreamResponse:
+        await may_answer.wait()
+        return RawResponse(200, "OK", (), body=b"ok")
+
+    before = asyncio.all_tasks()
+    server, transport = Server(handle, fast_path_alone(boottime), limits_of_tests()), DeafTransport()
+    transport.connect(server.connection())
+    transport.get_protocol().data_received(data)
+    connection = transport.get_protocol()
+    if is_begun:  # else its task has not had its first step
+        await asyncio.sleep(0)
+    connection.connection_lost(None)
+    may_answer.set()
+    await until(lambda: asyncio.all_tasks() == before)
+    handle_of_keepalive = connection._keepalive_handle  # noqa: SLF001 - aiohttp's timer
+    assert handle_of_keepalive is None or handle_of_keepalive.cancelled()

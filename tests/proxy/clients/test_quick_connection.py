@@ -1,7 +1,9 @@
 """A connection whose requests are known costs no task and no parser; whatever else comes is served in full."""
 
 import asyncio
-from typing import cast
+from typing import Any, cast
+
+import pytest
 
 from nncache.cache.replies import Reply
 from nncache.proxy.clients.connection import ClientConnection
@@ -112,13 +114,60 @@ async def test_a_client_that_reads_nothing_is_handed_over() -> None:
             assert len(h.handled) == 2
 
 
-async def test_it_ends_when_it_was_idle_for_long() -> None:
-    """And not before: each known request counts. What its client has not read by then is not waited for."""
+class FullTransport(DeafTransport):
+    """One whose client reads nothing from the n-th reply on."""
+
+    def __init__(self, replies: int) -> None:
+        super().__init__()
+        self.replies = 0
+        self._full_at = replies
+
+    def write(self, data: Any) -> None:
+        """Tell the protocol once, as transports do."""
+        super().write(data)
+        self.replies += 1
+        if self.replies == self._full_at:
+            self.get_protocol().pause_writing()
+
+
+def served(transport: DeafTransport, **limits: float) -> Server:
+    """Let a server that knows GET serve a transport."""
     h = House()
     h.fast_path.remember(GET, kept_hit(h.store, "/f", Reply(200, (), b"x")), b"x")
-    server = Server(h.handle, h.fast_path, limits_of_tests(idle_timeout_s=0.05))
-    transport = DeafTransport()
+    server = Server(h.handle, h.fast_path, limits_of_tests(**limits))
     transport.connect(server.connection())
+    return server
+
+
+@pytest.mark.parametrize("replies", range(1, 8))
+async def test_a_client_that_stops_reading_gets_nothing_more(replies: int) -> None:
+    """Q2: whichever reply fills its socket, the one after which the connection comes back included."""
+    transport = FullTransport(replies)
+    served(transport)
+    transport.get_protocol().data_received(POST.replace(b"4", b"0"))
+    await until(lambda: transport.replies == 1)
+    for _ in range(20):
+        transport.get_protocol().data_received(GET)
+    assert transport.replies == replies
+    transport.get_protocol().connection_lost(None)
+
+
+async def test_nothing_known_is_answered_behind_a_refusal() -> None:
+    """The connection is closing, and its writing end is closed."""
+    transport = DeafTransport()
+    served(transport)
+    transport.get_protocol().data_received(b"\x16\x03\x01\r\n")
+    await until(lambda: b"400" in transport.written)
+    before = bytes(transport.written)
+    transport.get_protocol().data_received(GET)
+    assert transport.written == before
+    transport.get_protocol().connection_lost(None)
+
+
+async def test_it_ends_when_it_was_idle_for_long() -> None:
+    """And not before: each known request counts."""
+    transport = DeafTransport()
+    server = served(transport, idle_timeout_s=0.05)
     connection = transport.get_protocol()
     await until(lambda: transport.is_closed)
     transport.is_closed = False
