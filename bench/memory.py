@@ -24,22 +24,35 @@ from typing import Final
 
 import uvloop
 
-from nncache.bench.one_answer import FIELDS, NAMENODE, OneAnswer, keep_covered
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.hadoop.calls import PREFIX, StatusRequest
 from nncache.hadoop.change import Vanished
+from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.filestatus import render_missing
+from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.flights import Flights
 from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
 from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
 
+NAMENODE: Final = NameNode("namenode:9870", "namenode:8020")
+FIELDS: Final[Headers] = (
+    (b"Date", b"Sat, 21 Nov 2026 00:00:00 GMT"),
+    (b"Cache-Control", b"no-cache"),
+    (b"Expires", b"Sat, 21 Nov 2026 00:00:00 GMT"),
+    (b"Date", b"Sat, 21 Nov 2026 00:00:00 GMT"),
+    (b"Pragma", b"no-cache"),
+    (b"X-Content-Type-Options", b"nosniff"),
+    (b"X-FRAME-OPTIONS", b"SAMEORIGIN"),
+    (b"X-XSS-Protection", b"1; mode=block"),
+    (b"Content-Type", b"application/json"),
+)
 STATUSES: Final = 1_000_000
 POLLED: Final = 200_000
 WORKERS: Final = 16
@@ -79,7 +92,7 @@ SHAPES: Final = (
 )
 
 
-class HalfMissing(OneAnswer):
+class HalfMissing:
     """A NameNode: of every two paths one is a closed file."""
 
     async def fetch(self, head: RequestHead) -> UpstreamReply:
@@ -97,6 +110,26 @@ class HalfMissing(OneAnswer):
             term=1,
             replied_at=now,
         )
+
+    async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:  # noqa: ARG002 - all are
+        """Say yes."""
+        return True
+
+    def request_probe(self) -> None:
+        """Do nothing: `keep_covered` comes round anyway."""
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait."""
+        await asyncio.sleep(timeout_s)
+        return False
+
+
+async def keep_covered(cache: MetadataCache) -> None:
+    """Stand in for the stream of changes, on which nothing happens."""
+    cache.open_stream(1)
+    while True:
+        cache.cover(boottime(), 1)
+        await asyncio.sleep(0.25)
 
 
 class Turns:

@@ -22,7 +22,7 @@ from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
 from nncache.proxy.headers import replayed_headers
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.ports import Clock, Fetcher, NameNodeQueries
+from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Flights:
         tasks: asyncio.TaskGroup,
         cache: MetadataCache,
         fetcher: Fetcher,
-        queries: NameNodeQueries,
+        queries: ClosedFiles,
         clock: Clock,
         *,
         query_timeout_s: float,

@@ -55,11 +55,8 @@ class Right(Enum):
     UNKNOWN = auto()  # one cannot ask as them
 
 
-class NameNodeQueries(Protocol):
-    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
-
-    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
-    """
+class ClosedFiles(Protocol):
+    """Knows whether files are closed."""
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
         """Say whether the file is closed, as that very NameNode sees it.
@@ -67,6 +64,13 @@ class NameNodeQueries(Protocol):
         What the service may not know is asked as the caller; None if one cannot ask as them.
         """
         ...
+
+
+class NameNodeQueries(ClosedFiles, Protocol):
+    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
+
+    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
+    """
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Say whether the active NameNode knows the path; None asks as the service."""

@@ -48,7 +48,7 @@ class TaskError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What all tasks of one mode are told.
+    """What all tasks of one mode are given.
 
     Attributes:
         workload: what is polled.
@@ -159,21 +159,21 @@ async def _poll(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"
         )
     host, port = endpoint(orders.conductor)
-    told, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, host, port)
+    conductor, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, host, port)
     async with asyncio.TaskGroup() as tasks:
-        telling = tasks.create_task(_tell(told, rows, task))
+        reporting = tasks.create_task(_report(conductor, rows, task))
         cpu = tasks.create_task(_cpu_s(now, orders.duration_s))
         await schedule.run(endpoint(orders.server))
         cpu_s = await cpu
-        telling.cancel()
-    told.write(Progress(rows.polls, rows.failed, rows.late).line(task))
-    told.close()
+        reporting.cancel()
+    conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
+    conductor.close()
     return rows, cpu_s
 
 
-async def _tell(told: asyncio.WriteTransport, rows: Rows, task: int) -> None:
+async def _report(conductor: asyncio.WriteTransport, rows: Rows, task: int) -> None:
     while True:
-        told.write(Progress(rows.polls, rows.failed, rows.late).line(task))
+        conductor.write(Progress(rows.polls, rows.failed, rows.late).line(task))
         await asyncio.sleep(PROGRESS_S)
 
 

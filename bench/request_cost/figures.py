@@ -5,7 +5,7 @@ children, so that how busy the machine is counts little, and the servers take tu
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -89,6 +89,9 @@ RATIOS: Final = (
 MAX_FORWARDED_CPU_S: Final = 100e-6
 MAX_NAMENODE_RATIO: Final = 1.1
 """CPU of the NameNode for each call that nncache forwards, by what one of nginx's costs it."""
+IDLE: Final = "an idle connection after a few requests"
+MAX_IDLE_BYTES: Final = 3_100
+"""Half of what one took when all of them were aiohttp's: 6,223."""
 MAX_ADDED_S: Final = 150e-6
 """What a forwarded call takes longer than one without a proxy."""
 
@@ -101,8 +104,8 @@ def by_shape(rounds: Iterable[Round]) -> dict[tuple[Shape, Name], list[Round]]:
     return dict(found)
 
 
-def verdicts(rounds: Sequence[Round]) -> list[Verdict]:
-    """Judge what was measured; what was not is passed over."""
+def verdicts(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Verdict]:
+    """Judge what was measured, of idle connections what each takes; what was not is passed over."""
     known = by_shape(rounds)
     found = [_failures(rounds)]
     for each in RATIOS:
@@ -137,6 +140,10 @@ def verdicts(rounds: Sequence[Round]) -> list[Verdict]:
                 is_met=added_s <= MAX_ADDED_S,
             )
         )
+    if Name.NNCACHE in idle_bytes:
+        taken = idle_bytes[Name.NNCACHE]
+        what = f"{IDLE}: at most {MAX_IDLE_BYTES:,} bytes"
+        found.append(Verdict(what=what, seen=f"{taken:,.0f}", is_met=taken <= MAX_IDLE_BYTES))
     return found
 
 
@@ -162,8 +169,8 @@ def _namenode_cpu_s(rounds: Sequence[Round]) -> float:
     return median(each.namenode_cpu_s / max(1, each.requests) for each in rounds)
 
 
-def lines(rounds: Sequence[Round]) -> list[str]:
-    """Return a table: for each shape and server the median and the worst round."""
+def lines(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[str]:
+    """Return a table: for each shape and server the median and the worst round; and idle connections."""
     found = [f"{'':48}{'server':>10}{'per CPU-second':>16}{'worst':>10}{'NameNode':>11}{'p50':>10}"]
     for (shape, name), each in sorted(
         by_shape(rounds).items(), key=lambda item: list(Shape).index(item[0][0])
@@ -173,4 +180,5 @@ def lines(rounds: Sequence[Round]) -> list[str]:
             f"{shape:48}{name:>10}{median(rates):>16,.0f}{min(rates):>10,.0f}"
             f"{_namenode_cpu_s(each) * 1e6:>8,.0f} µs{median(one.p50_s for one in each) * 1e6:>7,.0f} µs"
         )
+    found += [f"{IDLE:48}{name:>10}{taken:>10,.0f} bytes" for name, taken in idle_bytes.items()]
     return found

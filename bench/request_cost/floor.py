@@ -8,9 +8,14 @@ Asks the NameNode once for each head that it has not seen, and keeps the reply f
 import asyncio
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import cast
 
 import uvloop
+
+from nncache.bench.servers.running import Running, server
 
 
 class Floor(asyncio.Protocol):
@@ -54,6 +59,18 @@ async def serve(host: str, port: int, namenode: tuple[str, int]) -> None:
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(lambda: Floor(known, namenode), host, port, backlog=4096)
     await listener.serve_forever()
+
+
+@contextmanager
+def floor(namenode: str) -> Iterator[Running]:
+    """Run it before a NameNode ("host:port"), in a process of its own."""
+
+    def command(_place: Path, address: str) -> tuple[str, ...]:
+        host, _, port = address.rpartition(":")
+        return sys.executable, "-m", "nncache.bench.request_cost.floor", host, port, namenode
+
+    with server("floor", command) as running:
+        yield running
 
 
 if __name__ == "__main__":

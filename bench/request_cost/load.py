@@ -11,13 +11,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-import psutil
-
 from nncache.bench.request_cost.figures import Name, Round, Shape
+from nncache.bench.servers.counters import use_of
 
 PATHS: Final = 1_000
 ROOT: Final = "/bench-http"
@@ -28,20 +28,25 @@ CONNECTIONS: Final = {
     Shape.FORWARDED: 32,
     Shape.ALONE: 1,
 }
+IDLE_CONNECTIONS: Final = 5_000
+IDLE_REQUESTS: Final = 6
+_IDLE_BEFORE: Final = 200  # what the first ones take is the server's own
 _THREADS: Final = 8  # where each request has a connection of its own
 _TIMEOUT_S: Final = 20.0
 _TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
 _LISTED: Final = f"/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe"
-_SCRIPT: Final = """\
-local requests, number = {{}}, 0
+_SCRIPT: Final = f"""\
+local requests, number = {{{{}}}}, 0
+local function status(path) return string.format("{_TARGET}", path % 10, path) end
+local function listing(path) return string.format("{_LISTED}", path % 10) end
 init = function()
-  for path = 0, {paths} - 1 do
-    requests[path] = wrk.format("GET", string.format("{target}", path % 10, path))
+  for path = 0, {{paths}} - 1 do
+    requests[path] = wrk.format("GET", {{target}})
   end
 end
 request = function()
-  number = (number + 1) % {paths}
-  return {request}
+  number = (number + 1) % {{paths}}
+  return {{request}}
 end
 """
 _REPEATED: Final = "requests[number]"
@@ -75,12 +80,13 @@ class Target:
     pids: Sequence[int]
     namenode_pid: int
 
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that it has used so far."""
+        return sum(use_of(pid)[0] for pid in self.pids)
 
-def cpu_s_of(pid: int) -> float:
-    """Return the CPU seconds that a process and its children have used so far."""
-    process = psutil.Process(pid)
-    times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
+    def resident(self) -> int:
+        """Return the bytes of memory that it takes."""
+        return sum(use_of(pid)[1] for pid in self.pids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +100,12 @@ class Counted:
 
 def measure(shape: Shape, target: Target, seconds: int) -> Round:
     """Load a server for so long, and say what it did and what that cost."""
-    before = [sum(map(cpu_s_of, target.pids)), cpu_s_of(target.namenode_pid)]
+    before = target.cpu_s(), use_of(target.namenode_pid)[0]
     if shape is Shape.CONNECTION_EACH:
         counted = _with_a_connection_each(target.address, seconds)
     else:
         counted = _with_wrk(shape, target.address, seconds)
-    after = [sum(map(cpu_s_of, target.pids)), cpu_s_of(target.namenode_pid)]
+    after = target.cpu_s(), use_of(target.namenode_pid)[0]
     return Round(
         shape=shape,
         name=target.name,
@@ -112,14 +118,10 @@ def measure(shape: Shape, target: Target, seconds: int) -> Round:
 
 
 def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
-    is_forwarded = shape in {Shape.FORWARDED, Shape.ALONE}
+    target = "listing(path)" if shape in {Shape.FORWARDED, Shape.ALONE} else "status(path)"
     script = _SCRIPT.format(
-        paths=PATHS,
-        target=_LISTED if is_forwarded else _TARGET,
-        request=_VARYING if shape is Shape.VARYING else _REPEATED,
+        paths=PATHS, target=target, request=_VARYING if shape is Shape.VARYING else _REPEATED
     )
-    if is_forwarded:
-        script = script.replace("path % 10, path", "path % 10")
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
@@ -142,6 +144,29 @@ def parse_wrk(said: str) -> Counted:
     failed = sum(map(int, errors.groups())) if errors else 0
     failed += int(refused[1]) if refused else 0
     return Counted(int(counted[1]), failed, float(middle[1]) * _UNITS[middle[2]])
+
+
+def bytes_per_connection(target: Target) -> float:
+    """Return what an idle connection takes that has asked a few times for what is answered from memory."""
+    host, _, port = target.address.rpartition(":")
+
+    def connected(number: int) -> socket.socket:
+        sock = socket.socket()
+        sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
+        sock.settimeout(_TIMEOUT_S)
+        sock.connect((host, int(port)))
+        for _ in range(IDLE_REQUESTS):
+            sock.sendall(f"GET {_TARGET % (0, 0)} HTTP/1.1\r\nHost: {target.address}\r\n\r\n".encode())
+            sock.recv(65_536)
+        return sock
+
+    with ExitStack() as close:
+        for number in range(_IDLE_BEFORE):
+            close.callback(connected(number).close)
+        before = target.resident()
+        for number in range(IDLE_CONNECTIONS):
+            close.callback(connected(number).close)
+        return (target.resident() - before) / IDLE_CONNECTIONS
 
 
 def _with_a_connection_each(address: str, seconds: int) -> Counted:

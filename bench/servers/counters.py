@@ -71,28 +71,27 @@ def sample(
     for name, calls in {**_calls(beans), **upkeep()}.items():
         values["namenode", name, "calls"] = calls
     for source, pid in processes.items():
-        _use(values, source, pid)
+        values[source, "cpu", "s"], values[source, "resident", "bytes"] = use_of(pid)
     if namenode.pid is not None:
-        _use(values, "namenode", namenode.pid)
+        values["namenode", "cpu", "s"], values["namenode", "resident", "bytes"] = use_of(namenode.pid)
     else:
         (system,) = _beans(namenode.http, "java.lang:type=OperatingSystem")
         values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
     return Sample(values)
 
 
-def _use(values: dict[tuple[str, str, str], float], source: str, pid: int) -> None:
-    """Add the CPU seconds (user and system) and resident bytes of a process and its children."""
+def use_of(pid: int) -> tuple[float, int]:
+    """Return the CPU seconds (user and system) so far and resident bytes of a process and its children."""
     process = psutil.Process(pid)
-    cpu_s, resident = _use_of(process)
+    cpu_s, resident = _own_use_of(process)
     for child in process.children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            its_cpu_s, its_resident = _use_of(child)
+            its_cpu_s, its_resident = _own_use_of(child)
             cpu_s, resident = cpu_s + its_cpu_s, resident + its_resident
-    values[source, "cpu", "s"] = cpu_s
-    values[source, "resident", "bytes"] = resident
+    return cpu_s, resident
 
 
-def _use_of(process: psutil.Process) -> tuple[float, int]:
+def _own_use_of(process: psutil.Process) -> tuple[float, int]:
     times = process.cpu_times()
     return times.user + times.system, process.memory_info().rss
 

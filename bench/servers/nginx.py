@@ -5,17 +5,13 @@ Debian's package; `apt-get install nginx-light`. (bench/servers/nginx.py)
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import Running, server
 from nncache.testbed.errors import MissingToolError
-from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.readiness import accepts
 
 _CONFIGURATION: Final = """\
 daemon off;
@@ -82,9 +78,8 @@ def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
         MissingToolError: nginx is not installed.
     """
     program = find_nginx()
-    with ExitStack() as close:
-        place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-nginx-")))
-        address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
+
+    def command(place: Path, address: str) -> tuple[str, ...]:
         text = _CONFIGURATION.format(
             user="user root;" if os.geteuid() == 0 else "",
             place=place,
@@ -93,18 +88,7 @@ def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
             caching="" if valid_s is None else _CACHING.format(valid_s=valid_s),
         )
         (place / "nginx.conf").write_text(text, encoding="utf-8")
-        lifeline = Lifeline(place / "guard.lock", None)
-        close.callback(lifeline.close)
-        process = ServerProcess(
-            "nginx",
-            (program, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")),
-            log=place / "nginx.log",
-            environ=os.environ,
-            lifeline=lifeline,
-            is_up=lambda: accepts(address),
-            timeout_s=20.0,
-        )
-        close.callback(process.stop)
-        process.start()
-        assert process.pid is not None
-        yield Running(address=address, processes={"nginx": process.pid})
+        return program, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")
+
+    with server("nginx", command) as running:
+        yield running

@@ -1,7 +1,15 @@
 """A server that pollers are pointed at, as long as it runs. (bench/servers/running.py)"""
 
-from collections.abc import Callable, Mapping
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.readiness import accepts
 
 
 def _none() -> Mapping[str, float]:
@@ -22,3 +30,34 @@ class Running:
     address: str
     processes: Mapping[str, int] = field(default_factory=dict)
     upkeep: Callable[[], Mapping[str, float]] = _none
+
+
+@contextmanager
+def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator[Running]:
+    """Run a program of one process, perhaps with children, until the end of the block.
+
+    Args:
+        name: of the program, and of its process.
+        command: given a directory of its own and the address that it is to listen on.
+
+    Raises:
+        StartError: it does not listen in time.
+    """
+    with ExitStack() as close:
+        place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix=f"nncache-{name}-")))
+        address = f"127.0.0.1:{close.enter_context(PortLease()).take()}"
+        lifeline = Lifeline(place / "guard.lock", None)
+        close.callback(lifeline.close)
+        process = ServerProcess(
+            name,
+            tuple(command(place, address)),
+            log=place / f"{name}.log",
+            environ=os.environ,
+            lifeline=lifeline,
+            is_up=lambda: accepts(address),
+            timeout_s=20.0,
+        )
+        close.callback(process.stop)
+        process.start()
+        assert process.pid is not None
+        yield Running(address=address, processes={name: process.pid})

@@ -8,12 +8,10 @@ from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 
 TESTED_ELSEWHERE: dict[str, str] = {
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
-    "bench/request_cost/__main__.py": "tests/bench/request_cost/test_servers.py",
-    "bench/request_cost/floor.py": "tests/bench/request_cost/test_servers.py",
-    "bench/one_answer.py": "tests/bench/test_memory.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
-    "bench/servers/running.py": "tests/bench/test_driving.py",
+    "bench/servers/haproxy.py": "tests/bench/request_cost/test_floor.py",
+    "bench/servers/running.py": "tests/bench/servers/test_nginx.py",
     "coordination/errors.py": "tests/coordination/test_translation.py",
     "hadoop/settings.py": "tests/nncache/test_cli.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",

@@ -18,7 +18,7 @@ def rounds(shape: Shape, name: Name, *rates: float, **changed: Any) -> list[Roun
 
 def is_met(*found: Round) -> bool:
     """Whether nothing falls short."""
-    return all(each.is_met for each in verdicts(found))
+    return all(each.is_met for each in verdicts(found, {}))
 
 
 @pytest.mark.parametrize("each", RATIOS, ids=str)
@@ -56,9 +56,20 @@ def test_what_a_forwarded_call_may_take(added_us: float, met: bool) -> None:
 
 def test_what_was_not_measured_is_not_judged() -> None:
     """Nor does a server that answered nothing end the report."""
-    assert len(verdicts([])) == 1
+    assert len(verdicts([], {})) == 1
     dead = rounds(Shape.REPEATED, Name.FLOOR, 1.0, requests=0)
-    table = lines([*dead, *rounds(Shape.REPEATED, Name.NNCACHE, 2_000.0, 3_000.0, 4_000.0)])
+    table = lines([*dead, *rounds(Shape.REPEATED, Name.NNCACHE, 2_000.0, 3_000.0, 4_000.0)], {})
     assert len(table) == 3
     assert "3,000" in table[2]
     assert "2,000" in table[2]
+
+
+@pytest.mark.parametrize(("taken", "met"), [(3_000.0, True), (3_200.0, False)])
+def test_what_an_idle_connection_may_take(taken: float, met: bool) -> None:
+    """Half of what it took; what nginx's takes stands beside it and is its own affair."""
+    idle_bytes = {Name.NGINX: 10_000.0, Name.NNCACHE: taken}
+    assert verdicts([], idle_bytes)[-1].is_met is met
+    assert [line.split()[-3:-1] for line in lines([], idle_bytes)[1:]] == [
+        ["nginx", "10,000"],
+        ["nncache", f"{taken:,.0f}"],
+    ]

@@ -1,15 +1,14 @@
 """Load: what wrk says is understood, and what is counted was asked."""
 
-import os
 import shutil
-import time
 from collections.abc import Iterator
 
 import pytest
 
+from nncache.bench.request_cost import load
 from nncache.bench.request_cost.figures import Name, Shape
-from nncache.bench.request_cost.load import PATHS, Counted, Target, cpu_s_of, measure, parse_wrk
-from nncache.bench.request_cost.servers import floor
+from nncache.bench.request_cost.floor import floor
+from nncache.bench.request_cost.load import PATHS, Counted, Target, measure, parse_wrk
 from nncache.testbed import Cluster
 
 SAID = """\
@@ -46,14 +45,6 @@ def test_anything_else_is_an_error() -> None:
         parse_wrk("unable to connect to 127.0.0.1:1 Connection refused")
 
 
-def test_cpu_time_is_that_of_the_process_and_its_children() -> None:
-    """Work adds to it."""
-    before, until_s = cpu_s_of(os.getpid()), time.process_time() + 0.2
-    while time.process_time() < until_s:
-        pass
-    assert cpu_s_of(os.getpid()) - before >= 0.15
-
-
 @pytest.fixture(scope="module")
 def target(cluster: Cluster) -> Iterator[Target]:
     """The floor, before a NameNode that knows none of the paths."""
@@ -78,3 +69,9 @@ def test_a_connection_for_each_request_is_one(target: Target) -> None:
     """It takes more of the server's time than a kept one."""
     done = measure(Shape.CONNECTION_EACH, target, 1)
     assert done.failed == done.requests > PATHS // 100
+
+
+def test_an_idle_connection_takes_something(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the server's memory, a few hundred bytes at the least and no more than its buffers."""
+    monkeypatch.setattr(load, "IDLE_CONNECTIONS", 400)
+    assert 100 < load.bytes_per_connection(target) < 300_000

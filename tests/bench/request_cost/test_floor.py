@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from nncache.bench.request_cost.servers import floor, haproxy
+from nncache.bench.request_cost.floor import floor
+from nncache.bench.servers.haproxy import haproxy
 from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.running import Running
 from nncache.testbed import Cluster

@@ -1,0 +1,70 @@
+"""HAProxy with its cache in memory before the NameNode: the quickest of the caches with a time limit.
+
+Debian's package; `apt-get install haproxy`. (bench/servers/haproxy.py)
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from nncache.bench.servers.running import Running, server
+from nncache.testbed.errors import MissingToolError
+
+_CONFIGURATION: Final = """\
+global
+    nbthread 1
+    maxconn 9000
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 300s
+    timeout server 60s
+    timeout http-keep-alive 300s
+cache statuses
+    total-max-size 64
+    max-age 3600
+frontend clients
+    bind {listen} backlog 4096
+    default_backend namenode
+backend namenode
+    http-request cache-use statuses
+    http-response del-header Expires
+    http-response del-header Pragma
+    http-response del-header Set-Cookie
+    http-response set-header Cache-Control max-age=3600
+    http-response cache-store statuses
+    server namenode {namenode}
+"""
+
+
+def find_haproxy() -> str:
+    """Return the program; Debian has it where only root looks.
+
+    Raises:
+        MissingToolError: HAProxy is not installed.
+    """
+    program = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        raise MissingToolError("haproxy is missing: apt-get install haproxy")
+    return program
+
+
+@contextmanager
+def haproxy(namenode: str) -> Iterator[Running]:
+    """Run one before a NameNode ("host:port") that keeps every 200 for an hour.
+
+    Raises:
+        MissingToolError: HAProxy is not installed.
+    """
+    program = find_haproxy()
+
+    def command(place: Path, address: str) -> tuple[str, ...]:
+        file = place / "haproxy.cfg"
+        file.write_text(_CONFIGURATION.format(listen=address, namenode=namenode), encoding="utf-8")
+        return program, "-db", "-f", str(file)
+
+    with server("haproxy", command) as running:
+        yield running
