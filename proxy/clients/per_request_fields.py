@@ -2,7 +2,7 @@
 
 Two heads that are equal without them are the same question to cache and NameNode: nothing in
 `nncache.proxy.cache_directives`, `nncache.proxy.identity` or `nncache.proxy.clients.vetting` reads one of them but to
-count and measure it, and WebHDFS knows none (JAX-RS resource NamenodeWebHdfsMethods, Hadoop 3.5.0).
+count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`).
 """
 
 import re
