@@ -144,8 +144,11 @@ class Writes:
                 await self._await_events()
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
-        if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
-            await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
+        try:
+            if self._doubts != doubts and self._asking is not None:  # some second step may succeed now
+                await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
+        except Exception:  # noqa: BLE001 - FailToNameNode
+            self._distrust_cache("could not wait for what is asked about two-step writes", is_under_way=True)
 
     def _apply(self, changes: tuple[Footprint, ...]) -> None:
         now = self._clock()

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -133,7 +134,12 @@ class RealNamespace:
         last = await self._rpc.get_current_edit_log_txid()
         async with asyncio.timeout(_TIMEOUT_S):
             while txid < last:
-                page = await self._rpc.get_edits(txid + 1)
+                try:
+                    page = await self._rpc.get_edits(txid + 1)
+                except RemoteCallError as error:
+                    if not error.remote.exception.endswith("NoSuchFileException"):
+                        raise
+                    continue  # the segment ended while the NameNode was opening it
                 for batch in page.batches:
                     mine = [each for event in batch.events if (each := self._model_event(event)) is not None]
                     if mine:

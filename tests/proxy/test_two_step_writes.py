@@ -100,6 +100,24 @@ async def test_a_call_that_may_give_the_right_is_answered_when_that_is_known(
         assert in_window(s, "/w/f")
 
 
+async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode: the reply is passed on, and nothing is kept while nobody knows who may write what."""
+    async with scene() as s:
+        s.namenode.rights["/w"] = Right.DENIED
+        await s.write("PUT", CREATE, redirect())
+
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("planted")
+
+        monkeypatch.setattr("nncache.proxy.writes.asyncio.wait", fail)
+        done = ScriptedStreamer(script(settled(200, b"")))
+        await s.write("PUT", "/w?op=SETPERMISSION&permission=777&user.name=alice", done)
+        monkeypatch.undo()
+        assert s.writes is not None
+        assert s.writes.errors == 1
+        assert s.cache.windows.is_full(s.clock())
+
+
 async def test_a_right_that_comes_while_the_answer_waits_for_the_events_opens_the_window() -> None:
     """OwnWrites: an APPEND without a right is remembered before its redirect is held back."""
     async with scene() as s:

@@ -187,22 +187,6 @@ async def test_only_a_plain_get_that_goes_on_is_repeatable(head: bytes) -> None:
         assert h.heads == [None]
 
 
-async def test_a_client_that_reads_nothing_does_not_fill_the_memory() -> None:
-    """Once the socket is full the ordinary path takes over, which waits, and gives up."""
-    async with house(body_timeout_s=0.2) as h:
-        assert h.server is not None
-        server = h.server
-        async with RawClient.connected(server.port, receive_buffer=4096) as client:
-            client.send(GET)
-            await body(client)
-            cast(asyncio.Transport, client.writer.transport).pause_reading()
-            while len(h.handled) == 1 and server.stats().connections_open:
-                client.send(GET)
-                await asyncio.sleep(0)
-            await until(lambda: server.stats().connections_open == 0)
-            assert len(h.handled) == 2
-
-
 # ---- how long a connection lives ------------------------------------------------------------------------
 
 
