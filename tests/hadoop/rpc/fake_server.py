@@ -180,6 +180,8 @@ async def _serve(
             user, real_user = user_info.effective_user, user_info.real_user
         elif header.call_id == -4:
             fake.pings += 1
+        elif len(rest) < 2:
+            raise ConnectionError("no call: cut off, whoever sent it sees that")
         else:
             asked = pb.RequestHeader.FromString(rest[0])
             call = Call(
