@@ -95,7 +95,7 @@ class MetadataCache:
         return decision
 
     def _decide(self, path: str, caller: Caller, now: float, *, refresh: bool, may_wait: bool) -> Decision:
-        if (reason := self._why_no_trace(path, now)) is not None:
+        if (reason := self.why_no_trace(path, now)) is not None:
             return Forward(reason)
         if refresh:
             return self._fetch(path, caller, now, Reason.REQUEST)
@@ -118,8 +118,8 @@ class MetadataCache:
             return self._fetch(path, caller, now, Reason.GATE_CLOSED)
         return self._fetch(path, caller, now, Reason.MISS if entry is None else Reason.NO_GRANT)
 
-    def _why_no_trace(self, path: str, now: float) -> Reason | None:
-        """Why a call must be passed through without being kept, if it must."""
+    def why_no_trace(self, path: str, now: float) -> Reason | None:
+        """Say why `lookup` would have a call passed through without being kept, if it would."""
         if path == ROOT or not self._filters.globs.matches(path):
             return Reason.NO_FILTER
         if self._term is None:
@@ -342,7 +342,7 @@ class MetadataCache:
         entry = directory.entries.get(name(path)) if directory is not None else None
         grants = self._rights.held(directory, entry)
         is_open = self.gate.is_open(now)
-        reason = self._why_no_trace(path, now)
+        reason = self.why_no_trace(path, now)
         if reason is None and not is_open:
             reason = Reason.GATE_CLOSED
         if reason is None and (entry is None or not grants):

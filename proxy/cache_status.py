@@ -9,10 +9,13 @@ NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
 from nncache.cache.decisions import Reason
+from nncache.hadoop.calls import Call
+from nncache.hadoop.paths import is_cacheable
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.proxy.headers import cache_status
 from nncache.proxy.messages import Header
@@ -103,6 +106,18 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
 }
 
 
+def why_not_asked(call: Call) -> Bypass:
+    """Say why the cache was not asked about a call at all."""
+    if call.method != "GET":
+        return Bypass.METHOD
+    if call.op is None or call.op.name != "GETFILESTATUS":
+        return Bypass.OPERATION
+    if call.path is None or not is_cacheable(call.path):
+        return Bypass.PATH
+    return Bypass.NOT_PLAIN
+
+
+@cache
 def forwarded(why: ForwardReason, *, is_shown: bool, is_stored: bool = False) -> Header:
     """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
 

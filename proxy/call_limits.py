@@ -42,27 +42,63 @@ class CallLimits:
         return len(self._buckets)
 
     @contextmanager
-    def admitted(self, head: RequestHead) -> Iterator[None]:
-        """Count one call for as long as it is under way.
+    def admitted(self, head: RequestHead, *, is_charged: bool = False) -> Iterator[None]:
+        """Count one call for as long as it is under way; one that `is_charged` is in its rates already.
 
         Raises:
             TooManyRequestsError: its address or its caller sends more a second than allowed.
             TooManyCallsError: its address or its caller has its share of `max_calls`.
         """
         address, caller = holder_of(head.peer), head.caller
-        self._charge("address", address, self._limits.max_calls_per_s_per_address)
-        self._charge("caller", caller, self._limits.max_calls_per_s_per_caller)
-        if not self._by_address.take(address):
+        if not is_charged:
+            for kind, name, per_s in self._rates(address, caller):
+                bucket, now = self._bucket(kind, name, per_s), self._clock()
+                if bucket.left(now) < 1:
+                    self.refused[f"max_calls_per_s_per_{kind}"] += 1
+                    wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
+                    raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
+                bucket.charge(1.0, now)
+        if not self._take(address, caller):
             raise self._too_many_calls()
         try:
-            if not self._by_caller.take(caller):
-                raise self._too_many_calls()
-            try:
-                yield
-            finally:
-                self._by_caller.give_back(caller)
+            yield
         finally:
-            self._by_address.give_back(address)
+            self.leave(address, caller)
+
+    def enter(self, address: str, caller: str) -> bool:
+        """Count one call until `leave`, unless something stands against it; then not even that is counted.
+
+        Args:
+            address: the client's, as `holder_of` names it.
+            caller: who asks.
+        """
+        buckets = [self._bucket(*rate) for rate in self._rates(address, caller)]
+        now = self._clock() if buckets else 0.0
+        if any(bucket.left(now) < 1 for bucket in buckets) or not self._take(address, caller):
+            return False
+        for bucket in buckets:
+            bucket.charge(1.0, now)
+        return True
+
+    def leave(self, address: str, caller: str) -> None:
+        """Count one call less."""
+        self._by_caller.give_back(caller)
+        self._by_address.give_back(address)
+
+    def _take(self, address: str, caller: str) -> bool:
+        if not self._by_address.take(address):
+            return False
+        if self._by_caller.take(caller):
+            return True
+        self._by_address.give_back(address)
+        return False
+
+    def _rates(self, address: str, caller: str) -> Iterator[tuple[str, str, float]]:
+        """Yield what is limited: what kind of name, the name, and how much a second."""
+        if per_s := self._limits.max_calls_per_s_per_address:
+            yield "address", address, per_s
+        if per_s := self._limits.max_calls_per_s_per_caller:
+            yield "caller", caller, per_s
 
     def _too_many_calls(self) -> TooManyCallsError:
         self.refused["max_calls"] += 1
@@ -71,22 +107,16 @@ class CallLimits:
             "and of each address and caller their share"
         )
 
-    def _charge(self, kind: str, name: str, per_s: float) -> None:
-        if not per_s:
-            return
-        key, now = hash((kind, name)), self._clock()
+    def _bucket(self, kind: str, name: str, per_s: float) -> TokenBucket:
+        key = hash((kind, name))
         bucket = self._buckets.get(key)
         if bucket is None:
             if len(self._buckets) >= _MAX_BUCKETS:
                 self._buckets.popitem(last=False)
             burst = max(1.0, per_s * self._limits.call_burst_s)
-            bucket = self._buckets[key] = TokenBucket(per_s, burst, now)
+            bucket = self._buckets[key] = TokenBucket(per_s, burst, self._clock())
         self._buckets.move_to_end(key)
-        if bucket.left(now) < 1:
-            self.refused[f"max_calls_per_s_per_{kind}"] += 1
-            wait_s = max(1, math.ceil(bucket.ready_at(1.0) - now))
-            raise TooManyRequestsError(f"more than {per_s:g} calls a second of one {kind}", wait_s)
-        bucket.charge(1.0, now)
+        return bucket
 
 
 class LimitedFetcher:

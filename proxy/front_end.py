@@ -16,9 +16,16 @@ from nncache.cache.decisions import Known
 from nncache.cache.entries import Hit
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
-from nncache.hadoop.paths import is_cacheable
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.cache_status import COLLAPSED, NOT_WEBHDFS, Bypass, ForwardReason, forwarded, shows_path
+from nncache.proxy.cache_status import (
+    COLLAPSED,
+    NOT_WEBHDFS,
+    Bypass,
+    ForwardReason,
+    forwarded,
+    shows_path,
+    why_not_asked,
+)
 from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
@@ -41,6 +48,7 @@ from nncache.proxy.reads import (
 )
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.upstream.plain_exchange import BEGUN
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
@@ -120,8 +128,8 @@ class FrontEnd:
         self._clock = clock
         self._tasks = asyncio.TaskGroup()  # holds the flights
         timeout_s = settings.namenode_query_timeout_s
-        self._call_limits = CallLimits(limits or LimitSettings(), clock)
-        fetcher = LimitedFetcher(upstream, self._call_limits)
+        self.call_limits = CallLimits(limits or LimitSettings(), clock)
+        fetcher = LimitedFetcher(upstream, self.call_limits)
         self._flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
         self._reads = Reads(cache, self._flights, signal, clock, join_wait_s=settings.join_wait_s)
         self._writes = Writes(
@@ -160,7 +168,7 @@ class FrontEnd:
         directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
         if plain is None or directive is CacheDirective.NO_TRACE:
             call = parse_call(request.method, target)
-            return await self._pass_on(request, _head_of(request, call), call, _why_not_asked(call))
+            return await self._pass_on(request, _head_of(request, call), call, why_not_asked(call))
         caller, head = caller_of(plain, peer), _head_of(request, plain)
         read = Read(plain=plain, caller=caller, head=head, refresh=directive is CacheDirective.REFRESH)
         answer = await self._answer(read)
@@ -220,7 +228,7 @@ class FrontEnd:
             return (forwarded(why, is_shown=shows_path(reply.status, reply.body)),)
 
         try:
-            with self._call_limits.admitted(head):
+            with self.call_limits.admitted(head, is_charged=BEGUN in request):
                 return await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
             return self._failed(error, why)
@@ -228,6 +236,11 @@ class FrontEnd:
     def _failed(self, error: ProxyError, why: ForwardReason) -> web.StreamResponse:
         self._counts["failed"] += 1
         return error_reply(error, (forwarded(why, is_shown=False),))
+
+    def count_plain(self, why: ForwardReason) -> None:
+        """Count a call that `nncache.proxy.plain_calls` has forwarded."""
+        self._counts["requests"] += 1
+        self._forwarded[why] += 1
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""
@@ -250,8 +263,8 @@ class FrontEnd:
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
             cache_errors=counts["errors"] + flights.errors + writes.errors,
-            calls_under_way=self._call_limits.under_way,
-            calls_refused=dict(self._call_limits.refused),
+            calls_under_way=self.call_limits.under_way,
+            calls_refused=dict(self.call_limits.refused),
         )
 
 
@@ -259,14 +272,3 @@ def _head_of(request: web.BaseRequest, call: Call | StatusRequest) -> RequestHea
     peer = request.remote or ""
     fields = request_headers(request.raw_headers, peer)
     return RequestHead(request.method, request.raw_path, fields, peer, claimed_caller(call))
-
-
-def _why_not_asked(call: Call) -> ForwardReason:
-    """Say why the cache was not asked about a call at all."""
-    if call.method != "GET":
-        return Bypass.METHOD
-    if call.op is None or call.op.name != "GETFILESTATUS":
-        return Bypass.OPERATION
-    if call.path is None or not is_cacheable(call.path):
-        return Bypass.PATH
-    return Bypass.NOT_PLAIN

@@ -37,6 +37,7 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import reserve_files
+from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.settings.commands import SettingsOfProxy
@@ -100,7 +101,15 @@ class ProxySystem:
         )
         self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock, settings.limits)
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
-        self._server = Server(self._front_end.handle, self._fast_path, settings.limits)
+        plain_calls = PlainCalls(
+            self._cache,
+            self._upstream,
+            self._front_end.call_limits,
+            self._front_end.count_plain,
+            clock,
+            settings.limits,
+        )
+        self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls)
         sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self.figures).render,

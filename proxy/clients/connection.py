@@ -37,6 +37,7 @@ from nncache.proxy.errors import (
     TooManyConnectionsError,
 )
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.upstream.plain_exchange import Begun
 
 _KNOWN_IN_A_ROW: Final = 4  # requests, after which aiohttp is not needed for the time being
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
@@ -54,8 +55,8 @@ class ClientConnection(OneTaskHandler):
     __slots__ = (
         "_admission",
         "_at_boundary",
+        "_begun",
         "_body_bytes_left",
-        "_closing_timer",
         "_fast_path",
         "_head_timer",
         "_holder",
@@ -87,8 +88,9 @@ class ClientConnection(OneTaskHandler):
         super().__init__(
             manager,
             loop=loop,
+            closing_timeout_s=limits.body_timeout_s,
             keepalive_timeout=limits.idle_timeout_s,
-            access_log=None,  # type: ignore[arg-type] # None switches it off (RequestHandler.__init__)
+            access_log=None,  # None switches it off (RequestHandler.__init__)
             max_line_size=max_line_bytes(limits),
             max_field_size=max_field_bytes(limits),
             max_headers=limits.max_header_fields + 1,  # `vet` counts them; of more the parser makes nothing
@@ -101,6 +103,7 @@ class ClientConnection(OneTaskHandler):
         self._is_admitted = is_admitted
         self._holder = holder
         self._is_given_back = False
+        self._begun: Begun | None = None  # the call of the first request, which was sent already
         self._known_in_a_row = 0  # requests that the fast path answered since one that it did not
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
@@ -112,7 +115,6 @@ class ClientConnection(OneTaskHandler):
         self._queued_bytes = 0  # given to the parser since no request was queued
         self._is_ending = False  # nothing more of the client is taken
         self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
-        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
 
     # ---- asyncio.Protocol ---------------------------------------------------------------------------
 
@@ -131,29 +133,11 @@ class ClientConnection(OneTaskHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
         self._stop_head_timer()
-        if self._closing_timer is not None:
-            self._closing_timer.cancel()
+        if (begun := self.take_begun()) is not None:
+            begun.abandon()
         if not self._is_given_back:
             self._admission.leave(self._holder, admitted=self._is_admitted)
         super().connection_lost(exc)
-
-    async def start(self) -> None:
-        """Serve the requests, one after another."""
-        await super().start()
-        if self.transport is not None:  # closing
-            self._see_it_closed(self.transport)
-
-    def force_close(self) -> None:
-        """End the connection; what the client has not read by then it has little time for."""
-        transport = self.transport
-        super().force_close()
-        if transport is not None:
-            self._see_it_closed(transport)
-
-    def _see_it_closed(self, transport: asyncio.Transport) -> None:
-        """Bound the time for which a closing transport waits for its client to read what was written."""
-        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
-            self._closing_timer = self._loop.call_later(self._limits.body_timeout_s, transport.abort)
 
     def log_exception(self, *args: object, **kw: object) -> None:
         """Log an internal error; a client's broken body, which aiohttp meets again after the reply, is none."""
@@ -185,10 +169,27 @@ class ClientConnection(OneTaskHandler):
             if reply is not None:
                 self._answer_known(reply)
                 return
+            if self._admission.concerns(data):
+                self._known_in_a_row += 1
+                if self._known_in_a_row < _KNOWN_IN_A_ROW:
+                    self._take(data, is_idle=True)
+                else:
+                    self._give_back(data)
+                return
         self.receive(data)
 
+    def go_on(self, head: bytes, begun: Begun) -> None:
+        """Take a request of which the call was sent already."""
+        self._begun = begun
+        self.receive(head)
+
+    def take_begun(self) -> Begun | None:
+        """Return the call that was sent for the first request, once."""
+        begun, self._begun = self._begun, None
+        return begun
+
     def receive(self, data: bytes) -> None:
-        """Take bytes that the fast path does not answer."""
+        """Take bytes of what is not known."""
         self._known_in_a_row = 0
         if self._is_admitted:
             self._take(data, is_idle=self.is_idle)
@@ -199,10 +200,7 @@ class ClientConnection(OneTaskHandler):
             )
 
     def _answer_known(self, reply: bytes) -> None:
-        """Send an answer; after some in a row, of which the client reads all, give the transport back.
-
-        This ends then as if it were lost; what aiohttp has made for it goes with it.
-        """
+        """Send an answer; after some in a row, of which the client reads all, give the transport back."""
         transport = self.transport
         assert transport is not None
         transport.write(reply)
@@ -210,10 +208,15 @@ class ClientConnection(OneTaskHandler):
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._known_in_a_row += 1
         if self._known_in_a_row >= _KNOWN_IN_A_ROW and not self._paused:
-            self._is_given_back = True
-            self._admission.give_back(transport, self._holder)
-            self.transport = None
-            self.connection_lost(None)
+            self._give_back()
+
+    def _give_back(self, data: bytes = b"") -> None:
+        """Give the transport back, with what has just come; this ends then as if it were lost, and all that it has."""
+        transport, self.transport = self.transport, None
+        assert transport is not None
+        self._is_given_back = True
+        self._admission.give_back(transport, self._holder, data)
+        self.connection_lost(None)
 
     def _take(self, data: bytes, *, is_idle: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""

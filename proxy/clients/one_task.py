@@ -8,7 +8,7 @@ what a forwarded call takes.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aiohttp import web
 from aiohttp.http import StreamWriter
@@ -19,9 +19,40 @@ Respond: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class OneTaskHandler(web.RequestHandler):
-    """aiohttp's, but for `start`."""
+    """aiohttp's, but for `start`, and for how long a connection that ends waits for its client."""
 
-    __slots__ = ()
+    __slots__ = ("_closing_timeout_s", "_closing_timer")
+
+    def __init__(
+        self,
+        manager: web.Server,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        closing_timeout_s: float,
+        **options: Any,  # noqa: ANN401 - aiohttp's
+    ) -> None:
+        """Make one; `closing_timeout_s` is what a client has for reading what was written, `options` are aiohttp's."""
+        super().__init__(manager, loop=loop, **options)
+        self._closing_timeout_s = closing_timeout_s
+        self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Clean up."""
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
+        super().connection_lost(exc)
+
+    def force_close(self) -> None:
+        """End the connection; what the client has not read by then it has little time for."""
+        transport = self.transport
+        super().force_close()
+        if transport is not None:
+            self._see_it_closed(transport)
+
+    def _see_it_closed(self, transport: asyncio.Transport) -> None:
+        """Bound the time for which a closing transport waits for its client to read what was written."""
+        if self._closing_timer is None and transport.get_write_buffer_size() > 0:
+            self._closing_timer = self._loop.call_later(self._closing_timeout_s, transport.abort)
 
     async def start(self) -> None:
         """Serve requests until the connection ends, or is to end."""
@@ -35,6 +66,8 @@ class OneTaskHandler(web.RequestHandler):
             self._task_handler = None
             if self.transport is not None:
                 self.transport.close()
+        if self.transport is not None:
+            self._see_it_closed(self.transport)
 
     async def _serve_next(self) -> bool:
         """Serve one request; whether the connection goes on after it."""

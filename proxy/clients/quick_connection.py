@@ -1,14 +1,15 @@
 """One client's connection as long as its requests are known. (proxy/clients/quick_connection.py)
 
-It costs a fraction of aiohttp's: no task, no parser, no queue. Whatever the fast path does not know is for a
-`nncache.proxy.clients.connection.ClientConnection`, to which the transport goes over, bytes and all; after some known
-requests in a row it comes back.
+It costs a fraction of aiohttp's: no task, no parser, no queue. What the fast path does not answer, and
+`nncache.proxy.plain_calls` does not forward, is for a `nncache.proxy.clients.connection.ClientConnection`, to which the
+transport goes over, bytes and all; after some known requests in a row it comes back.
 """
 
 import asyncio
 from typing import Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.plain_calls import PlainCall
 
 
 class Admission(Protocol):
@@ -20,8 +21,18 @@ class Admission(Protocol):
     def leave(self, holder: str, *, admitted: bool) -> None:
         """Count one less."""
 
-    def give_back(self, transport: asyncio.Transport, holder: str) -> None:
-        """Serve one on, of which the last requests were all known, without what aiohttp makes for it."""
+    def concerns(self, head: bytes) -> bool:
+        """Whether such a request needs nothing of what aiohttp makes for it."""
+
+    def give_back(self, transport: asyncio.Transport, holder: str, data: bytes = b"") -> None:
+        """Serve one on, of which the last requests were all known, without aiohttp, from these bytes on."""
+
+
+class Ordinary(Protocol):
+    """`nncache.proxy.clients.connection.ClientConnection`, as far as it is needed here."""
+
+    def eof_received(self) -> bool:
+        """Whether the connection goes on for a client that will send nothing more."""
 
 
 class Owner(Admission, Protocol):
@@ -30,22 +41,27 @@ class Owner(Admission, Protocol):
     def connected(self, connection: "QuickConnection", transport: asyncio.Transport) -> None:
         """Let the connection `serve` the transport, unless there are too many."""
 
-    def take_over(self, connection: "QuickConnection", data: bytes) -> None:
-        """Serve the connection from these bytes on."""
+    def forward(self, connection: "QuickConnection", head: bytes) -> PlainCall | None:
+        """Pass a call on, if it is a plain one and that can be done at once."""
+
+    def take_over(self, connection: "QuickConnection", data: bytes) -> Ordinary:
+        """Serve the connection from these bytes on, and the call that is under way."""
 
     def ended(self, connection: "QuickConnection") -> None:
         """Count the connection no longer."""
 
 
 class QuickConnection(asyncio.Protocol):
-    """Answers what the fast path knows, and hands itself over with the first bytes that it does not.
+    """Answers what is known, passes on what is plain, and hands itself over with the first bytes that are neither.
 
     Invariants:
-        Q1  Between two calls of the event loop nothing of a request is held: each is answered whole, or handed over.
-        Q2  Nothing is answered while the client does not read what it is sent.
+        Q1  Between two calls of the event loop nothing of a request is held but that of one call which is forwarded:
+            each is answered whole, or handed over, and no other is taken meanwhile.
+        Q2  Nothing is answered while the client does not read, and nothing forwarded before it has read all.
     """
 
     __slots__ = (
+        "_call",
         "_fast_path",
         "_idle_timeout_s",
         "_loop",
@@ -54,6 +70,7 @@ class QuickConnection(asyncio.Protocol):
         "_used_at",
         "holder",
         "is_paused",
+        "peer",
         "transport",
     )
 
@@ -64,33 +81,69 @@ class QuickConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
         self.holder = ""  # of the connection's share (`nncache.proxy.shares.holder_of`)
+        self.peer = ""  # the client's address
         self.is_paused = False  # the client does not read
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._call: PlainCall | None = None  # under way
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, if there is room."""
         self._owner.connected(self, cast("asyncio.Transport", transport))
 
-    def serve(self, transport: asyncio.Transport, holder: str) -> None:
+    def serve(self, transport: asyncio.Transport, holder: str, peer: str) -> None:
         """Serve a transport, whose protocol this is."""
-        self.transport, self.holder = transport, holder
+        self.transport, self.holder, self.peer = transport, holder, peer
         self._used_at = self._loop.time()
         self._timer = self._loop.call_later(self._idle_timeout_s, self._see_whether_idle)
 
     def data_received(self, data: bytes) -> None:
-        """Answer at once, or hand over."""
-        assert self.transport is not None
-        reply = None if self.is_paused else self._fast_path.answer(data)
-        if reply is None:
+        """Answer or forward at once, or hand over."""
+        transport = self.transport
+        assert transport is not None
+        if self.is_paused or self._call is not None:
             self._owner.take_over(self, data)
-        else:
+            return
+        reply = self._fast_path.answer(data)
+        if reply is not None:
             self._used_at = self._loop.time()
-            self.transport.write(reply)
+            transport.write(reply)
+            return
+        if not transport.get_write_buffer_size():
+            self._call = self._owner.forward(self, data)
+        if self._call is None:
+            self._owner.take_over(self, data)
+
+    def eof_received(self) -> bool:
+        """End an idle connection; a call that is under way is answered all the same."""
+        return False if self._call is None else self._owner.take_over(self, b"").eof_received()
+
+    def replied(self, text: bytes) -> None:
+        """Send the reply to the call."""
+        assert self.transport is not None
+        self._call = None
+        self._used_at = self._loop.time()
+        self.transport.write(text)
+
+    def unfinished(self) -> None:
+        """Leave the call to the ordinary path."""
+        self._owner.take_over(self, b"")
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._call is not None
+
+    def take_call(self) -> PlainCall | None:
+        """Return the call that is under way, for others to go on with it."""
+        call, self._call = self._call, None
+        return call
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """Clean up."""
         self.release()
+        if (call := self.take_call()) is not None:
+            call.abandon()
         self._owner.ended(self)
 
     def pause_writing(self) -> None:
@@ -108,7 +161,7 @@ class QuickConnection(asyncio.Protocol):
 
     def _see_whether_idle(self) -> None:
         assert self.transport is not None
-        idle_s = self._loop.time() - self._used_at
+        idle_s = 0.0 if self._call is not None else self._loop.time() - self._used_at
         if idle_s < self._idle_timeout_s:
             self._timer = self._loop.call_later(self._idle_timeout_s - idle_s, self._see_whether_idle)
         elif self.transport.get_write_buffer_size():

@@ -10,12 +10,15 @@ from aiohttp import http_parser, web
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import repeatable_head
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
+from nncache.proxy.plain_calls import PlainCall, PlainCalls
 from nncache.proxy.shares import Shares, holder_of
+from nncache.proxy.upstream.plain_exchange import BEGUN
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers one vetted request; a ProxyError that it raises becomes the reply."""
@@ -37,9 +40,16 @@ class ServerStats:
 class Server:
     """The clients' side of the proxy."""
 
-    def __init__(self, handler: Handler, fast_path: FastPath, limits: LimitSettings) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        fast_path: FastPath,
+        limits: LimitSettings,
+        plain_calls: PlainCalls | None = None,
+    ) -> None:
         self._handler = handler
         self._fast_path = fast_path
+        self._plain_calls = plain_calls
         self._limits = limits
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones
@@ -85,7 +95,9 @@ class Server:
             return
         self._listener.close()
         for quick in tuple(self._quick):
-            if quick.transport is not None:
+            if quick.is_busy:
+                self.take_over(quick, b"")
+            elif quick.transport is not None:
                 quick.transport.close()
         for connection in self._http.connections:
             if isinstance(connection, ClientConnection) and connection.is_idle:
@@ -105,12 +117,13 @@ class Server:
 
     def stats(self) -> ServerStats:
         """Return the figures so far."""
+        plain = self._plain_calls
         return ServerStats(
             connections_open=self._connections.in_use,
             connections_accepted=self._accepted,
             connections_refused=self._refused,
-            requests=self._requests,
-            requests_in_progress=self._in_progress,
+            requests=self._requests + (0 if plain is None else plain.requests),
+            requests_in_progress=self._in_progress + (0 if plain is None else plain.under_way),
             requests_refused=self._requests_refused,
             bugs=self._bugs,
         )
@@ -121,27 +134,43 @@ class Server:
 
     def connected(self, connection: QuickConnection, transport: asyncio.Transport) -> None:
         """Count one more connection, and have it served or refused."""
-        peer = transport.get_extra_info("peername")
-        holder = holder_of(peer[0]) if peer else ""
+        peer = _peer_of(transport)
+        holder = holder_of(peer)
         if self._connections.take(holder):
             self._accepted += 1
             self._all_left.clear()
             self._quick.add(connection)
-            connection.serve(transport, holder)
+            connection.serve(transport, holder, peer)
         else:
             self._refused += 1
             self._turned_away += 1
             self._ordinary(transport, holder, is_admitted=False)
 
-    def take_over(self, connection: QuickConnection, data: bytes) -> None:
-        """Serve a connection in full from these bytes on."""
+    def forward(self, connection: QuickConnection, head: bytes) -> PlainCall | None:
+        """Pass a call on, if it is a plain one and that can be done at once."""
+        if self._plain_calls is None:
+            return None
+        return self._plain_calls.begin(head, connection.peer, connection.holder, connection)
+
+    def concerns(self, head: bytes) -> bool:
+        """Whether such a request needs nothing of aiohttp."""
+        return self._plain_calls is not None and self._plain_calls.concerns(head)
+
+    def take_over(self, connection: QuickConnection, data: bytes) -> ClientConnection:
+        """Serve a connection in full from these bytes on, and first the call that is under way."""
         self._quick.discard(connection)
         connection.release()
         assert connection.transport is not None
         ordinary = self._ordinary(connection.transport, connection.holder, is_admitted=True)
         if connection.is_paused:
             ordinary.pause_writing()
-        ordinary.receive(data)
+        if (call := connection.take_call()) is not None:
+            ordinary.go_on(call.head, call.hand_over())
+            if data:
+                ordinary.data_received(data)
+        else:
+            ordinary.receive(data)
+        return ordinary
 
     def ended(self, connection: QuickConnection) -> None:
         """Count one connection less."""
@@ -162,12 +191,14 @@ class Server:
         made.connection_made(transport)
         return made
 
-    def give_back(self, transport: asyncio.Transport, holder: str) -> None:
+    def give_back(self, transport: asyncio.Transport, holder: str, data: bytes = b"") -> None:
         """Serve a connection on, of which the last requests were all known."""
         quick = self.connection()
         transport.set_protocol(quick)
-        quick.serve(transport, holder)
+        quick.serve(transport, holder, _peer_of(transport))
         self._quick.add(quick)
+        if data:
+            quick.data_received(data)
 
     def may_be_told(self) -> bool:
         """Whether a connection too many can stay until it has been told so.
@@ -189,13 +220,18 @@ class Server:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         self._requests += 1
         self._in_progress += 1
+        connection = request.protocol
+        begun = connection.take_begun() if isinstance(connection, ClientConnection) else None
+        if begun is not None:
+            request[BEGUN] = begun
         try:
             response = await self._answer(request)
         finally:
             self._in_progress -= 1
+            if begun is not None:
+                begun.abandon()
         if isinstance(response, RawResponse):
             response.limits = self._limits
-        connection = request.protocol
         is_half_closed = isinstance(connection, ClientConnection) and connection.is_half_closed
         if self._is_draining or is_half_closed or is_last(request.headers):
             response.force_close()
@@ -204,6 +240,8 @@ class Server:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             vet(request, self._limits)
+            if self._plain_calls is not None and (head := repeatable_head(request)) is not None:
+                self._plain_calls.learn(head, request.raw_headers)
             return await self._handler(request)
         except ProxyError as exc:
             self._requests_refused += 1
@@ -218,6 +256,11 @@ class Server:
             raise
         _cut_what_has_begun(request)
         return reply
+
+
+def _peer_of(transport: asyncio.Transport) -> str:
+    address = transport.get_extra_info("peername")
+    return address[0] if address else ""
 
 
 def _cut_what_has_begun(request: web.BaseRequest) -> None:

@@ -29,7 +29,8 @@ from nncache.proxy.messages import (
 )
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
-from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.plain_exchange import BEGUN, PlainExchange, PlainReader
+from nncache.proxy.upstream.pool import Connection, Connections
 
 _LOG = logging.getLogger(__name__)
 
@@ -124,6 +125,21 @@ class Upstream:
         finally:
             await answer.close()
 
+    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
+        """Send a GET at once, if a connection to the active NameNode is open and free for the holder; else None."""
+        active = self._asking.active
+        connection = None if active is None else self._connections.acquire_kept(active, holder)
+        if connection is None:
+            return None
+        exchange = PlainExchange(connection, self._connections, reader)
+        try:
+            exchange.send(request)
+        except ConnectionResetError:
+            exchange.abandon()
+            return None
+        self._asking.counts.calls += 1
+        return exchange
+
     async def stream(
         self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
     ) -> web.StreamResponse:
@@ -143,6 +159,7 @@ class Upstream:
             body=ClientBody(request, self._limits) if request.body_exists else None,
             only_json=True,
             on_continue=lambda: _tell_to_continue(request),
+            begun=_begun_of(request),
         )
         try:
             answer = await self._asking.ask(call)
@@ -231,6 +248,11 @@ async def _captured(work: Awaitable[None]) -> Exception | None:
     except Exception as exc:  # noqa: BLE001 - raised again by the one who waits
         return exc
     return None
+
+
+def _begun_of(request: web.BaseRequest) -> Connection | None:
+    begun = request.get(BEGUN)
+    return None if begun is None else begun.take()
 
 
 def _tell_to_continue(request: web.BaseRequest) -> None:

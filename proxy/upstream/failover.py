@@ -75,6 +75,7 @@ class UpstreamCall:
     """
 
     __slots__ = (
+        "begun",
         "body",
         "cuts",
         "head",
@@ -96,12 +97,14 @@ class UpstreamCall:
         body: ClientBody | None = None,
         only_json: bool = False,
         on_continue: Callable[[], None] = lambda: None,
+        begun: Connection | None = None,
     ) -> None:
         self.head = head
         self.body = body
         self.wanted_bytes = wanted_bytes
         self.only_json = only_json
         self.on_continue = on_continue  # told when the NameNode wants the body
+        self.begun = begun  # the head was sent on it already
         self.is_read = head.method in _READ_METHODS
         self.is_pending = False
         self.sent = 0  # attempts that reached a NameNode
@@ -196,6 +199,11 @@ class FailoverClient:
         self._tasks = tasks  # for the bodies of requests
         self.counts = Counts()
 
+    @property
+    def active(self) -> NameNode | None:
+        """The active NameNode, when known."""
+        return None if self._pool.active is None else self._pool.active.namenode
+
     async def ask(self, call: UpstreamCall) -> UpstreamResponse:
         """Return the final reply, the wanted part of its body read.
 
@@ -204,11 +212,11 @@ class FailoverClient:
             OverloadedError: no connection became free in time.
             ClientError: the client's body broke off.
         """
-        self.counts.calls += 1
+        self.counts.calls += call.begun is None
         deadline = self._clock() + self._limits.failover_wait_s
         while True:
             failure: UpstreamError | None = None
-            for namenode in self._pool.order():
+            for namenode in self._order(call):
                 try:
                     answer = await self._ask_one(namenode, call)
                 except UpstreamError as exc:
@@ -227,16 +235,26 @@ class FailoverClient:
                 await answer.close()
             await self._wait_for_active(call, deadline, failure)
 
+    def _order(self, call: UpstreamCall) -> tuple[NameNode, ...]:
+        """Return the NameNodes: first the one that has the call already, else the active one."""
+        order = self._pool.order()
+        if call.begun is None:
+            return order
+        first = call.begun.namenode
+        return (first, *(each for each in order if each != first))
+
     async def _ask_one(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         is_first = call.sent == 0
-        connection = await self._connections.acquire(
+        begun, call.begun = call.begun, None
+        connection = begun or await self._connections.acquire(
             namenode, fresh=not (call.is_read and is_first), peer=call.head.peer
         )
         exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self._term_of(namenode)
         answer = UpstreamResponse(exchange, connection, self._connections)
         try:
-            exchange.send_head()
+            if begun is None:
+                exchange.send_head()
             call.is_pending = True
             call.sent += 1
             self.counts.repeated += not is_first

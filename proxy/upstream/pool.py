@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import StreamWriter
@@ -30,6 +30,41 @@ CLIENT_PATIENCE_S: Final = 1.0
 """For so long a connection may wait for its client while other calls wait for a connection."""
 
 _MAX_REPLY_LINE_BYTES = 1024 * 1024  # a Location repeats a target of up to 64 KiB, percent-encoded
+
+
+class Taker(Protocol):
+    """Takes what comes of a NameNode in place of aiohttp's parser."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes."""
+
+    def connection_lost(self) -> None:
+        """Take note that no more will come; before the parser is told."""
+
+
+class NameNodeProtocol(ResponseHandler):
+    """aiohttp's, which can be passed by.
+
+    Attributes:
+        taker: what is told instead, if there is one.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.taker: Taker | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Hand bytes on."""
+        if self.taker is None:
+            super().data_received(data)
+        else:
+            self.taker.data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Hand the end on."""
+        if self.taker is not None:
+            self.taker.connection_lost()
+        super().connection_lost(exc)
 
 
 class Connection:
@@ -52,7 +87,7 @@ class Connection:
     def __init__(
         self,
         namenode: NameNode,
-        protocol: ResponseHandler,
+        protocol: NameNodeProtocol,
         loop: asyncio.AbstractEventLoop,
         clock: Callable[[], float],
     ) -> None:
@@ -193,6 +228,20 @@ class Connections:
         except BaseException:
             lane.permits.give_back(holder)
             raise
+        return self._lend(lane, connection, holder)
+
+    def acquire_kept(self, namenode: NameNode, holder: str) -> Connection | None:
+        """Lend a connection that is open, if one is idle and none has to wait for it."""
+        lane = self._lane(namenode)
+        if not lane.idle or not lane.permits.take(holder):
+            return None
+        connection = self._pop_idle(lane)
+        if connection is None:
+            lane.permits.give_back(holder)
+            return None
+        return self._lend(lane, connection, holder)
+
+    def _lend(self, lane: _Lane, connection: Connection, holder: str) -> Connection:
         connection.holder = holder
         lane.lent.add(connection)
         return connection
@@ -291,7 +340,7 @@ class Connections:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._limits.upstream_connect_timeout_s):
-                _, protocol = await loop.create_connection(lambda: ResponseHandler(loop), host, port)
+                _, protocol = await loop.create_connection(lambda: NameNodeProtocol(loop), host, port)
         except (OSError, TimeoutError) as exc:
             raise NotSentError(
                 f"NameNode {namenode.http} can't be connected to: {str(exc) or 'timed out'}"

@@ -74,6 +74,10 @@ class ClientRequest:
     answer: Answer = REDIRECT
     is_sent: bool = False
 
+    def __contains__(self, _: object) -> bool:
+        """Nothing was found out of it before."""
+        return False
+
 
 class ModelUpstream:
     """Fetcher and Streamer over the cluster, as `nncache.proxy.upstream.client.Upstream` is over real ones."""

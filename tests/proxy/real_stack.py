@@ -19,6 +19,7 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
@@ -93,7 +94,10 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
         ) as front_end,
     ):
         tasks = [background.create_task(pool.run()), background.create_task(consumer.run())]
-        server = Server(front_end.handle, fast_path, limits)
+        plain_calls = PlainCalls(
+            cache, upstream, front_end.call_limits, front_end.count_plain, boottime, limits
+        )
+        server = Server(front_end.handle, fast_path, limits, plain_calls)
         await server.start("127.0.0.1", 0)
         try:
             async with asyncio.timeout(READY_S):

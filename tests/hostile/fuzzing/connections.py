@@ -7,7 +7,6 @@ from typing import Final
 
 import uvloop
 from aiohttp import web
-from aiohttp.client_proto import ResponseHandler
 
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.body import ClientBody
@@ -18,7 +17,7 @@ from nncache.proxy.errors import ProxyError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.pool import Connection
+from nncache.proxy.upstream.pool import Connection, NameNodeProtocol
 from tests.hostile.fuzzing.strict_http import read_requests
 from tests.hostile.fuzzing.target import Target, hold
 from tests.hostile.fuzzing.transport import DeafTransport
@@ -133,7 +132,7 @@ def check_reply(data: bytes) -> None:
 
 async def _receive(pieces: list[bytes], method: str) -> tuple[object, ...] | None:
     """Return what came; None for an error, which bytes behind a reply may bring sooner or later."""
-    protocol = ResponseHandler(_LOOP)
+    protocol = NameNodeProtocol(_LOOP)
     transport = DeafTransport()
     protocol.connection_made(transport)
     connection = Connection(_NAMENODE, protocol, _LOOP, _LOOP.time)

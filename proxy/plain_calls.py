@@ -1,0 +1,228 @@
+"""Reads that are passed on without a parser, a task or a queue. (proxy/plain_calls.py)
+
+Most calls of a cluster are GETs that change nothing and are not answered from memory, from clients that say the same of
+themselves each time. Such a request has a target of harmless characters and a block of header fields that the ordinary
+path has parsed and vetted before, byte for byte; what becomes of the block is known, and the target is read by the
+same functions as ever. Whatever does not fit, or does not go smoothly, is for the ordinary path.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.hadoop.calls import parse_call, parse_plain
+from nncache.hadoop.effects import changes_nothing
+from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path, why_not_asked
+from nncache.proxy.call_limits import CallLimits
+from nncache.proxy.clients.fastpath import is_harmless
+from nncache.proxy.headers import encode_fields, request_headers
+from nncache.proxy.identity import claimed_caller
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import Header
+from nncache.proxy.ports import Clock
+from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange, PlainReader
+from nncache.proxy.upstream.plain_reply import PlainReply
+
+MAX_HEAD_BYTES: Final = 8_192
+"""Longer heads are for the ordinary path."""
+
+MAX_BLOCKS: Final = 1_024
+"""Blocks of header fields that are known: as many kinds of client."""
+
+_LINE: Final = re.compile(rb"GET (/webhdfs/v1/[A-Za-z0-9._~/?&=:@%,+*!$();-]*) HTTP/1\.1\r\n")
+_LEFT_TO_THE_PARSER: Final = frozenset(
+    {b"content-length", b"expect", b"te", b"transfer-encoding", b"upgrade"}
+)
+
+
+class PlainClient(Protocol):
+    """Who asks."""
+
+    def replied(self, text: bytes) -> None:
+        """Send these bytes, the whole reply."""
+
+    def unfinished(self) -> None:
+        """Have the call, and the connection, served by the ordinary path."""
+
+
+class PlainUpstream(Protocol):
+    """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
+
+    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
+        """Send a GET at once, if that can be done now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What a known block of header fields means.
+
+    Attributes:
+        fields: what goes to the NameNode of it, as on the wire, but for `X-Forwarded-For`.
+    """
+
+    fields: bytes
+    directive: CacheDirective
+
+
+class PlainCall:
+    """One call under way.
+
+    Attributes:
+        head: the request.
+    """
+
+    __slots__ = ("_caller", "_calls", "_client", "_exchange", "_holder", "_why", "head")
+
+    def __init__(
+        self,
+        calls: "PlainCalls",
+        client: PlainClient,
+        head: bytes,
+        why: ForwardReason,
+        holder: str,
+        caller: str,
+    ) -> None:
+        self.head = head
+        self._calls = calls
+        self._client = client
+        self._why = why
+        self._holder = holder
+        self._caller = caller
+        self._exchange: PlainExchange | None = None
+
+    def sent(self, exchange: PlainExchange) -> None:
+        """Take note of what brings the reply."""
+        self._exchange = exchange
+
+    def replied(self, reply: PlainReply) -> None:
+        """Send the NameNode's reply on."""
+        self._calls.ended(self._why, self._holder, self._caller)
+        _, said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
+        self._client.replied(
+            b"HTTP/1.1 %d %b\r\n%bCache-Status: %b\r\nContent-Length: %d\r\n\r\n%b"
+            % (reply.status, reply.reason, reply.fields, said, len(reply.body), reply.body)
+        )
+
+    def unfinished(self) -> None:
+        """Leave the rest to the ordinary path."""
+        self._client.unfinished()
+
+    def hand_over(self) -> Begun:
+        """Return the call as it stands; those who go on with it count it again."""
+        self._calls.left(self._holder, self._caller)
+        assert self._exchange is not None
+        return self._exchange.hand_over()
+
+    def abandon(self) -> None:
+        """End it: the client is gone."""
+        self._calls.ended(self._why, self._holder, self._caller)
+        assert self._exchange is not None
+        self._exchange.abandon()
+
+
+class PlainCalls:
+    """Forwards such calls.
+
+    Invariants:
+        P1  A block is known only if the ordinary path has taken it for the fields of one vetted GET without a body
+            that leaves its connection open, and if it certainly carries no credential.
+        P2  A call is counted in `CallLimits` from `begin` to `ended` or `left`.
+    """
+
+    def __init__(
+        self,
+        cache: MetadataCache,
+        upstream: PlainUpstream,
+        call_limits: CallLimits,
+        count: Callable[[ForwardReason], None],
+        clock: Clock,
+        limits: LimitSettings,
+    ) -> None:
+        self._cache = cache
+        self._upstream = upstream
+        self._call_limits = call_limits
+        self._count = count  # told why a call was forwarded
+        self._clock = clock
+        # Of a field the ordinary path counts up to a byte more than it has.
+        self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes - limits.max_header_fields)
+        self._blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
+        self.requests = 0  # ended, one way or the other
+        self.under_way = 0
+
+    def learn(self, head: bytes, fields: Iterable[Header]) -> None:
+        """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
+        block = head[head.index(b"\r\n") + 2 :]
+        if block in self._blocks or len(head) > self._max_head_bytes or not is_harmless(b"\r\n" + block):
+            return
+        raw = tuple(fields)
+        names = {name.lower() for name, _ in raw}
+        if names & _LEFT_TO_THE_PARSER or b"host" not in names:
+            return
+        if len(self._blocks) >= MAX_BLOCKS:
+            del self._blocks[next(iter(self._blocks))]
+        kept = encode_fields(request_headers(raw, "")[:-1])
+        self._blocks[block] = _Block(kept, cache_directive_of(raw))
+
+    def concerns(self, head: bytes) -> bool:
+        """Whether `begin` would forward it, if nothing stood against that for the moment."""
+        return self._read(head) is not None
+
+    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> PlainCall | None:
+        """Pass a call on, if it is one of these and can be sent at once.
+
+        Args:
+            head: all that came of the client.
+            peer: the client's address.
+            holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
+            client: told what comes of it, later.
+        """
+        read = self._read(head)
+        if read is None:
+            return None
+        block, line, why, caller = read
+        if not self._call_limits.enter(holder, caller):
+            return None
+        call = PlainCall(self, client, head, why, holder, caller)
+        request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (line, block.fields, peer.encode("ascii", "replace"))
+        exchange = self._upstream.begin_plain(request, holder, call)
+        if exchange is None:
+            self._call_limits.leave(holder, caller)
+            return None
+        call.sent(exchange)
+        self.under_way += 1
+        return call
+
+    def ended(self, why: ForwardReason, holder: str, caller: str) -> None:
+        """Count a call that ended here."""
+        self.requests += 1
+        self._count(why)
+        self.left(holder, caller)
+
+    def left(self, holder: str, caller: str) -> None:
+        """Count one call less."""
+        self.under_way -= 1
+        self._call_limits.leave(holder, caller)
+
+    def _read(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
+        """Return what its fields mean, its request line, why it is forwarded and who asks; None if it may not be."""
+        line = _LINE.match(head)
+        if line is None or len(head) > self._max_head_bytes:
+            return None
+        block = self._blocks.get(head[line.end() :])
+        if block is None:
+            return None
+        target = line[1].decode("ascii")
+        if not is_webhdfs(target):
+            return None
+        plain = parse_plain(target)
+        if plain is not None and block.directive is not CacheDirective.NO_TRACE:
+            why = self._cache.why_no_trace(plain.path, self._clock())
+            return None if why is None else (block, line[0], why, claimed_caller(plain))
+        call = parse_call("GET", target)
+        if not changes_nothing(call):
+            return None
+        return block, line[0], why_not_asked(call), claimed_caller(call)

@@ -1,0 +1,229 @@
+"""Plain calls that do not go smoothly: the ordinary path goes on with them, and the client notices nothing."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from nncache.proxy.clients.response import reset
+from nncache.proxy.upstream import plain_exchange
+from tests.proxy.plain_scene import (
+    BODY,
+    HEAD,
+    LIST,
+    LISTED,
+    NOT_FOUND,
+    Held,
+    plain_scene,
+    quick_of,
+    under_way,
+)
+from tests.proxy.wire import (
+    STANDBY_REPLY,
+    Act,
+    Heard,
+    RawNameNode,
+    cuts,
+    limits_of_tests,
+    says,
+    until,
+)
+
+
+async def cut_after_a_part(heard: Heard) -> None:
+    """Break off within the reply."""
+    await heard.say(LISTED[:-5])
+    heard.cut()
+
+
+LARGE = b'{"x":"' + 200_000 * b"y" + b'"}'
+
+
+@pytest.mark.parametrize(
+    ("act", "asked"),
+    [
+        (says(LISTED[:50], LISTED[50:-4], LISTED[-4:]), 1),
+        (says(HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)), 1),
+        (
+            says(
+                HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"%x\r\n%b\r\n0\r\n\r\n" % (len(LARGE), LARGE)
+            ),
+            1,
+        ),
+        (says(HEAD.replace(b"application/json", b"text/html") + b"Content-Length: 2\r\n\r\n{}"), 1),
+        (says(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"), 1),
+        (says(b"HTTP/1.1 204 No Content\r\n\r\n"), 1),
+        (says(STANDBY_REPLY), 2),
+        (cuts, 2),
+        (cut_after_a_part, 2),
+        (says(b"no HTTP\r\n\r\n"), 2),
+    ],
+)
+async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None:
+    """Nothing is asked twice but what the ordinary path would ask twice, and the client reads what it would read."""
+    got: list[Any] = []
+    for is_plain in (True, False):
+        async with (
+            RawNameNode(says(LISTED), act, says(LISTED)) as namenode,
+            plain_scene(namenode, is_plain=is_plain) as s,
+        ):
+            await s.learn()
+            async with s.client() as client:
+                client.send(LIST)
+                got.append(await client.reply())
+                client.send(LIST)
+                got.append(await client.reply())
+            assert len(namenode.heads) == 1 + asked + 1
+            await until(lambda s=s: s.is_quiet)  # type: ignore[misc] # the scene of this turn
+            assert s.front_end.stats().requests == s.server.stats().requests == s.upstream.stats().calls == 3
+    assert got[:2] == got[2:]
+
+
+async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent is not sent again."""
+    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
+    held = Held()
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            client.send(LIST)
+            await until(lambda: s.server.stats().requests == 2)
+            assert (s.calls.under_way, s.server.stats().requests_in_progress) == (0, 1)
+            held.goes_on.set()
+            assert (await client.reply()).body == BODY
+        assert len(namenode.heads) == 2
+        await until(lambda: s.is_quiet)
+
+
+async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode, within the usual time."""
+    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.01)
+    held = Held()
+    async with (
+        RawNameNode(says(LISTED), held) as one,
+        RawNameNode(says(LISTED)) as two,
+        plain_scene(one, two, limits=limits_of_tests(upstream_timeout_s=0.05)) as s,
+    ):
+        await s.learn()
+        async with s.client() as client:
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+        assert s.pool.suspected == [one.namenode]
+        assert len(two.heads) == 1
+        held.goes_on.set()
+        await until(lambda: s.is_quiet)
+
+
+async def test_a_client_that_leaves_ends_its_call() -> None:
+    """The connection to the NameNode goes with it: what it would bring belongs to nobody."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            reset(cast(asyncio.Transport, client.writer.transport))
+            await until(lambda: s.is_quiet)
+        held.goes_on.set()
+        async with s.client() as client:
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+        assert namenode.connections == 2
+
+
+@pytest.mark.parametrize("more", [LIST, LIST[:9], LIST[:-1], b"\r\n", b"PUT "])
+async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
+    """The order of replies is that of the requests."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held, says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            client.send(more)
+            await until(lambda: s.calls.under_way == 0)
+            held.parts = (NOT_FOUND,)
+            held.goes_on.set()
+            assert (await client.reply()).status == 404
+            if LIST.startswith(more):
+                client.send(LIST[len(more) :])
+                assert (await client.reply()).body == BODY
+        await until(lambda: s.is_quiet)
+
+
+async def test_a_half_closed_client_gets_its_reply() -> None:
+    """And the connection ends then."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            client.writer.write_eof()
+            await until(lambda: s.calls.under_way == 0)
+            held.goes_on.set()
+            assert (await client.reply()).body == BODY
+            assert await client.rest() == b""
+
+
+async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
+    """Drained like any other."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client, s.client() as idle, asyncio.TaskGroup() as tasks:
+            await until(lambda: s.server.stats().connections_open == 2)
+            await under_way(s, held, client)
+            stopping = tasks.create_task(s.server.stop())
+            assert await idle.rest() == b""
+            held.goes_on.set()
+            assert (await client.reply()).body == BODY
+            assert await client.rest() == b""
+            await stopping
+        assert s.is_quiet
+
+
+async def test_a_call_that_is_handed_over_is_charged_once() -> None:
+    """It has its place in the rates already."""
+    large = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
+    limits = limits_of_tests(max_calls_per_s_per_caller=0.001, call_burst_s=3_000.0)
+    async with RawNameNode(says(LISTED), says(large)) as namenode, plain_scene(namenode, limits=limits) as s:
+        await s.learn()
+        async with s.client() as client:
+            for expected in (200, 200, 429):
+                client.send(LIST)
+                assert (await client.reply()).status == expected
+        assert s.calls.requests == 0
+
+
+async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
+    """Idle is one without a call."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            quick_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
+            quick_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+            held.goes_on.set()
+            assert (await client.reply()).body == BODY
+
+
+async def test_a_call_that_nobody_goes_on_with_ends() -> None:
+    """Refused after all, or its client gone in the same turn of the loop: the NameNode's connection is not kept."""
+    held = Held()
+    async with RawNameNode(says(LISTED), held, held) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken meanwhile
+            s.server.take_over(quick_of(s), b"")
+            assert (await client.reply()).status == 503
+            await until(lambda: not s.upstream.stats().connections_in_use)
+            s.front_end.call_limits._by_address.limit = 100  # noqa: SLF001 - as it was
+        held.goes_on.set()
+        await s.learn()
+        held.came.clear()
+        held.goes_on.clear()
+        async with s.client() as client:
+            await under_way(s, held, client)
+            s.server.take_over(quick_of(s), b"").connection_lost(None)
+            assert not s.upstream.stats().connections_in_use
+            held.goes_on.set()

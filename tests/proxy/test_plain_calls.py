@@ -1,0 +1,198 @@
+"""Plain reads that are forwarded as bytes: the same replies as ever, whatever happens meanwhile."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from nncache.proxy.plain_calls import MAX_BLOCKS
+from tests.proxy.plain_scene import (
+    BODY,
+    HEAD,
+    LIST,
+    LISTED,
+    NOT_FOUND,
+    STATUS,
+    Held,
+    plain_scene,
+    quick_of,
+)
+from tests.proxy.wire import (
+    RawNameNode,
+    limits_of_tests,
+    says,
+    until,
+)
+
+
+async def test_a_known_kind_of_call_needs_no_parser() -> None:
+    """From the second one on; it is counted like any other, and what the NameNode reads is the same."""
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        assert s.calls.requests == 0
+        async with s.client() as client:
+            for number in range(1, 4):
+                client.send(LIST)
+                reply = await client.reply()
+                assert (reply.status, reply.body) == (200, BODY)
+                assert reply.all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=operation"]
+                assert s.calls.requests == number
+        assert len(set(namenode.heads)) == 1
+        assert namenode.connections == 1
+        assert s.upstream.stats().calls == s.server.stats().requests == s.front_end.stats().requests == 4
+        assert s.front_end.stats().forwarded == {"operation": 4}
+        assert s.is_quiet
+
+
+@pytest.mark.parametrize(
+    "reply", [LISTED, NOT_FOUND, HEAD + b"Transfer-Encoding: chunked\r\n\r\n22\r\n%b\r\n0\r\n\r\n" % BODY]
+)
+@pytest.mark.parametrize(
+    "request_", [LIST, STATUS, LIST.replace(b"Host", b"X-Forwarded-For: 1.2.3.4\r\nhost")]
+)
+async def test_both_ways_give_the_same_bytes(request_: bytes, reply: bytes) -> None:
+    """To the client and to the NameNode."""
+    got: list[tuple[Any, ...]] = []
+    for is_plain in (True, False):
+        async with RawNameNode(says(reply)) as namenode, plain_scene(namenode, is_plain=is_plain) as s:
+            await s.learn(request_)
+            async with s.client() as client:
+                client.send(request_)
+                got.append(((await client.reply()), namenode.heads[-1]))
+            assert bool(s.calls.requests) is (is_plain and b"X-Forwarded" not in request_)
+    assert got[0] == got[1]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        LIST.replace(b"/d?", b"/../../jmx?"),
+        LIST.replace(b"/d?", b"/d%u002e?"),
+        LIST.replace(b"LISTSTATUS", b"NOSUCH"),
+        LIST.replace(b"LISTSTATUS", b"OPEN"),
+        LIST.replace(b"/d?", b"/d#?"),
+        LIST.replace(b"1.1", b"1.0"),
+        LIST.replace(b"GET", b"HEAD"),
+        LIST.replace(b"webhdfs", b"Webhdfs"),
+        LIST.replace(b"Accept", b"Authorization"),
+        LIST.replace(b"Accept: */*", b"Expect: 100-continue"),
+        LIST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
+        LIST.replace(b"\r\n\r\n", b"\r\nContent-Length: 0\r\n\r\n"),
+        LIST.replace(b"/d", b"/" + 8192 * b"d"),
+        LIST + LIST,
+        LIST[:-2],
+    ],
+)
+async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
+    """Also when the fields, or the very request, were seen before."""
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        for number in range(2, 4):
+            async with s.client() as client:
+                client.send(request_)
+                if request_.endswith(b"\r\n\r\n"):
+                    await client.reply(request_[:4].strip().decode())
+                    assert s.server.stats().requests >= number
+            await until(lambda: not s.server.stats().connections_open)
+            assert s.calls.requests == 0
+
+
+async def test_a_connection_comes_back_from_the_parser() -> None:
+    """After some plain calls in a row."""
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s, s.client() as client:
+        for _ in range(10):
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+        assert s.calls.requests > 4
+        assert s.server.stats().requests == len(namenode.heads) == 10
+
+
+async def test_kinds_of_clients_that_are_known_are_bounded() -> None:
+    """The one that was learned first goes."""
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        for number in range(MAX_BLOCKS):
+            assert s.calls.concerns(LIST)
+            fields = ((b"Host", b"nn"), (b"User-Agent", b"%d" % number))
+            s.calls.learn(b"GET / HTTP/1.1\r\nHost: nn\r\nUser-Agent: %d\r\n\r\n" % number, fields)
+        assert not s.calls.concerns(LIST)
+
+
+async def test_what_may_be_kept_is_asked_for_in_the_ordinary_way() -> None:
+    """The cache decides on it."""
+    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        assert s.calls.concerns(STATUS)
+        async with s.client() as client:
+            client.send(STATUS.replace(b"/d?", b"/kept/f?"))
+            await until(lambda: len(namenode.heads) == 2)
+            assert s.calls.under_way == s.calls.requests == 0
+            assert s.front_end.stats().fetches == 1
+
+
+async def test_limits_of_calls_hold() -> None:
+    """A call beyond them is refused by the ordinary path, and counted once."""
+    held = Held()
+    limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode, limits=limits) as s:
+        await s.learn()
+        async with s.client() as client:
+            statuses = []
+            for _ in range(5):
+                client.send(LIST)
+                statuses.append((await client.reply()).status)
+        assert statuses == [200, 200, 429, 429, 429]
+        assert s.front_end.stats().calls_refused == {"max_calls_per_s_per_caller": 3}
+        assert s.calls.requests == 2
+        assert not held.came.is_set()
+        assert s.is_quiet
+
+
+class Unread:
+    """A transport whose client has not read all that was written."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def get_write_buffer_size(self) -> int:
+        """Something is left."""
+        return 1
+
+    def __getattr__(self, name: str) -> object:
+        """All else is the transport's."""
+        return getattr(self._transport, name)
+
+
+async def test_nothing_is_forwarded_before_the_client_has_read_what_it_was_sent() -> None:
+    """Q2: else a client that reads nothing would fill the memory with replies."""
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        async with s.client() as client:
+            client.send(LIST)
+            await client.reply()
+            quick = quick_of(s)
+            quick.transport = cast(asyncio.Transport, Unread(cast(asyncio.Transport, quick.transport)))
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+            assert s.calls.requests == 1
+
+
+async def test_without_an_open_connection_or_an_active_namenode_it_goes_the_ordinary_way() -> None:
+    """Which waits for one."""
+    async with (
+        RawNameNode(says(LISTED)) as namenode,
+        plain_scene(namenode, limits=limits_of_tests(upstream_idle_s=0)) as s,
+    ):
+        await s.learn()
+        async with s.client() as client:
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+        assert s.calls.requests == 0
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        s.pool.active = None
+        async with s.client() as client:
+            client.send(LIST)
+            assert (await client.reply()).body == BODY
+        assert s.calls.requests == 0
+        assert s.is_quiet
