@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nncache.proxy.messages import Header, Headers
 
-_HOP_BY_HOP = frozenset(
+HOP_BY_HOP = frozenset(
     {
         b"connection",
         b"keep-alive",
@@ -40,7 +40,7 @@ def end_to_end(headers: Iterable[Header]) -> Headers:
 def _without(fields: Headers, others: frozenset[bytes]) -> Headers:
     """Drop these others as well. Most replies have none of them all, so that is found out first."""
     names = [name.lower() for name, _ in fields]
-    dropped = _HOP_BY_HOP | others
+    dropped = HOP_BY_HOP | others
     if dropped.isdisjoint(names):
         return fields
     nominated = {

@@ -9,13 +9,14 @@ same functions as ever. Whatever does not fit, or does not go smoothly, is for t
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Protocol
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path, why_not_asked
+from nncache.proxy.cache_status import Bypass, ForwardReason, forwarded, shows_path, why_not_asked
 from nncache.proxy.call_limits import CallLimits
 from nncache.proxy.clients.fastpath import is_harmless
 from nncache.proxy.headers import encode_fields, request_headers
@@ -33,6 +34,10 @@ MAX_HEAD_BYTES: Final = 8_192
 MAX_BLOCKS: Final = 1_024
 """Blocks of header fields that are known: as many kinds of client."""
 
+MAX_TARGETS: Final = 4_096
+"""Targets whose meaning is remembered; the one that was read again last stays longest."""
+
+_MAX_KEPT_TARGET: Final = 512  # characters
 _LINE: Final = re.compile(rb"GET (/webhdfs/v1/[A-Za-z0-9._~/?&=:@%,+*!$();-]*) HTTP/1\.1\r\n")
 _LEFT_TO_THE_PARSER: Final = frozenset(
     {b"content-length", b"expect", b"te", b"transfer-encoding", b"upgrade"}
@@ -66,6 +71,21 @@ class _Block:
 
     fields: bytes
     directive: CacheDirective
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a target asks for, if that changes nothing.
+
+    Attributes:
+        path: of a plain GETFILESTATUS; the cache says what becomes of it.
+        why_not_asked: why the cache is not asked about anything else.
+        caller: who asks.
+    """
+
+    path: str | None
+    why_not_asked: Bypass
+    caller: str
 
 
 class PlainCall:
@@ -216,13 +236,23 @@ class PlainCalls:
         if block is None:
             return None
         target = line[1].decode("ascii")
-        if not is_webhdfs(target):
+        may_be_kept = len(target) <= _MAX_KEPT_TARGET and "delegation" not in target
+        read = (_meaning_again if may_be_kept else _meaning)(target)
+        if read is None:
             return None
-        plain = parse_plain(target)
-        if plain is not None and block.directive is not CacheDirective.NO_TRACE:
-            why = self._cache.why_no_trace(plain.path, self._clock())
-            return None if why is None else (block, line[0], why, claimed_caller(plain))
-        call = parse_call("GET", target)
-        if not changes_nothing(call):
-            return None
-        return block, line[0], why_not_asked(call), claimed_caller(call)
+        if read.path is not None and block.directive is not CacheDirective.NO_TRACE:
+            why = self._cache.why_no_trace(read.path, self._clock())
+            return None if why is None else (block, line[0], why, read.caller)
+        return block, line[0], read.why_not_asked, read.caller
+
+
+def _meaning(target: str) -> _Target | None:
+    if not is_webhdfs(target):
+        return None
+    call, plain = parse_call("GET", target), parse_plain(target)
+    if not changes_nothing(call):
+        return None
+    return _Target(None if plain is None else plain.path, why_not_asked(call), claimed_caller(call))
+
+
+_meaning_again = lru_cache(MAX_TARGETS)(_meaning)

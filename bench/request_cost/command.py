@@ -25,10 +25,12 @@ from nncache.bench.request_cost.load import (
     CONNECTIONS,
     PATHS,
     ROOT,
+    Idle,
     Target,
     bytes_per_connection,
     listed_path_of,
     measure,
+    measure_idle,
     path_of,
 )
 from nncache.bench.servers.haproxy import find_haproxy, haproxy
@@ -53,6 +55,7 @@ ROUNDS: Final = {Shape.REPEATED: 10, Shape.REPEATED_BY_MANY: 10}
 _ROUNDS: Final = 5  # of the others
 _LISTED: Final = 20  # names in each directory that is listed
 _WARM_UP_S: Final = 2
+_IDLE_S: Final = 5.0
 _SHORTFALL: Final = 1
 
 
@@ -108,12 +111,18 @@ def main(seconds: int, rounds: int, warm_up: int, only: str, out: Path) -> None:
 def _rounds(
     shape: Shape, cached: dict[Name, Target], forwarded: dict[Name, Target], rounds: int, seconds: int
 ) -> Iterator[Round]:
-    targets = forwarded if shape in {Shape.FORWARDED, Shape.ALONE} else cached
+    is_forwarded = shape in {Shape.FORWARDED, Shape.ALONE}
+    targets = forwarded if is_forwarded else cached
     for name in SERVERS[shape]:
         measure(shape, targets[name], _WARM_UP_S)
+    # A NameNode sets the rate here, and a slow one would have each call pay for more of what is done beside it.
+    idle = {name: measure_idle(targets[name], _IDLE_S) if is_forwarded else Idle() for name in SERVERS[shape]}
+    for name, taken in idle.items():
+        if is_forwarded:
+            _say(f"{shape}, without load: {name} {taken.server:.3f} CPUs, the NameNode {taken.namenode:.3f}")
     for number in range(1, rounds + 1):
         for name in SERVERS[shape]:
-            done = measure(shape, targets[name], seconds)
+            done = measure(shape, targets[name], seconds, idle[name])
             _say(f"{shape}, round {number} of {rounds}, {name}: {done.per_cpu_s:,.0f} for each CPU-second")
             yield done
 

@@ -90,6 +90,17 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Idle:
+    """What a server and the NameNode take without load, in CPUs: polls, probes, a JVM's own work."""
+
+    server: float = 0.0
+    namenode: float = 0.0
+
+
+_NOTHING: Final = Idle()
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What the clients saw."""
 
@@ -98,21 +109,29 @@ class Counted:
     p50_s: float
 
 
-def measure(shape: Shape, target: Target, seconds: int) -> Round:
-    """Load a server for so long, and say what it did and what that cost."""
-    before = target.cpu_s(), use_of(target.namenode_pid)[0]
+def measure_idle(target: Target, seconds: float) -> Idle:
+    """Return what is taken for so long without load."""
+    before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
+    time.sleep(seconds)
+    after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
+    return Idle((after[0] - before[0]) / took_s, (after[1] - before[1]) / took_s)
+
+
+def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING) -> Round:
+    """Load a server for so long, and say what it did and what that cost beyond what is taken when it is idle."""
+    before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
     if shape is Shape.CONNECTION_EACH:
         counted = _with_a_connection_each(target.address, seconds)
     else:
         counted = _with_wrk(shape, target.address, seconds)
-    after = target.cpu_s(), use_of(target.namenode_pid)[0]
+    after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
     return Round(
         shape=shape,
         name=target.name,
         requests=counted.requests,
         failed=counted.failed,
-        cpu_s=after[0] - before[0],
-        namenode_cpu_s=after[1] - before[1],
+        cpu_s=max(0.0, after[0] - before[0] - idle.server * took_s),
+        namenode_cpu_s=max(0.0, after[1] - before[1] - idle.namenode * took_s),
         p50_s=counted.p50_s,
     )
 

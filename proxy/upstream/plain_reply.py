@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
+from nncache.proxy.headers import HOP_BY_HOP
+
 MAX_BYTES: Final = 32 * 1024
 """Longer replies are left to the way that waits for its client."""
 
@@ -22,9 +24,7 @@ _HEAD: Final = re.compile(
 _LENGTH: Final = b"content-length"
 _CODING: Final = b"transfer-encoding"
 _TYPE: Final = b"content-type"
-_OF_THE_CONNECTION: Final = frozenset(
-    {b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", _LENGTH, _CODING}
-)
+_OF_THE_CONNECTION: Final = HOP_BY_HOP | {_LENGTH}
 _MAX_DIGITS: Final = 9  # of a length
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,6})\r\n")
 _LEFT_TO_THE_PARSER: Final = frozenset({204, 304, 403})
@@ -68,7 +68,6 @@ def read_reply(data: bytes) -> ReadReply:
         status in _LEFT_TO_THE_PARSER
         or len(framing) != 1
         or names.count(_TYPE) != 1
-        or any(name.startswith(b"proxy-") for name in names)
         or not _value(lines, names, _TYPE).lower().startswith(b"application/json")
     ):
         return NotWhole.ODD
