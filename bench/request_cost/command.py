@@ -9,6 +9,7 @@ import json
 import resource
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -116,13 +117,14 @@ def _rounds(
     for name in SERVERS[shape]:
         measure(shape, targets[name], _WARM_UP_S)
     # A NameNode sets the rate here, and a slow one would have each call pay for more of what is done beside it.
-    idle = {name: measure_idle(targets[name], _IDLE_S) if is_forwarded else Idle() for name in SERVERS[shape]}
-    for name, taken in idle.items():
-        if is_forwarded:
-            _say(f"{shape}, without load: {name} {taken.server:.3f} CPUs, the NameNode {taken.namenode:.3f}")
+    idle: dict[Name, Idle] = {}
+    if is_forwarded:
+        time.sleep(_IDLE_S)  # a JVM goes on compiling for a while
+        idle = measure_idle([targets[name] for name in SERVERS[shape]], _IDLE_S)
+        _say("without load: " + ", ".join(f"{name} {each.server:.3f} CPUs" for name, each in idle.items()))
     for number in range(1, rounds + 1):
         for name in SERVERS[shape]:
-            done = measure(shape, targets[name], seconds, idle[name])
+            done = measure(shape, targets[name], seconds, idle.get(name, Idle()))
             _say(f"{shape}, round {number} of {rounds}, {name}: {done.per_cpu_s:,.0f} for each CPU-second")
             yield done
 

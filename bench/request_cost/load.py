@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
@@ -109,12 +109,15 @@ class Counted:
     p50_s: float
 
 
-def measure_idle(target: Target, seconds: float) -> Idle:
-    """Return what is taken for so long without load."""
-    before, begun = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic()
+def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle]:
+    """Return what each takes for so long without load, all at the same time."""
+    begun, before = time.monotonic(), [(each.cpu_s(), use_of(each.namenode_pid)[0]) for each in targets]
     time.sleep(seconds)
-    after, took_s = (target.cpu_s(), use_of(target.namenode_pid)[0]), time.monotonic() - begun
-    return Idle((after[0] - before[0]) / took_s, (after[1] - before[1]) / took_s)
+    took_s = time.monotonic() - begun
+    return {
+        each.name: Idle((each.cpu_s() - server) / took_s, (use_of(each.namenode_pid)[0] - namenode) / took_s)
+        for each, (server, namenode) in zip(targets, before, strict=True)
+    }
 
 
 def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING) -> Round:
