@@ -31,10 +31,11 @@ from nncache.proxy.upstream.plain_reply import PlainReply
 MAX_HEAD_BYTES: Final = 8_192
 """Longer heads are for the ordinary path."""
 
-MAX_BLOCKS: Final = 1_024
+MAX_BLOCKS: Final = 256
 """Blocks of header fields that are known: as many kinds of client."""
 
-MAX_TARGETS: Final = 4_096
+MAX_BLOCK_BYTES: Final = 2_048
+MAX_TARGETS: Final = 2_048
 """Targets whose meaning is remembered; the one that was read again last stays longest."""
 
 _MAX_KEPT_TARGET: Final = 512  # characters
@@ -176,7 +177,7 @@ class PlainCalls:
     def learn(self, head: bytes, fields: Iterable[Header]) -> None:
         """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
         block = head[head.index(b"\r\n") + 2 :]
-        if block in self._blocks or len(head) > self._max_head_bytes or not is_harmless(b"\r\n" + block):
+        if block in self._blocks or len(block) > MAX_BLOCK_BYTES or not is_harmless(b"\r\n" + block):
             return
         raw = tuple(fields)
         names = {name.lower() for name, _ in raw}
@@ -229,14 +230,15 @@ class PlainCalls:
 
     def _read(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
         """Return what its fields mean, its request line, why it is forwarded and who asks; None if it may not be."""
-        line = _LINE.match(head)
-        if line is None or len(head) > self._max_head_bytes:
+        line = _LINE.match(head) if len(head) <= self._max_head_bytes else None
+        if line is None:
             return None
         block = self._blocks.get(head[line.end() :])
         if block is None:
             return None
         target = line[1].decode("ascii")
-        may_be_kept = len(target) <= _MAX_KEPT_TARGET and "delegation" not in target
+        is_open = "%" not in target and "delegation" not in target.lower()
+        may_be_kept = is_open and len(target) <= _MAX_KEPT_TARGET
         read = (_meaning_again if may_be_kept else _meaning)(target)
         if read is None:
             return None

@@ -16,6 +16,7 @@ from typing import Any, Final
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.exchange import encode_request
 from tests.hostile.fuzzing.transport import DeafTransport
@@ -92,6 +93,9 @@ class _NameNode(DictNameNode):
         encode_request(head, host="nn", chunked=False)
         return await super().fetch(head)
 
+    def begin_plain(self, request: bytes, holder: str, reader: Any) -> None:
+        """No connection is open."""
+
     async def stream(self, request: Any, head: Any, settle: Any, decorate: Any) -> Any:
         encode_request(head, host="nn", chunked=False)
         return await super().stream(request, head, settle, decorate)
@@ -106,7 +110,8 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
     async with FrontEnd(
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
     ) as front:
-        server = Server(front.handle, fast_path_alone(clock), limits)
+        calls = PlainCalls(cache, namenode, front.call_limits, front.count_plain, clock, limits)
+        server = Server(front.handle, fast_path_alone(clock), limits, calls)
         transport = DeafTransport()
         transport.connect(server.connection())
         await asyncio.sleep(0)

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from nncache.proxy import plain_calls
 from nncache.proxy.plain_calls import MAX_BLOCKS
 from tests.proxy.plain_scene import (
     BODY,
@@ -196,3 +197,24 @@ async def test_without_an_open_connection_or_an_active_namenode_it_goes_the_ordi
             assert (await client.reply()).body == BODY
         assert s.calls.requests == 0
         assert s.is_quiet
+
+
+async def test_no_credential_is_remembered() -> None:
+    """Neither a block with one, nor a target with a delegation token."""
+    secret = b"s3cret"
+    async with RawNameNode(says(LISTED)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        for request in (
+            LIST.replace(b"Accept: */*", b"Cookie: hadoop.auth=" + secret),
+            LIST.replace(b"Accept: */*", b"X-Anything: " + secret),
+            LIST.replace(b"?", b"?delegation=" + secret + b"&"),
+        ):
+            for _ in range(2):
+                await s.learn(request)
+        assert s.calls.requests == 2  # both with the token, which is no secret to the NameNode
+        known = repr((s.calls._blocks, plain_calls._meaning_again.cache_info()))  # noqa: SLF001 - what is kept
+        assert secret.decode() not in known
+        before = plain_calls._meaning_again.cache_info().currsize  # noqa: SLF001 - as above
+        for spelled in (b"delegation", b"Delegation", b"%64elegation"):
+            await s.learn(LIST.replace(b"?", b"?" + spelled + b"=other&"))
+        assert plain_calls._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
