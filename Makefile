@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload bench bench-pollers bench-http bench-memory docs proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-memory docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -84,6 +84,9 @@ job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUC
 hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'
 	$(BIN)/python -m tests.hostile all
+
+alike: $(READY) ## Hold 1,000,000 generated requests against the same server without its quick ways, byte for byte (about 15 minutes)
+	$(BIN)/python -m tests.alike
 
 overload: $(READY) ## Attack a real cluster's proxy in every way on the list and judge what others notice (about 15 minutes)
 	$(BIN)/python -m tests.overload

@@ -1,0 +1,256 @@
+"""Hold one conversation with both sides, step by step. (tests/alike/comparing.py)"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Final, assert_never
+
+from nncache.cache.decisions import Conclusion
+from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
+from tests.alike.line import End, Line
+from tests.alike.side import GLOBS, Side
+from tests.alike.steps import Connect, Conversation, Event, HalfClose, Lose, Passing, Reading, Send, Step
+from tests.invalidation.virtual_time import VirtualLoop
+from tests.proxy.doubles import TERM
+
+_MOMENT_S: Final = 1e-6  # passes only when nothing is left to be done
+_INSTANT_S: Final = 1e-9
+_LONG_S: Final = 500.0  # longer than anything waits
+_ANSWERED_S: Final = 0.6  # longer than the NameNode takes for all that one client has asked
+
+_LATE: Final = 2  # the answer that the ordinary path gives before it waits as well, and a refusal
+_AGE: Final = re.compile(rb"\r\nAge: \d+")
+
+logging.getLogger("nncache").setLevel(logging.CRITICAL)
+logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one conversation.
+
+    Attributes:
+        requests: sent to a server that listened.
+        quick: of these, answered by the quick ways.
+        difference: what is not the same, after which step; "" for nothing.
+        steps: held before the difference.
+    """
+
+    requests: int
+    quick: int
+    difference: str
+    steps: int
+
+
+class _Client:
+    """One client: its connection to each side."""
+
+    def __init__(self, sides: Sequence[Side], high_bytes: int) -> None:
+        self.high_bytes = high_bytes
+        self.lines = tuple(side.connect(high_bytes) for side in sides)
+
+    def has_ended(self, *, is_seen: bool) -> bool:
+        """Whether the connection is of no use any more, also if only the client has seen its end."""
+        quick, ordinary = self.lines
+        return (quick.is_closed and ordinary.is_closed) or (is_seen and ordinary.end is not End.OPEN)
+
+
+class _Talk:
+    """A conversation under way."""
+
+    def __init__(self, quick: Side, ordinary: Side) -> None:
+        self._sides = (quick, ordinary)
+        self._clients: dict[int, _Client] = {}
+        self._is_covered = True
+        self._is_deaf = False  # a client does not read
+        self._confirmed = 0  # answers that the NameNode gave once more
+        self._unsettled: int | None = None  # the client whose last step is not done with
+        self.requests = 0
+
+    async def hold(self, step: Step) -> str:
+        """Do it on both sides; return what is not the same then."""
+        goes_on = isinstance(step, Send) and step.line == self._unsettled
+        if self._unsettled is not None and not goes_on and (difference := await self.settle()):
+            return difference
+        match step:
+            case Send():
+                return await self._send(step, goes_on=goes_on)
+            case Reading(line, reads):
+                return await self._read_on(line, reads=reads)
+            case Passing(seconds, is_covered):
+                self._is_covered = is_covered
+                await asyncio.sleep(seconds)
+            case Connect(line, high_bytes):
+                self._connect(line, high_bytes)
+            case HalfClose(line):
+                self._each(line, Line.half_close)
+            case Lose(line):
+                self._each(line, Line.lose)
+            case Event():
+                for side in self._sides:
+                    _bring(step, side)
+            case _:
+                assert_never(step)
+        return await self.settle()
+
+    async def _send(self, step: Send, *, goes_on: bool) -> str:
+        client = self._client(step.line)
+        if not (goes_on or self._is_deaf) and client.has_ended(is_seen=step.returns):
+            client = self._connect(step.line, client.high_bytes)
+        self.requests += step.requests
+        for line in client.lines:
+            line.send(step.data)
+        if step.turns is None:
+            return await self.settle()
+        self._unsettled = step.line
+        for _ in range(step.turns):
+            await asyncio.sleep(0)
+        return ""
+
+    def _each(self, number: int, act: Callable[[Line], None]) -> None:
+        for line in self._client(number).lines:
+            act(line)
+
+    async def _read_on(self, number: int, *, reads: bool) -> str:
+        """Have a client read no more, from the start of a second; or have it read, and all that it sent be answered.
+
+        The quick ways answer one request more before they wait for the client. So what the two ask meanwhile, and
+        when, is not compared, and what they have learnt from it is forgotten.
+        """
+        if not reads:
+            self._is_covered = True  # nothing waits for events
+            await self._next_second()
+            if difference := await self.settle():
+                return difference
+        lines = self._client(number).lines
+        for line in lines:
+            line.read_on(reads)
+        self._is_deaf = not reads
+        if not reads:
+            return ""
+        await asyncio.sleep(_ANSWERED_S)
+        for side in self._sides:
+            side.take_asked()
+            side.apply(EverythingUnknown("two ways to learn it"))
+        return await self.settle()
+
+    async def settle(self) -> str:
+        """Let both do all that can be done now; return what is not the same."""
+        self._unsettled = None
+        if self._is_covered:
+            for side in self._sides:
+                side.cover()
+        await asyncio.sleep(_MOMENT_S)
+        if self._is_deaf:
+            return self._difference()
+        confirmed = self._sides[1].cache.store.counters.conclusions[Conclusion.CONFIRMED]
+        is_confirmed, self._confirmed = confirmed > self._confirmed, confirmed
+        difference = self._difference(with_ages=not is_confirmed)
+        if is_confirmed:
+            await self._next_second()
+        return difference
+
+    async def _next_second(self) -> None:
+        await asyncio.sleep(1.01 - self._sides[0].fraction_s())
+
+    async def end(self) -> str:
+        """Let all that was begun end, then all clients leave."""
+        await asyncio.sleep(_ANSWERED_S)
+        for client in self._clients.values():
+            if difference := await self.settle():
+                return difference
+            for line in client.lines:
+                line.lose()
+        await asyncio.sleep(_LONG_S)
+        for side in self._sides:
+            side.fast_path.check()
+            if side.server.stats().connections_open or side.server.stats().bugs:
+                return f"{side.server.stats()}"
+        return self._difference()
+
+    def _client(self, number: int) -> _Client:
+        return self._clients.get(number) or self._connect(number, 65_536)
+
+    def _connect(self, number: int, high_bytes: int) -> _Client:
+        if (old := self._clients.get(number)) is not None:
+            for line in old.lines:
+                line.lose()
+        client = self._clients[number] = _Client(self._sides, high_bytes)
+        return client
+
+    def _difference(self, *, with_ages: bool = True) -> str:
+        """Say what is not the same.
+
+        The fast path keeps a text for the rest of its second, so an answer that was confirmed just now may have the
+        age from before.
+        """
+        if self._is_deaf:
+            late = max(client.lines[0].late for client in self._clients.values())
+            return f"{late} answers to a client that does not read" if late > _LATE else ""
+        for number, client in self._clients.items():
+            quick, ordinary = client.lines
+            ours, theirs = quick.take(), ordinary.take()
+            if not with_ages:
+                ours, theirs = _AGE.sub(b"", ours), _AGE.sub(b"", theirs)
+            if ours != theirs:
+                return f"client {number} reads\n  {ours!r}\ninstead of\n  {theirs!r}"
+            if quick.end is not ordinary.end:
+                return f"the connection of client {number} is {quick.end} instead of {ordinary.end}"
+        ours_asked, theirs_asked = (side.take_asked() for side in self._sides)
+        for at, (asked, instead_of) in enumerate(zip_longest(ours_asked, theirs_asked)):
+            if asked != instead_of:
+                return f"the NameNode is asked, as number {at},\n  {asked}\ninstead of\n  {instead_of}"
+        return ""
+
+
+def _bring(event: Event, side: Side) -> None:
+    """Have both the NameNode's state and the proxy's knowledge of it changed."""
+    match event.kind:
+        case "touched":
+            side.namenode.change(event.path)
+            side.apply(Touched(event.path))
+        case "vanished":
+            side.namenode.change(event.path, is_gone=True)
+            side.apply(Vanished(event.path))
+        case "access":
+            side.apply(AccessChanged(event.path))
+        case "everything":
+            side.apply(EverythingUnknown("so it is"))
+        case "locked":
+            side.namenode.locked_out ^= {event.path}
+            side.apply(AccessChanged("/w"))
+        case "filters":
+            side.cache.set_filters({glob: glob for glob in GLOBS[int(event.path)]})
+        case _:
+            side.cache.close_stream("a gap")
+            side.cache.open_stream(TERM)
+
+
+async def _hold(conversation: Conversation) -> Outcome:
+    async with Side(is_quick=True) as quick, Side(is_quick=False) as ordinary:
+        talk, held, difference = _Talk(quick, ordinary), 0, ""
+        for step in conversation:
+            difference = await talk.hold(step)
+            held += 1
+            if difference:
+                break
+        at_the_end = await talk.end()
+        return Outcome(talk.requests, quick.fast_path.stats().hits, difference or at_the_end, held)
+
+
+class _Loop(VirtualLoop):
+    """Time passes a little whenever it is asked for, as it does everywhere: a wait may be too short to be one."""
+
+    def time(self) -> float:
+        """Return the seconds of the conversation."""
+        self._skipping.skipped_s += _INSTANT_S
+        return super().time()
+
+
+def hold(conversation: Conversation) -> Outcome:
+    """Hold a conversation with a new server of each kind."""
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        return runner.run(_hold(conversation))

@@ -1,0 +1,146 @@
+"""Draw conversations. (tests/alike/drawing.py)"""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from tests.alike import spelling
+from tests.alike.spelling import PATHS, Request
+from tests.alike.steps import Connect, Conversation, Event, HalfClose, Lose, Passing, Reading, Send, Step
+
+REQUESTS: Final = 60
+"""Drawn for each conversation, about."""
+
+_HIGH_BYTES: Final = (0, 300, 1000, 1000, 65_536, 65_536)
+_SHORT_S: Final = (0.001, 0.3, 0.9, 1.1)
+_LONG_S: Final = (2.5, 11.0, 21.0, 31.0, 61.0, 141.0)
+_ANSWERED_S: Final = 0.0519  # in which the NameNode has answered whatever one client asks
+_PERIODS_S: Final = (1.1, 5.0, 13.0, 19.0)
+_TURNS: Final = (0, 0, 1, 2, 3, 5)
+
+
+def draw(seed: str) -> Conversation:
+    """Draw the conversation of a seed."""
+    return tuple(_Drawing(Random(seed)).steps())
+
+
+class _Drawing:
+    """One conversation as it is drawn."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._polls = [spelling.poll(rng) for _ in range(rng.choice((1, 1, 2, 3)))]
+        self._clients = rng.choice((1, 1, 2, 3))
+        self._requests = rng.randrange(2 * REQUESTS)
+        self._is_calm = rng.random() < 0.8  # little but polls
+        self._is_slow = rng.random() < 0.1  # more than a few polls take longer than a connection may be idle
+        self._pending: dict[
+            int, bytes
+        ] = {}  # of each client: the rest of a request, which is still to be sent
+        self._patience = rng.choice((0.2, 0.8, 1.0))  # how often a client waits for the NameNode's answer
+        self._is_covered = True
+
+    def steps(self) -> Iterator[Step]:
+        rng = self._rng
+        for client in range(self._clients):
+            yield from self._connecting(client)
+        sent = 0
+        while sent < self._requests:
+            if rng.random() < (0.05 if self._is_calm else 0.12):
+                yield from self._happening()
+            for step in self._sending(rng.randrange(self._clients)):
+                sent += step.requests
+                yield step
+            if self._is_slow and rng.random() < 0.3:
+                yield Passing(rng.choice(_PERIODS_S), self._is_covered)
+            elif rng.random() < self._patience:
+                yield Passing(_ANSWERED_S, self._is_covered)
+        if rng.random() < 0.1:
+            client = rng.randrange(self._clients)
+            yield from list(self._deaf(client))[:-1]
+            yield rng.choice((Lose(client), Passing(500.0)))
+
+    def _connecting(self, client: int) -> Iterator[Step]:
+        """A connection begins; its first bytes may be no HTTP, and more may follow before the client sees that."""
+        yield Connect(client, self._rng.choice(_HIGH_BYTES))
+        if self._rng.random() < 0.1:
+            yield Send(client, self._rng.choice(spelling.GARBAGE))
+            yield Send(client, self._rng.choice(self._polls).encode(), returns=False)
+
+    def _sending(self, client: int) -> Iterator[Send]:
+        rng = self._rng
+        count = 1 if rng.random() < 0.93 else rng.randrange(2, 5)
+        requests = [self._request() for _ in range(count)]
+        data = self._pending.pop(client, b"") + b"".join(requests)
+        if rng.random() < (0.97 if self._is_calm else 0.9):
+            cuts: list[int] = []
+        elif rng.random() < 0.1 and len(data) < 300:
+            cuts = list(range(1, len(data)))
+        else:
+            cuts = sorted(rng.randrange(1, max(2, len(data))) for _ in range(rng.choice((1, 1, 2, 3))))
+        pieces = [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+        if len(pieces) > 1 and rng.random() < 0.3:
+            self._pending[client] = pieces.pop()
+        for number, piece in enumerate(piece for piece in pieces if piece):
+            turns = rng.choice(_TURNS) if rng.random() < 0.3 else None
+            yield Send(client, piece, count if number == 0 else 0, turns, returns=rng.random() < 0.7)
+
+    def _request(self) -> bytes:
+        rng = self._rng
+        chance, poll = rng.random(), rng.choice(self._polls)
+        if self._is_calm:
+            chance *= 0.87
+        if chance < 0.62:
+            return poll.encode()
+        if chance < 0.78:
+            poll = spelling.in_another_case(rng, poll) if rng.random() < 0.04 else poll
+            return spelling.traced(rng, poll).encode()
+        if chance < 0.87:
+            return self._other_field(poll).encode()
+        if chance < 0.92:
+            other = spelling.with_another_target(rng, poll)
+            return (spelling.traced(rng, other) if rng.random() < 0.4 else other).encode()
+        if chance < 0.96:
+            return spelling.write(rng).encode()
+        return spelling.framed_otherwise(rng, poll)
+
+    def _other_field(self, poll: Request) -> Request:
+        rng = self._rng
+        other = spelling.with_another_field(rng, poll)
+        return spelling.traced(rng, other) if rng.random() < 0.2 else other
+
+    def _happening(self) -> Iterator[Step]:
+        rng = self._rng
+        client = rng.randrange(self._clients)
+        match rng.randrange(17):
+            case 0 | 1 | 2 | 3:
+                yield Event(
+                    rng.choice(("touched", "touched", "vanished", "access", "everything", "stream")),
+                    rng.choice(PATHS[:4]).decode(),
+                )
+            case 4:
+                yield Event("locked", rng.choice(("alice", "joe")))
+            case 5:
+                yield Event("filters", rng.choice("0012"))
+            case 6 | 7:
+                yield HalfClose(client)
+            case 8:
+                yield Lose(client)
+            case 9 | 10 | 11 | 12:
+                yield from self._deaf(client)
+            case 13:
+                yield from self._connecting(client)
+            case _:
+                self._is_covered = rng.random() < 0.85
+                yield Passing(rng.choice(_SHORT_S if rng.random() < 0.6 else _LONG_S), self._is_covered)
+
+    def _deaf(self, client: int) -> Iterator[Step]:
+        """A client sends for a while without reading."""
+        yield Reading(client, reads=False)
+        repeats, poll = self._rng.random() < 0.5, self._rng.choice(self._polls).encode()
+        for _ in range(self._rng.randrange(1, 9)):
+            if repeats:
+                yield Send(client, poll)
+            else:
+                yield from self._sending(client)
+        yield Reading(client, reads=True)

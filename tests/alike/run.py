@@ -1,0 +1,94 @@
+"""Hold conversations until enough requests were compared. (tests/alike/run.py)"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from tests.alike.comparing import Outcome, hold
+from tests.alike.drawing import draw
+from tests.alike.steps import Conversation
+
+MIN_QUICK_SHARE: Final = 0.3
+"""Of the requests: those answered by the quick ways. With fewer too little is compared."""
+
+_MAX_TRIALS: Final = 400  # to make a conversation shorter
+
+
+@dataclass(kw_only=True)
+class Figures:
+    """What a run has come to.
+
+    Attributes:
+        requests: that were compared, in so many conversations.
+        quick: of these, answered by the quick ways.
+        difference: what was not the same; "" for nothing.
+        told: the steps that show it.
+    """
+
+    requests: int = 0
+    conversations: int = 0
+    quick: int = 0
+    difference: str = ""
+    told: Conversation = ()
+
+    def line(self) -> str:
+        """Say it in a line."""
+        return (
+            f"{self.requests:,} requests in {self.conversations:,} conversations compared, "
+            f"{self.quick:,} of them ({self.quick_share:.1%}) answered by the quick ways"
+        )
+
+    @property
+    def quick_share(self) -> float:
+        """Share of the requests that the quick ways answered."""
+        return self.quick / self.requests if self.requests else 0.0
+
+    def shortfalls(self, *, requests: int) -> list[str]:
+        """Say what is wrong, or too little."""
+        if self.difference:
+            return [self.difference]
+        short = []
+        if self.requests < requests:
+            short.append(f"{self.requests:,} requests instead of {requests:,}")
+        if self.quick_share < MIN_QUICK_SHARE:
+            short.append(f"{self.quick_share:.1%} answered by the quick ways, not {MIN_QUICK_SHARE:.0%}")
+        return short
+
+
+def compare(
+    *, requests: int, seed: int, first: int = 1, progress: Callable[[Figures], None] = lambda _: None
+) -> Figures:
+    """Compare so many requests, or as many as it takes to see a difference."""
+    figures = Figures()
+    for number in range(first, first + requests):
+        conversation = draw(f"{seed}/{number}")
+        outcome = hold(conversation)
+        figures.conversations += 1
+        figures.requests += outcome.requests
+        figures.quick += outcome.quick
+        if outcome.difference:
+            figures.told, shown = shorten(conversation, outcome)
+            figures.difference = f"conversation {number} of seed {seed}: {shown}"
+        progress(figures)
+        if outcome.difference or figures.requests >= requests:
+            break
+    return figures
+
+
+def shorten(conversation: Conversation, outcome: Outcome) -> tuple[Conversation, str]:
+    """Leave out steps as long as there is a difference; return the steps left, and the difference."""
+    kept, shown, trials = conversation[: outcome.steps], outcome.difference, 0
+    if not hold(kept).difference:
+        kept = conversation
+    size = len(kept) // 2
+    while size and trials < _MAX_TRIALS:
+        start = 0
+        while start < len(kept) and trials < _MAX_TRIALS:
+            fewer = kept[:start] + kept[start + size :]
+            trials += 1
+            if tried := hold(fewer).difference:
+                kept, shown = fewer, tried
+            else:
+                start += size
+        size //= 2
+    return kept, shown

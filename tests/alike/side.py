@@ -1,0 +1,134 @@
+"""The proxy from its clients' connections to its cache, with its quick ways or without. (tests/alike/side.py)"""
+
+import asyncio
+from email.utils import formatdate
+from types import TracebackType
+from typing import Final, Self
+
+from nncache.cache import CacheSettings, MetadataCache
+from nncache.hadoop.change import Footprint
+from nncache.proxy.clients.cached_reply import DateText
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.server import Server
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from tests.alike.line import Line
+from tests.alike.namenode import ScriptedNameNode
+from tests.proxy.doubles import DIRECTORY, FILE, TERM, FakeClock
+
+LIMITS: Final = LimitSettings(
+    max_head_bytes=1024,
+    max_header_fields=16,
+    head_timeout_s=10.0,
+    idle_timeout_s=30.0,
+    body_timeout_s=20.0,
+)
+GLOBS: Final = (("/w", "/w/*", "/w/*/*"), ("/w", "/w/*"), ("/w/*", "/w/*/*"))
+_CACHE: Final = CacheSettings(
+    glob=GLOBS[0],
+    max_staleness_s=3.0,
+    max_entry_age_s=140.0,
+    grant_ttl_s=60.0,
+    two_step_window_s=20.0,
+    max_two_step_windows=20,
+)
+_EPOCH_S: Final = 1_795_305_600  # of the wall clock when the local one was 0
+
+
+class _Dates(DateText):
+    """The wall clock goes with the local one, so that both sides say the same date."""
+
+    def at(self, now: float) -> bytes:
+        """Return the date to be sent at local time `now`."""
+        return formatdate(_EPOCH_S + int(now), usegmt=True).encode()
+
+
+class _NoFastPath(FastPath):
+    """Knows nothing, so that all is for the ordinary path."""
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Leave it to others."""
+        return None
+
+
+class _Signal:
+    """Nothing that is waited for comes early."""
+
+    def request_probe(self) -> None:
+        """Ignore."""
+
+    async def wait_covered(self, timeout_s: float) -> bool:
+        """Wait to the end."""
+        await asyncio.sleep(timeout_s)
+        return False
+
+
+class Side:
+    """A whole proxy but for the sockets and the NameNode. Use it as an async context."""
+
+    def __init__(self, *, is_quick: bool) -> None:
+        self._is_quick = is_quick
+        self._time = asyncio.get_running_loop().time
+        self.cache = MetadataCache(_CACHE)
+        self.cache.open_stream(TERM)
+        self._txid = 100
+        clock = FakeClock()
+        statuses = {"/w": DIRECTORY, "/w/f": FILE, "/w/d": DIRECTORY, "/w/d/h": FILE, "/w/é": FILE}
+        self.namenode = ScriptedNameNode(clock, statuses, limits=LIMITS)
+        self.namenode.clock = self.now  # type: ignore[assignment]  # it is only called
+        self.front_end = FrontEnd(
+            self.cache, self.namenode, self.namenode, _Signal(), ProxySettings(), self.now, LIMITS
+        )
+        make = FastPath if is_quick else _NoFastPath
+        self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS)
+        self.front_end._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
+        self.front_end.hit_memory = FastPathMemory(self.fast_path)
+        self.server = Server(self.front_end.handle, self.fast_path, LIMITS)
+
+    async def __aenter__(self) -> Self:
+        await self.front_end.__aenter__()
+        self.cover()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.front_end.__aexit__(kind, exc, trace)
+
+    def now(self) -> float:
+        """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
+        return float(int(self._time()))
+
+    def fraction_s(self) -> float:
+        """Return how much of the second has passed."""
+        return self._time() % 1.0
+
+    def protocol(self) -> QuickConnection:
+        """Return what serves another connection."""
+        return self.server.connection()
+
+    def connect(self, high_bytes: int) -> Line:
+        """Begin a connection of a client."""
+        line = Line(high_bytes)
+        quick = self.protocol()
+        line.connect(quick)
+        if not self._is_quick:
+            self.server.take_over(quick, b"")
+        return line
+
+    def cover(self) -> None:
+        """Show that all changes up to now are known."""
+        self.cache.cover(self.now(), self._txid)
+
+    def apply(self, change: Footprint) -> None:
+        """Have an event come in."""
+        self._txid += 1
+        self.cache.apply(change, self.now(), self._txid)
+
+    def take_asked(self) -> list[tuple[object, ...]]:
+        """Return what the NameNode was asked since this was called last."""
+        asked, self.namenode.asked = self.namenode.asked, []
+        return list(asked)
