@@ -21,6 +21,8 @@ _INSTANT_S: Final = 1e-9
 _LONG_S: Final = 500.0  # longer than anything waits
 _ANSWERED_S: Final = 0.6  # longer than the NameNode takes for all that one client has asked
 
+_WAIT_S: Final = 0.0107  # in which one request is answered
+_MOST_WAITS: Final = 40
 _LATE: Final = 2  # the answer that the ordinary path gives before it waits as well, and a refusal
 _AGE: Final = re.compile(rb"\r\nAge: \d+")
 
@@ -67,6 +69,7 @@ class _Talk:
         self._is_covered = True
         self._is_deaf = False  # a client does not read
         self._confirmed = 0  # answers that the NameNode gave once more
+        self._last = -1  # the client that has sent something last
         self._unsettled: int | None = None  # the client whose last step is not done with
         self.requests = 0
 
@@ -91,12 +94,26 @@ class _Talk:
                 self._each(line, Line.lose)
             case Event():
                 for side in self._sides:
-                    _bring(step, side)
+                    bring(step, side)
             case _:
                 assert_never(step)
         return await self.settle()
 
+    async def _answered(self, line: int) -> None:
+        """Before another client begins, let the ones before it be answered, if that takes no more than a moment.
+
+        Two that are woken by one answer go on in an order that neither way of serving promises.
+        """
+        if line == self._last:
+            return
+        self._last = line
+        for _ in range(_MOST_WAITS):
+            if not any(side.server.stats().requests_in_progress for side in self._sides):
+                return
+            await asyncio.sleep(_WAIT_S)
+
     async def _send(self, step: Send, *, goes_on: bool) -> str:
+        await self._answered(step.line)
         client = self._client(step.line)
         if not (goes_on or self._is_deaf) and client.has_ended(is_seen=step.returns):
             client = self._connect(step.line, client.high_bytes)
@@ -121,6 +138,7 @@ class _Talk:
         when, is not compared, and what they have learnt from it is forgotten.
         """
         if not reads:
+            await self._answered(number)
             self._is_covered = True  # nothing waits for events
             await self._next_second()
             if difference := await self.settle():
@@ -206,7 +224,7 @@ class _Talk:
         return ""
 
 
-def _bring(event: Event, side: Side) -> None:
+def bring(event: Event, side: Side) -> None:
     """Have both the NameNode's state and the proxy's knowledge of it changed."""
     match event.kind:
         case "touched":

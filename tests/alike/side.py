@@ -69,8 +69,10 @@ class _Signal:
 class Side:
     """A whole proxy but for the sockets and the NameNode. Use it as an async context."""
 
-    def __init__(self, *, is_quick: bool) -> None:
+    def __init__(self, *, is_quick: bool, stands_at: float | None = None) -> None:
+        """Make one with its quick ways or without; its clock goes with the event loop, or stands."""
         self._is_quick = is_quick
+        self._stands_at = stands_at
         self._time = asyncio.get_running_loop().time
         self.cache = MetadataCache(_CACHE)
         self.cache.open_stream(TERM)
@@ -100,7 +102,7 @@ class Side:
 
     def now(self) -> float:
         """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
-        return float(int(self._time()))
+        return float(int(self._time())) if self._stands_at is None else self._stands_at
 
     def fraction_s(self) -> float:
         """Return how much of the second has passed."""
