@@ -16,6 +16,8 @@ from tests.patience import HANG_S
 
 NOW = 1000.0  # where both clocks stand, so that dates and ages are the same
 CONVERSATIONS = 25
+STEPS = 60
+ANSWERED_S = 0.1  # in which a step is answered; a head that stays a part of one has no time to be refused
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def sample(number: int) -> Conversation:
         step
         for step in draw(f"sockets/{number}")
         if isinstance(step, Event) or (isinstance(step, Send | Connect | HalfClose) and step.line == 0)
-    )
+    )[:STEPS]
 
 
 async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
@@ -54,7 +56,7 @@ async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
                 case _:
                     pass
             side.cover()
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(ANSWERED_S)
             heard.append(Heard(line.take(), line.end is not End.OPEN))
         line.lose()
         await asyncio.sleep(1)
