@@ -156,22 +156,22 @@ FAULTS: Final = {
             "answered-while-paused",
             "Nothing is answered at once while the client does not read.",
             "quick_connection",
-            "None if self.is_paused else self._fast_path.answer(data)",
-            "self._fast_path.answer(data)",
+            "if self.is_paused or self._call",
+            "if self._call",
         ),
         _fault(
             "use-not-noted",
             "A known request counts against the idle timeout.",
             "quick_connection",
-            "            self._used_at = self._loop.time()\n            self.transport.write(reply)",
-            "            self.transport.write(reply)",
+            "            self._used_at = self._loop.time()\n            transport.write(reply)",
+            "            transport.write(reply)",
         ),
         _fault(
             "handed-over-in-part",
             "All bytes that are not known are handed over.",
             "quick_connection",
-            "self._owner.take_over(self, data)",
-            "self._owner.take_over(self, data[:200])",
+            "        if self._call is None:\n            self._owner.take_over(self, data)",
+            "        if self._call is None:\n            self._owner.take_over(self, data[:200])",
         ),
     )
 }
