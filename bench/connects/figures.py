@@ -111,7 +111,9 @@ def verdicts(rounds: Sequence[Round], wanted: int) -> list[Verdict]:
         Verdict(
             what=f"polls of those who were there: p99 at most {MAX_P99_S * 1e3:.0f} ms, while others come and go",
             seen=f"{p99_s * 1e3:.1f} ms in the worst of {len(in_time)}",
-            is_met=p99_s <= MAX_P99_S and all(each.meanwhile.count and each.after.count for each in in_time),
+            is_met=p99_s <= MAX_P99_S
+            and bool(in_time)
+            and all(each.meanwhile.count and each.after.count for each in in_time),
         ),
     ]
 

@@ -147,9 +147,10 @@ class ClientConnection(OneTaskHandler):
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
         """Go on for a client that has only closed its own half, and still waits for replies (aiohttp would not)."""
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
-        if self.is_idle:
-            return False
-        return self.is_half_closed
+        if self.is_idle and self._is_admitted and self.transport is not None:
+            self._admission.end_soon(self.transport)
+            return True
+        return self.is_half_closed and not self.is_idle
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None

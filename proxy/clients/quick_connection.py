@@ -18,6 +18,9 @@ class Admission(Protocol):
     def may_be_told(self) -> bool:
         """Whether one that may not be served can stay for a moment, to be told so."""
 
+    def end_soon(self, transport: asyncio.Transport) -> None:
+        """Close a transport that its client has closed, when it is its turn (`nncache.proxy.clients.endings`)."""
+
     def leave(self, holder: str, *, admitted: bool) -> None:
         """Count one less."""
 
@@ -138,6 +141,12 @@ class QuickConnection(asyncio.Protocol):
         """Return the call that is under way, for others to go on with it."""
         call, self._call = self._call, None
         return call
+
+    def eof_received(self) -> bool:
+        """End when it is this connection's turn (true: the transport does not close itself)."""
+        assert self.transport is not None
+        self._owner.end_soon(self.transport)
+        return True
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """Clean up."""

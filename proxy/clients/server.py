@@ -8,6 +8,7 @@ from typing import TypeAlias
 from aiohttp import http_parser, web
 
 from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import repeatable_head
@@ -53,6 +54,7 @@ class Server:
         self._limits = limits
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones
+        self._endings = Endings()
         self._listener: asyncio.Server | None = None
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
@@ -171,6 +173,10 @@ class Server:
         else:
             ordinary.receive(data)
         return ordinary
+
+    def end_soon(self, transport: asyncio.Transport) -> None:
+        """Close a transport that its client has closed, when it is its turn."""
+        self._endings.add(transport)
 
     def ended(self, connection: QuickConnection) -> None:
         """Count one connection less."""

@@ -4,13 +4,16 @@ import asyncio
 import contextlib
 import os
 import resource
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 from aiohttp import http_parser, web
 
 from nncache.clock import boottime
 from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.clients.endings import AT_A_TURN
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.errors import NoActiveNameNodeError, StartError
@@ -56,6 +59,53 @@ async def test_many_clients_connect_at_once() -> None:
             all_answered.set()
         assert {client.result() for client in clients} == {200}
         assert server.stats().connections_refused == 0
+
+
+@contextlib.contextmanager
+def crowd(port: int, count: int) -> Iterator[list[socket.socket]]:
+    """Connect without giving the server's loop a turn: the kernel answers for it."""
+    with contextlib.ExitStack() as close:
+        yield [
+            close.enter_context(socket.create_connection(("127.0.0.1", port), timeout=HANG_S))
+            for _ in range(count)
+        ]
+
+
+async def by_turn(figure: Callable[[], int], end: int) -> list[int]:
+    """Return a figure as each turn of the loop finds it, until it has come so far; 0 is a turn without news."""
+    seen = [figure()]
+    async with asyncio.timeout(HANG_S):
+        while seen[-1] != end:
+            await asyncio.sleep(0)
+            seen.append(figure())
+    return [abs(after - before) for before, after in pairwise(seen)]
+
+
+async def test_a_crowd_of_connects_is_accepted_one_in_each_turn_of_the_loop() -> None:
+    """So those who are connected have their turns in between: what libuv does, and asyncio's own loop does not."""
+    async with serving(hello) as server:
+        with crowd(server.port, 100):
+            news = await by_turn(lambda: server.stats().connections_accepted, 100)
+            assert max(news) == 1
+
+
+@pytest.mark.parametrize("has_asked", [False, True])
+async def test_a_crowd_that_leaves_is_taken_leave_of_a_few_in_each_turn(has_asked: bool) -> None:
+    """To end a connection takes longer than to accept one, and libuv finds all that are to end at once."""
+    async with serving(hello) as server:
+        with crowd(server.port, 300) as clients:
+            if has_asked:  # then they are aiohttp's
+                for client in clients:
+                    client.sendall(GET)
+                await until(lambda: server.stats().requests == len(clients))
+                await until(lambda: server.stats().requests_in_progress == 0)
+                for client in clients:  # with an answer unread it would not be closed, but reset
+                    assert client.recv(4096).endswith(b"hello")
+            await until(lambda: server.stats().connections_open == len(clients))
+            for client in clients:
+                client.close()
+            news = await by_turn(lambda: server.stats().connections_open, 0)
+            assert max(news) <= AT_A_TURN < len(clients) / 2
 
 
 class LeftAtTheEnd(RawResponse):
