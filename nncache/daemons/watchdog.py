@@ -25,6 +25,9 @@ LOG_EVERY_S: Final = 10.0
 HANG_S: Final = 5.0
 """After which a line is written although the loop is still held."""
 
+PEAK_S: Final = 60.0
+"""For at least so long, and at most twice as long, the largest lag is told: longer than from one scrape to the next."""
+
 _FRAMES_NAMED: Final = 6
 
 
@@ -36,6 +39,28 @@ class LoopStats:
     stalled_s: float = 0.0
     lag_s: float = 0.0
     """How late the last beat was."""
+    lag_max_s: float = 0.0
+    """How late any was in the last `PEAK_S`."""
+
+
+class Peak:
+    """The largest figure of this period of `PEAK_S` and of the one before."""
+
+    def __init__(self, now: float) -> None:
+        self._begun = now
+        self._largest = 0.0
+        self._before = 0.0
+
+    def add(self, now: float, figure: float) -> None:
+        """Take one more; they come at least once in each period."""
+        if now - self._begun >= PEAK_S:
+            self._begun, self._before, self._largest = now, self._largest, 0.0
+        self._largest = max(self._largest, figure)
+
+    @property
+    def largest(self) -> float:
+        """Return it; 0 of none."""
+        return max(self._before, self._largest)
 
 
 class Lateness:
@@ -69,6 +94,7 @@ class Watchdog:
     def __init__(self) -> None:
         self._beaten_at = 0.0  # written by the loop, read by the thread
         self._lag_s = 0.0
+        self._peak = Peak(0.0)
         self._stop = threading.Event()
         self._stalls = 0  # the rest is the thread's
         self._stalled_s = 0.0
@@ -80,11 +106,12 @@ class Watchdog:
 
     def stats(self) -> LoopStats:
         """Return the figures so far."""
-        return LoopStats(self._stalls, self._stalled_s, self._lag_s)
+        return LoopStats(self._stalls, self._stalled_s, self._lag_s, self._peak.largest)
 
     async def run(self) -> NoReturn:
         """Watch until cancelled."""
         self._beaten_at = time.monotonic()
+        self._peak = Peak(self._beaten_at)
         self._stop.clear()
         thread = threading.Thread(
             target=self._watch, args=(threading.get_ident(),), name="watchdog", daemon=True
@@ -95,6 +122,7 @@ class Watchdog:
                 await asyncio.sleep(BEAT_S)
                 now = time.monotonic()
                 self._lag_s = max(0.0, now - self._beaten_at - BEAT_S)
+                self._peak.add(now, self._lag_s)
                 self._beaten_at = now
         finally:
             self._stop.set()

@@ -94,6 +94,12 @@ SHARED_ROWS: tuple[Metric, ...] = (
     ),
     counter("loop.stalled_s", "event_loop_stalled_seconds", "seconds", "Total duration of these stalls."),
     gauge("loop.lag_s", "event_loop_lag_seconds", "seconds", "Lag of the event loop behind its timers."),
+    gauge(
+        "loop.lag_max_s",
+        "event_loop_lag_max_seconds",
+        "seconds",
+        "Largest such lag in the last one to two minutes.",
+    ),
     # ---- coordination: the session with ZooKeeper; all zero without one
     gauge(
         "zookeeper.is_connected",

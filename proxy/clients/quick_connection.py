@@ -117,10 +117,6 @@ class QuickConnection(asyncio.Protocol):
         if self._call is None:
             self._owner.take_over(self, data)
 
-    def eof_received(self) -> bool:
-        """End an idle connection; a call that is under way is answered all the same."""
-        return False if self._call is None else self._owner.take_over(self, b"").eof_received()
-
     def replied(self, text: bytes) -> None:
         """Send the reply to the call."""
         assert self.transport is not None
@@ -143,7 +139,12 @@ class QuickConnection(asyncio.Protocol):
         return call
 
     def eof_received(self) -> bool:
-        """End when it is this connection's turn (true: the transport does not close itself)."""
+        """End when it is this connection's turn (true: the transport does not close itself).
+
+        A call that is under way is answered all the same.
+        """
+        if self._call is not None:
+            return self._owner.take_over(self, b"").eof_received()
         assert self.transport is not None
         self._owner.end_soon(self.transport)
         return True

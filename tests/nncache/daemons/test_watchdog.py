@@ -8,7 +8,17 @@ import time
 import pytest
 import uvloop
 
-from nncache.daemons.watchdog import BEAT_S, HELD_S, LOOK_S, Lateness, LoopStats, Watchdog, holder_of
+from nncache.daemons.watchdog import (
+    BEAT_S,
+    HELD_S,
+    LOOK_S,
+    PEAK_S,
+    Lateness,
+    LoopStats,
+    Peak,
+    Watchdog,
+    holder_of,
+)
 from tests.patience import HANG_S
 from tests.proxy.wire import until
 
@@ -33,6 +43,17 @@ def test_what_stops_the_thread_that_looks_as_well_is_excused(used_s: float, is_h
     assert lateness.look(LOOK_S, 0.0, 0.0) == 0.0
     assert (lateness.look(LOOK_S + 5.0, used_s, 0.0) > HELD_S) is is_held
     assert lateness.look(2 * LOOK_S + 5.0, used_s, LOOK_S + 5.0) == 0.0
+
+
+def test_a_peak_is_told_for_a_period_and_forgotten_after_two() -> None:
+    """A scrape in each period sees it, however many scrape."""
+    peak = Peak(0.0)
+    seen = []
+    for tenth in range(1, 31):
+        peak.add(tenth / 10 * PEAK_S, 3.0 if tenth == 5 else 1.0)
+        seen.append(peak.largest)
+    assert seen == [1.0] * 4 + [3.0] * 15 + [1.0] * 11
+    assert Peak(0.0).largest == 0.0
 
 
 def test_functions_are_named_from_the_innermost_up_to_the_runner() -> None:
@@ -78,4 +99,5 @@ def test_what_holds_the_loop_is_named_once_and_counted(caplog: pytest.LogCapture
         runner.run(scene())
     assert watchdog.stats().stalls >= 2
     assert watchdog.stats().stalled_s > 2 * HELD_S
+    assert watchdog.stats().lag_max_s > HELD_S
     assert "_hold (daemons/test_watchdog.py:" in caplog.messages[0]
