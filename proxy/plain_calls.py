@@ -6,6 +6,7 @@ path has parsed and vetted before, byte for byte; what becomes of the block is k
 same functions as ever. Whatever does not fit, or does not go smoothly, is for the ordinary path.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from nncache.proxy.ports import Clock
 from nncache.proxy.targets import is_webhdfs
 from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange, PlainReader
 from nncache.proxy.upstream.plain_reply import PlainReply
+
+_log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES: Final = 8_192
 """Longer heads are for the ordinary path."""
@@ -173,6 +176,7 @@ class PlainCalls:
         self._blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
         self.requests = 0  # ended, one way or the other
         self.under_way = 0
+        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
 
     def learn(self, head: bytes, fields: Iterable[Header]) -> None:
         """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
@@ -230,6 +234,14 @@ class PlainCalls:
 
     def _read(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
         """Return what its fields mean, its request line, why it is forwarded and who asks; None if it may not be."""
+        try:
+            return self._read_or_fail(head)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path has it, whatever it is
+            self.errors += 1
+            _log.exception("internal error while reading a call; it goes the ordinary way")
+            return None
+
+    def _read_or_fail(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
         line = _LINE.match(head) if len(head) <= self._max_head_bytes else None
         if line is None:
             return None

@@ -127,7 +127,7 @@ class Server:
             requests=self._requests + (0 if plain is None else plain.requests),
             requests_in_progress=self._in_progress + (0 if plain is None else plain.under_way),
             requests_refused=self._requests_refused,
-            bugs=self._bugs,
+            bugs=self._bugs + (0 if plain is None else plain.errors),
         )
 
     def connection(self) -> QuickConnection:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from nncache.cache.decisions import Forward, Reason
 from nncache.proxy import plain_calls
 from nncache.proxy.plain_calls import MAX_BLOCKS
 from tests.proxy.plain_scene import (
@@ -218,3 +219,21 @@ async def test_no_credential_is_remembered() -> None:
         for spelled in (b"delegation", b"Delegation", b"%64elegation"):
             await s.learn(LIST.replace(b"?", b"?" + spelled + b"=other&"))
         assert plain_calls._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
+
+
+async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode; the operators read of it."""
+
+    def fail(*_: object) -> None:
+        raise LookupError("a bug")
+
+    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_scene(namenode) as s:
+        await s.learn()
+        cache = s.calls._cache  # noqa: SLF001 - to break it
+        monkeypatch.setattr(cache, "why_no_trace", fail)
+        monkeypatch.setattr(cache, "_decide", lambda *_, **__: Forward(Reason.NO_FILTER))
+        async with s.client() as client:
+            client.send(STATUS)
+            assert (await client.reply()).status == 404
+        assert s.calls.requests == 0
+        assert s.server.stats().bugs == s.calls.errors >= 1
