@@ -115,7 +115,8 @@ async def test_who_is_no_superuser_is_told_what_to_do(
     """One line that names the way out; nothing is opened."""
     follower = Follower(cluster, user="alice")
     async with follower.running():
-        await follower.until(lambda: follower.consumer.stats().streams_failed == 1)
+        # On a busy machine the first stream may fail for another reason before.
+        await follower.until(lambda: any(record.levelname == "ERROR" for record in caplog.records))
         assert follower.judge.opened == 0
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "superuser" in said.lower()
