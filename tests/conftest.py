@@ -1,5 +1,6 @@
 """Fixtures of all tests. No JVM starts unless a test asks for the cluster."""
 
+import logging
 import sys
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from nncache.testbed.jars import resolve
 from nncache.testbed.zookeeper import ZooKeeperServer
 from tests.cluster import HADOOP, SESSION, make_directory
 from tests.house.core_coverage import own_tests
+from tests.quiet import speak
 from tests.workers import Shares, turn_of
 
 NEED_JARS = {"cluster", "zookeeper_server"}
@@ -45,6 +47,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: turn_of(item.nodeid))
 
 
+def pytest_collection_finish() -> None:
+    """Refuse modules of tests that, imported, make the log say less: other tests wait for what it says."""
+    if logging.getLogger("nncache").level or logging.root.manager.disable:
+        raise pytest.UsageError(
+            "an import has made nncache's log quiet; call tests.quiet.be_quiet in a test instead"
+        )
+
+
 @pytest.hookimpl(tryfirst=True)  # a worker's own loop asks nobody after it
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Bring Hadoop's jars before the first test that needs them: a download is not a hung test."""
@@ -55,6 +65,13 @@ def pytest_runtestloop(session: pytest.Session) -> None:
         assert capture is not None
         with capture.global_and_fixture_disabled():
             resolve(HADOOP, progress=partial(print, file=sys.stderr))  # a worker's other output goes nowhere
+
+
+@pytest.fixture(autouse=True)
+def log_afterwards() -> Iterator[None]:
+    """Undo what `be_quiet` has done: the tests that follow wait for what the log says."""
+    yield
+    speak()
 
 
 @pytest.fixture(scope="session")

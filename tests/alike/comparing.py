@@ -1,7 +1,6 @@
 """Hold one conversation with both sides, step by step. (tests/alike/comparing.py)"""
 
 import asyncio
-import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,9 +24,6 @@ _WAIT_S: Final = 0.0107  # in which one request is answered
 _MOST_WAITS: Final = 40
 _LATE: Final = 2  # the answer that the ordinary path gives before it waits as well, and a refusal
 _AGE: Final = re.compile(rb"\r\nAge: \d+")
-
-logging.getLogger("nncache").setLevel(logging.CRITICAL)
-logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Final
 from tests.alike.comparing import Outcome, hold
 from tests.alike.drawing import draw
 from tests.alike.steps import Conversation
+from tests.quiet import be_quiet
 
 MIN_QUICK_SHARE: Final = 0.3
 """Of the requests: those answered by the quick ways. With fewer too little is compared."""
@@ -59,6 +60,7 @@ def compare(
     *, requests: int, seed: int, first: int = 1, progress: Callable[[Figures], None] = lambda _: None
 ) -> Figures:
     """Compare so many requests, or as many as it takes to see a difference."""
+    be_quiet()
     figures = Figures()
     for number in range(first, first + requests):
         conversation = draw(f"{seed}/{number}")

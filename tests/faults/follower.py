@@ -38,14 +38,16 @@ class Follower:
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Follower"]:
         """Follow meanwhile; nothing that the judge was told may have been wrong."""
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(self.pool.run()), tasks.create_task(self.consumer.run())]
-            try:
-                yield self
-            finally:
-                for task in running:
-                    task.cancel()
-        await self.pool.close()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = [tasks.create_task(self.pool.run()), tasks.create_task(self.consumer.run())]
+                try:
+                    yield self
+                finally:
+                    for task in running:
+                        task.cancel()
+        finally:
+            await self.pool.close()
         assert not self.judge.wrongs
 
     async def until(self, true: Callable[[], bool], *, within_s: float = HANG_S) -> None:

@@ -25,7 +25,7 @@ from tests.hostile.real import attacker, paths
 from tests.hostile.real.rows import compare_rows
 from tests.hostile.wire.serving import send
 from tests.hostile.wire.smuggling import ROWS
-from tests.model.history import be_quiet
+from tests.model.history import begin
 from tests.world import World
 
 JOBS: Final = os.cpu_count() or 1
@@ -72,7 +72,7 @@ def attack_model(bar: Progress, *, histories: int, seed: int, jobs: int) -> list
     figures = AttackFigures()
     task = bar.add_task("attacker in the model", total=histories)
     chunks = [range(at, min(at + _CHUNK, seed + histories)) for at in range(seed, seed + histories, _CHUNK)]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=be_quiet) as processes:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin) as processes:
         for done in as_completed([processes.submit(tell_chunk, chunk) for chunk in chunks]):
             figures.add(done.result())
             bar.update(task, completed=figures.histories)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.model.channels import ChannelName
 from tests.model.figures import Figures, tell_chunk
-from tests.model.history import STEPS, be_quiet
+from tests.model.history import STEPS, begin
 
 _CHUNK = 100
 
@@ -36,7 +36,7 @@ def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) 
     told = partial(tell_chunk, steps=steps, channel=ChannelName(channel) if channel else None)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
-        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=be_quiet) as processes,
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin) as processes,
         Progress(*columns, console=Console(stderr=True)) as bar,
     ):
         task = bar.add_task("histories", total=histories)

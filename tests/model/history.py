@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import logging
 import random
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -13,6 +12,7 @@ from tests.model.channels import ChannelName
 from tests.model.judge import Violation
 from tests.model.plots import PLOTS
 from tests.model.system import System
+from tests.quiet import be_quiet
 
 STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
@@ -142,7 +142,7 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
     )
 
 
-def be_quiet() -> None:
-    """Histories are full of troubles, of which the product's log would tell at length; garbage is collected rarely."""
-    logging.disable(logging.CRITICAL)
+def begin() -> None:
+    """Begin a process that tells histories: no log, and garbage is collected rarely."""
+    be_quiet()
     gc.freeze()

@@ -5,7 +5,6 @@ python -m tests.races.model --seed 1 --world 7    # tell one world again
 
 import gc
 import itertools
-import logging
 import random
 import time
 from collections.abc import Callable, Coroutine
@@ -21,6 +20,7 @@ import pytest
 from nncache.invalidation.follower import follower
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.channels import ChannelName
+from tests.quiet import be_quiet
 from tests.races.figures import SHOWN, Figures
 from tests.races.model_plan import ERRANDS, ERRORS, MEANWHILES, STARTS, TROUBLED, Meanwhile, Race, Start
 from tests.races.model_round import ModelSteering, arrive
@@ -144,7 +144,7 @@ def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Fi
     began = time.monotonic()
     figures = Figures(PART)
     numbers = itertools.count()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=be_quiet) as processes:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin) as processes:
         waiting: set[Future[Figures]] = set()
         while figures.races < races or waiting:
             while figures.races < races and len(waiting) < 2 * jobs:
@@ -157,9 +157,9 @@ def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Fi
     return figures
 
 
-def be_quiet() -> None:
-    """Races are full of troubles, of which the product's log would tell at length."""
-    logging.disable(logging.CRITICAL)
+def begin() -> None:
+    """Begin a process that tells races: no log, and garbage is collected rarely."""
+    be_quiet()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
@@ -278,7 +278,7 @@ def unvisited(figures: Figures) -> list[Place]:
 @click.option("--world", "number", required=True, type=int)
 def main(seed: int, number: int) -> None:
     """Tell one world again."""
-    be_quiet()
+    begin()
     figures = tell(seed, number)
     for line in (*figures.lines(), *figures.by_place(PLACES.all)):
         click.echo(line)

@@ -4,11 +4,10 @@ The only place here that looks into the product's objects.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
@@ -153,13 +152,3 @@ def client_port(coroutine: Coroutine[Any, Any, Any]) -> int | None:
         return None
     peer = connection.transport.get_extra_info("peername")
     return None if peer is None else int(peer[1])
-
-
-LOGGERS: Final = ("nncache", "aiohttp", "asyncio")
-"""Whose log is full of troubles in a race."""
-
-
-def be_quiet() -> None:
-    """Have the product's log say nothing: it is full of what is done to it here."""
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL)

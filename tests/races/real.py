@@ -9,6 +9,7 @@ from typing import Final
 
 import uvloop
 
+from tests.quiet import be_quiet
 from tests.races import kinds
 from tests.races.aims import Errand
 from tests.races.changes import CHANGES, Change, Hdfs, Refused
@@ -16,7 +17,7 @@ from tests.races.client import Client
 from tests.races.figures import Figures
 from tests.races.lane import Kind, Lane, Listing, Shared
 from tests.races.places import APPLY, FILL, FORWARD, Places
-from tests.races.proxied import Proxied, Site, be_quiet, client_port, proxied
+from tests.races.proxied import Proxied, Site, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
 
 LANES: Final = 12

@@ -1,7 +1,6 @@
 """The short form of the races of fills alone."""
 
-import logging
-
+from tests.quiet import be_quiet
 from tests.races.figures import Figures
 from tests.races.fills import PART, tell
 from tests.races.fills_happenings import HAPPENINGS, Moment
@@ -9,13 +8,10 @@ from tests.races.fills_happenings import HAPPENINGS, Moment
 
 def test_whatever_happens_to_a_fill_nothing_stale_is_kept_or_served() -> None:
     """NoLateFill, ProvenGrant, OwnWrites, Bounded, OpenFileUncached: everything that can happen, at every moment."""
-    logging.disable(logging.CRITICAL)  # errors of ours are thrown in, of which the log would tell at length
-    try:
-        figures = Figures(PART)
-        for world in range(2):
-            figures.add(tell(1, world))
-    finally:
-        logging.disable(logging.NOTSET)
+    be_quiet()  # errors of ours are thrown in, of which the log would tell at length
+    figures = Figures(PART)
+    for world in range(2):
+        figures.add(tell(1, world))
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.races > len(HAPPENINGS) * len(Moment) * 5
     assert figures.spoiled > figures.races / 20

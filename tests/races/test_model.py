@@ -1,10 +1,8 @@
 """A few thousand of the model's forced races: of each kind, at each place, without a violation."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
+from tests.quiet import be_quiet
 from tests.races import model
 from tests.races.figures import MIN_DECISIVE_SHARE, Figures
 
@@ -30,11 +28,9 @@ Six or seven are enough as a rule; the last ones are there so that chance alone 
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
+def quiet() -> None:
     """Races are full of troubles, of which the product's log would tell at length."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+    be_quiet()
 
 
 def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:

@@ -81,9 +81,9 @@ def main(name: str) -> int:
     variant = VARIANTS[name]
     patching.install(variant)
     from tests.hostile.attacker.history import Broken, tell  # noqa: PLC0415 - imports the product, broken by now
-    from tests.model.history import be_quiet  # noqa: PLC0415 - as above
+    from tests.model.history import begin  # noqa: PLC0415 - as above
 
-    be_quiet()
+    begin()
     expected = Broken[CAUGHT_BY[variant]]
     for seed in range(1, MAX_HISTORIES + 1):
         found = next((each for each in tell(seed).findings if each.broken is expected), None)

@@ -1,7 +1,6 @@
 """Both ends of HTTP: a client's connection, and a NameNode's reply. (tests/hostile/fuzzing/connections.py)"""
 
 import asyncio
-import logging
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -159,8 +158,6 @@ def _has_a_body(exchange: Exchange) -> bool:
     is_chunked = any(name.lower() == b"transfer-encoding" for name, _ in exchange.headers)
     return not is_chunked and exchange.status not in {204, 304}
 
-
-logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
 
 _GET: Final = b"GET /webhdfs/v1/a?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n"
 _PUT: Final = b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: nn\r\n"

@@ -8,11 +8,14 @@ import sys
 
 import atheris
 
+from tests.quiet import be_quiet
+
 
 def main(name: str, modules: str, arguments: list[str]) -> None:
     """Try inputs until libFuzzer's limits are reached, or one breaks the target."""
     with atheris.instrument_imports(include=modules.split(",")):
         from tests.hostile.fuzzing.table import TARGETS  # noqa: PLC0415 - imports the product, to be instrumented
+    be_quiet()
     atheris.Setup(["fuzz", *arguments], TARGETS[name].check)
     atheris.Fuzz()
 

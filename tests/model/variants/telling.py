@@ -29,9 +29,9 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     if not is_whole:
         patching.install(variant)
     from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, hence not before it is broken
-    from tests.model.history import be_quiet, tell  # noqa: PLC0415 - as above
+    from tests.model.history import begin, tell  # noqa: PLC0415 - as above
 
-    be_quiet()
+    begin()
     channel = ChannelName(variant.channel) if variant.channel else None
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
