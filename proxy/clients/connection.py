@@ -177,6 +177,9 @@ class ClientConnection(OneTaskHandler):
                 else:
                     self._give_back(data)
                 return
+            if not self._admission.may_enter(is_there=True):
+                self._give_back(data)  # a quick connection costs less while it waits for its turn
+                return
         self.receive(data)
 
     def go_on(self, head: bytes, begun: Begun) -> None:

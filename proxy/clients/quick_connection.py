@@ -27,6 +27,12 @@ class Admission(Protocol):
     def concerns(self, head: bytes) -> bool:
         """Whether such a request needs nothing of what aiohttp makes for it."""
 
+    def may_enter(self, *, is_there: bool) -> bool:
+        """Whether aiohttp may be given an unknown request in this turn (`nncache.proxy.clients.arrivals`).
+
+        `is_there`: whether the connection is aiohttp's already.
+        """
+
     def give_back(self, transport: asyncio.Transport, holder: str, data: bytes = b"") -> None:
         """Serve one on, of which the last requests were all known, without aiohttp, from these bytes on."""
 
@@ -47,6 +53,9 @@ class Owner(Admission, Protocol):
     def forward(self, connection: "QuickConnection", head: bytes) -> PlainCall | None:
         """Pass a call on, if it is a plain one and that can be done at once."""
 
+    def wait(self, connection: "QuickConnection") -> None:
+        """Have the connection go on in its turn."""
+
     def take_over(self, connection: "QuickConnection", data: bytes) -> Ordinary:
         """Serve the connection from these bytes on, and the call that is under way."""
 
@@ -58,14 +67,15 @@ class QuickConnection(asyncio.Protocol):
     """Answers what is known, passes on what is plain, and hands itself over with the first bytes that are neither.
 
     Invariants:
-        Q1  Between two calls of the event loop nothing of a request is held but that of one call which is forwarded:
-            each is answered whole, or handed over, and no other is taken meanwhile.
+        Q1  Between two calls of the event loop nothing of a request is held but that of one call which is forwarded,
+            or what waits for its turn: each is answered whole, or handed over, and no other is taken meanwhile.
         Q2  Nothing is answered while the client does not read, and nothing forwarded before it has read all.
     """
 
     __slots__ = (
         "_call",
         "_fast_path",
+        "_held",
         "_idle_timeout_s",
         "_loop",
         "_owner",
@@ -89,6 +99,7 @@ class QuickConnection(asyncio.Protocol):
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._call: PlainCall | None = None  # under way
+        self._held = b""  # what waits for its turn; nothing is read meanwhile
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, if there is room."""
@@ -101,21 +112,50 @@ class QuickConnection(asyncio.Protocol):
         self._timer = self._loop.call_later(self._idle_timeout_s, self._see_whether_idle)
 
     def data_received(self, data: bytes) -> None:
-        """Answer or forward at once, or hand over."""
+        """Answer or forward at once, or hand over, perhaps in a later turn."""
+        if self._call is not None:
+            self._owner.take_over(self, data)
+        elif self._held:
+            self._held += data
+        elif not self._serve(data):
+            if self._owner.may_enter(is_there=False):
+                self._owner.take_over(self, data)
+            else:
+                self._wait(data)
+
+    def _serve(self, data: bytes) -> bool:
+        """Answer or forward what is known, if the client reads."""
         transport = self.transport
         assert transport is not None
-        if self.is_paused or self._call is not None:
-            self._owner.take_over(self, data)
-            return
-        reply = self._fast_path.answer(data)
+        reply = None if self.is_paused else self._fast_path.answer(data)
         if reply is not None:
             self._used_at = self._loop.time()
             transport.write(reply)
-            return
+            return True
         if not transport.get_write_buffer_size():
             self._call = self._owner.forward(self, data)
-        if self._call is None:
-            self._owner.take_over(self, data)
+        return self._call is not None
+
+    def _wait(self, data: bytes) -> None:
+        assert self.transport is not None
+        self._held = data
+        self.transport.pause_reading()
+        self._owner.wait(self)
+
+    def go_on(self) -> bool:
+        """Serve what waits; whether that had to be handed over."""
+        data = self.take_held()
+        if not data or self._serve(data):
+            return False
+        self._owner.take_over(self, data)
+        return True
+
+    def take_held(self) -> bytes:
+        """Return what waits, for others to go on with it; b"" if nothing does any more."""
+        held, self._held = self._held, b""
+        if held and self.transport is not None:
+            self.transport.resume_reading()
+        return held
 
     def replied(self, text: bytes) -> None:
         """Send the reply to the call."""
@@ -130,8 +170,8 @@ class QuickConnection(asyncio.Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way."""
-        return self._call is not None
+        """Whether a call is under way, or waits."""
+        return self._call is not None or bool(self._held)
 
     def take_call(self) -> PlainCall | None:
         """Return the call that is under way, for others to go on with it."""
@@ -143,7 +183,7 @@ class QuickConnection(asyncio.Protocol):
 
         A call that is under way is answered all the same.
         """
-        if self._call is not None:
+        if self.is_busy:
             return self._owner.take_over(self, b"").eof_received()
         assert self.transport is not None
         self._owner.end_soon(self.transport)
@@ -152,6 +192,7 @@ class QuickConnection(asyncio.Protocol):
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """Clean up."""
         self.release()
+        self._held = b""
         if (call := self.take_call()) is not None:
             call.abandon()
         self._owner.ended(self)
@@ -171,7 +212,7 @@ class QuickConnection(asyncio.Protocol):
 
     def _see_whether_idle(self) -> None:
         assert self.transport is not None
-        idle_s = 0.0 if self._call is not None else self._loop.time() - self._used_at
+        idle_s = 0.0 if self.is_busy else self._loop.time() - self._used_at
         if idle_s < self._idle_timeout_s:
             self._timer = self._loop.call_later(self._idle_timeout_s - idle_s, self._see_whether_idle)
         elif self.transport.get_write_buffer_size():

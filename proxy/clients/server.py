@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from aiohttp import http_parser, web
 
+from nncache.proxy.clients.arrivals import Arrivals
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
@@ -55,6 +56,7 @@ class Server:
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones
         self._endings = Endings()
+        self._arrivals = Arrivals()
         self._listener: asyncio.Server | None = None
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
@@ -158,6 +160,14 @@ class Server:
         """Whether such a request needs nothing of aiohttp."""
         return self._plain_calls is not None and self._plain_calls.concerns(head)
 
+    def may_enter(self, *, is_there: bool) -> bool:
+        """Whether aiohttp may be given an unknown request in this turn of the loop."""
+        return self._arrivals.may_enter(is_there=is_there)
+
+    def wait(self, connection: QuickConnection) -> None:
+        """Have the connection go on in its turn."""
+        self._arrivals.add(connection)
+
     def take_over(self, connection: QuickConnection, data: bytes) -> ClientConnection:
         """Serve a connection in full from these bytes on, and first the call that is under way."""
         self._quick.discard(connection)
@@ -166,6 +176,7 @@ class Server:
         ordinary = self._ordinary(connection.transport, connection.holder, is_admitted=True)
         if connection.is_paused:
             ordinary.pause_writing()
+        data = connection.take_held() or data
         if (call := connection.take_call()) is not None:
             ordinary.go_on(call.head, call.hand_over())
             if data:

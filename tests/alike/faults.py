@@ -156,8 +156,8 @@ FAULTS: Final = {
             "answered-while-paused",
             "Nothing is answered at once while the client does not read.",
             "quick_connection",
-            "if self.is_paused or self._call",
-            "if self._call",
+            "reply = None if self.is_paused else self._fast_path.answer(data)",
+            "reply = self._fast_path.answer(data)",
         ),
         _fault(
             "use-not-noted",
@@ -170,8 +170,8 @@ FAULTS: Final = {
             "handed-over-in-part",
             "All bytes that are not known are handed over.",
             "quick_connection",
-            "        if self._call is None:\n            self._owner.take_over(self, data)",
-            "        if self._call is None:\n            self._owner.take_over(self, data[:200])",
+            "may_enter():\n                self._owner.take_over(self, data)",
+            "may_enter():\n                self._owner.take_over(self, data[:200])",
         ),
     )
 }

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from nncache.cache.replies import Reply
+from nncache.proxy.clients.arrivals import AT_A_TURN, OF_AIOHTTP_AT_A_TURN
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
@@ -213,3 +214,98 @@ async def test_stopping_ends_it() -> None:
             assert h.server is not None
             await h.server.stop()
             assert await client.rest() == b""
+
+
+# ---- crowds of which nothing is known ---------------------------------------------------------------
+
+
+class PausedTransport(DeafTransport):
+    """One that knows whether it is read."""
+
+    is_read = True
+
+    def pause_reading(self) -> None:
+        """Take note."""
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        """Take note."""
+        self.is_read = True
+
+
+async def crowd(h: House, size: int, *, is_aiohttps: bool = False) -> tuple[Server, list[PausedTransport]]:
+    """Connect so many, all of which ask the same in one turn of the loop; `is_aiohttps`: without the quick way."""
+    server = Server(h.handle, h.fast_path, limits_of_tests())
+    transports = [PausedTransport() for _ in range(size)]
+    for transport in transports:
+        transport.connect(server.connection())
+    for transport in transports:
+        protocol = cast("QuickConnection", transport.get_protocol())
+        if is_aiohttps:
+            server.take_over(protocol, GET)
+        else:
+            protocol.data_received(GET)
+    return server, transports
+
+
+async def test_a_crowd_that_asks_the_same_is_answered_as_soon_as_the_first_is() -> None:
+    """Not all of them are parsed before that."""
+    h = House()
+    server, transports = await crowd(h, 40 * AT_A_TURN)
+    assert [transport.is_read for transport in transports].count(True) == AT_A_TURN
+    await until(lambda: all(transport.written for transport in transports))
+    assert all(transport.is_read for transport in transports)
+    assert len(h.handled) <= 4 * AT_A_TURN
+    for transport in transports:
+        transport.get_protocol().connection_lost(None)
+    assert server.stats().connections_open == 0
+
+
+async def test_a_crowd_that_is_aiohttps_already_is_not_parsed_at_once_either() -> None:
+    """Nor is one of them answered out of order, or not at all."""
+    h = House()
+    h.slow_may_end.set()
+    server, transports = await crowd(h, 3 * OF_AIOHTTP_AT_A_TURN, is_aiohttps=True)
+    await until(lambda: all(transport.written for transport in transports))
+    for transport in transports:
+        transport.get_protocol().data_received(SLOW)
+    served = [isinstance(transport.get_protocol(), ClientConnection) for transport in transports]
+    assert served.count(True) == OF_AIOHTTP_AT_A_TURN
+    await until(lambda: all(transport.written.endswith(b"slow /slow") for transport in transports))
+    assert all(transport.written.count(b"HTTP/1.1 200") == 2 for transport in transports)
+    for transport in transports:
+        transport.get_protocol().connection_lost(None)
+    assert server.stats().connections_open == 0
+
+
+async def test_what_waits_is_served_whole_and_in_order() -> None:
+    """With what comes behind it, whether the rest of it or more; also when the client closes its half, or leaves."""
+    h = House()
+    server, transports = await crowd(h, 2 * AT_A_TURN)
+    *_, more, part, closing, gone = transports[AT_A_TURN:]
+    more.get_protocol().data_received(SLOW.replace(b"slow", b"more"))
+    part.get_protocol().data_received(SLOW.replace(b"slow", b"part")[:20])
+    assert closing.get_protocol().eof_received()
+    gone.get_protocol().connection_lost(None)
+    part.get_protocol().data_received(SLOW.replace(b"slow", b"part")[20:])
+    await until(lambda: b"slow /more" in more.written and b"slow /part" in part.written)
+    for transport, name in ((more, b"/more"), (part, b"/part")):
+        assert transport.written.count(b"HTTP/1.1 200") == 2
+        assert transport.written.index(b"/f") < transport.written.index(name)
+    await until(lambda: closing.written.count(b"HTTP/1.1 200") == 1 and closing.is_closed)
+    assert not gone.written
+    for transport in (*transports[:-2], closing):
+        transport.get_protocol().connection_lost(None)
+    assert server.stats().connections_open == 0
+
+
+async def test_what_waits_is_answered_before_the_server_ends() -> None:
+    """Drained like any other."""
+    h = House()
+    server, transports = await crowd(h, 2 * AT_A_TURN)
+    server._listener = cast(Any, DeafTransport())  # noqa: SLF001 - it only has to be closed
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.stop())
+        await until(lambda: all(transport.written for transport in transports))
+        for transport in transports:
+            transport.get_protocol().connection_lost(None)

@@ -1,0 +1,81 @@
+"""A few are let in at once, a few more in each turn of the loop, in the order in which they came."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from nncache.proxy.clients.arrivals import AT_A_TURN, LOOKS_AT_A_TURN, OF_AIOHTTP_AT_A_TURN, Arrivals
+
+
+@dataclass
+class Row:
+    """Those who went on, and what that took."""
+
+    gone_on: list[int] = field(default_factory=list)
+
+    def newcomer(self, number: int, *, is_costly: bool = True) -> "Newcomer":
+        """Return one."""
+        return Newcomer(self, number, is_costly=is_costly)
+
+
+@dataclass
+class Newcomer:
+    """One of them."""
+
+    row: Row
+    number: int
+    is_costly: bool
+
+    def go_on(self) -> bool:
+        """Take note."""
+        self.row.gone_on.append(self.number)
+        return self.is_costly
+
+
+async def test_each_turn_lets_a_few_in() -> None:
+    """The first ones at once; who comes later waits behind those who wait."""
+    arrivals, row = Arrivals(), Row()
+    assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)] == [True] * AT_A_TURN + [False]
+    for number in range(2 * AT_A_TURN + 1):
+        arrivals.add(row.newcomer(number))
+    seen = []
+    for _ in range(4):
+        await asyncio.sleep(0)
+        seen.append(len(row.gone_on))
+        if seen[-1] < 2 * AT_A_TURN + 1:
+            assert not arrivals.may_enter(is_there=False)
+    assert seen == [AT_A_TURN, 2 * AT_A_TURN, 2 * AT_A_TURN + 1, 2 * AT_A_TURN + 1]
+    assert row.gone_on == list(range(2 * AT_A_TURN + 1))
+    assert arrivals.may_enter(is_there=False)
+
+
+async def test_connections_that_are_aiohttps_wait_later() -> None:
+    """But not before those who wait already."""
+    arrivals, row = Arrivals(), Row()
+    entered = [arrivals.may_enter(is_there=True) for _ in range(OF_AIOHTTP_AT_A_TURN + 1)]
+    assert entered == [True] * OF_AIOHTTP_AT_A_TURN + [False]
+    assert not arrivals.may_enter(is_there=False)
+    await asyncio.sleep(0)
+    for number in range(AT_A_TURN + 1):
+        arrivals.add(row.newcomer(number))
+    assert not arrivals.may_enter(is_there=True)
+
+
+async def test_those_who_cost_little_by_then_take_no_place() -> None:
+    """But a turn looks at so many only."""
+    arrivals, row = Arrivals(), Row()
+    for number in range(LOOKS_AT_A_TURN + 5):
+        arrivals.add(row.newcomer(number, is_costly=False))
+    await asyncio.sleep(0)
+    assert len(row.gone_on) == LOOKS_AT_A_TURN
+    await asyncio.sleep(0)
+    assert len(row.gone_on) == LOOKS_AT_A_TURN + 5
+    await asyncio.sleep(0)
+    assert arrivals.may_enter(is_there=False)
+
+
+async def test_places_are_free_again_in_the_next_turn() -> None:
+    """Also when none has waited."""
+    arrivals = Arrivals()
+    for _ in range(3):
+        assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
+        await asyncio.sleep(0)
