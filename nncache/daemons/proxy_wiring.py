@@ -180,6 +180,7 @@ class ProxySystem:
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
+            ("accepting what waits", self._server.catch_up),
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("the log of what changes", lambda: announce(self._situation, lines)),

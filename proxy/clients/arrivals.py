@@ -22,6 +22,9 @@ LOOKS_AT_A_TURN: Final = 512
 class Newcomer(Protocol):
     """A connection with a request that was not known when it came."""
 
+    def has_closed(self) -> bool:
+        """Whether the client will send nothing more: it has left, or has closed its half alone."""
+
     def go_on(self) -> bool:
         """Serve what waits; whether it had to become aiohttp's."""
 
@@ -32,10 +35,12 @@ class Arrivals:
     Invariants:
         A1  While one waits, or one was let in since the last turn, exactly one turn is scheduled.
         A2  None is let in before one that waits.
+        A3  Who has probably left goes on when no other waits: it may have closed its half alone, and read on.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[Newcomer] = deque()
+        self._closed: deque[Newcomer] = deque()  # A3
         self._let_in = 0  # since the last turn
         self._is_scheduled = False
 
@@ -62,6 +67,13 @@ class Arrivals:
         self._let_in = looks = 0
         while self._waiting and self._let_in < AT_A_TURN and looks < LOOKS_AT_A_TURN:
             looks += 1
-            self._let_in += self._waiting.popleft().go_on()
-        if self._waiting or self._let_in:
+            newcomer = self._waiting.popleft()
+            if newcomer.has_closed():
+                self._closed.append(newcomer)
+            else:
+                self._let_in += newcomer.go_on()
+        while self._closed and not self._waiting and self._let_in < AT_A_TURN and looks < LOOKS_AT_A_TURN:
+            looks += 1
+            self._let_in += self._closed.popleft().go_on()
+        if self._waiting or self._closed or self._let_in:
             self._schedule()

@@ -6,6 +6,7 @@ transport goes over, bytes and all; after some known requests in a row it comes 
 """
 
 import asyncio
+import select
 from typing import Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
@@ -141,6 +142,16 @@ class QuickConnection(asyncio.Protocol):
         self._held = data
         self.transport.pause_reading()
         self._owner.wait(self)
+
+    def has_closed(self) -> bool:
+        """Whether the client has closed its half, or all; nothing is read while it waits, so the system is asked."""
+        assert self.transport is not None
+        end = self.transport.get_extra_info("socket")
+        if end is None or end.fileno() < 0:
+            return False
+        events = select.poll()
+        events.register(end.fileno(), select.POLLRDHUP)
+        return bool(events.poll(0))
 
     def go_on(self) -> bool:
         """Serve what waits; whether that had to be handed over."""

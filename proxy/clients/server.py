@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from aiohttp import http_parser, web
 
 from nncache.proxy.clients.arrivals import Arrivals
+from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
@@ -58,6 +59,7 @@ class Server:
         self._endings = Endings()
         self._arrivals = Arrivals()
         self._listener: asyncio.Server | None = None
+        self._catching_up: CatchingUp | None = None
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
         self._all_left.set()
@@ -84,6 +86,7 @@ class Server:
             )
         except OSError as exc:
             raise StartError(f"listen: {host}:{port}: {exc.strerror or exc}") from exc
+        self._catching_up = CatchingUp(self.connection, [each.fileno() for each in self._listener.sockets])
 
     @property
     def port(self) -> int:
@@ -92,12 +95,19 @@ class Server:
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
+    async def catch_up(self) -> NoReturn:
+        """Accept what the event loop leaves waiting while it is busy, until cancelled."""
+        assert self._catching_up is not None
+        await self._catching_up.run()
+
     async def stop(self) -> None:
         """Listen no more, finish what is in progress within `drain_timeout_s`, then end all connections."""
         self._is_draining = True
         if self._listener is None:
             return
         self._listener.close()
+        if self._catching_up is not None:
+            self._catching_up.stop()
         for quick in tuple(self._quick):
             if quick.is_busy:
                 self.take_over(quick, b"")

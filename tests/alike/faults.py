@@ -170,8 +170,8 @@ FAULTS: Final = {
             "handed-over-in-part",
             "All bytes that are not known are handed over.",
             "quick_connection",
-            "may_enter():\n                self._owner.take_over(self, data)",
-            "may_enter():\n                self._owner.take_over(self, data[:200])",
+            "may_enter(is_there=False):\n                self._owner.take_over(self, data)",
+            "may_enter(is_there=False):\n                self._owner.take_over(self, data[:200])",
         ),
     )
 }

@@ -12,9 +12,9 @@ class Row:
 
     gone_on: list[int] = field(default_factory=list)
 
-    def newcomer(self, number: int, *, is_costly: bool = True) -> "Newcomer":
+    def newcomer(self, number: int, *, is_costly: bool = True, is_closed: bool = False) -> "Newcomer":
         """Return one."""
-        return Newcomer(self, number, is_costly=is_costly)
+        return Newcomer(self, number, is_costly=is_costly, is_closed=is_closed)
 
 
 @dataclass
@@ -24,6 +24,11 @@ class Newcomer:
     row: Row
     number: int
     is_costly: bool
+    is_closed: bool
+
+    def has_closed(self) -> bool:
+        """Say so."""
+        return self.is_closed
 
     def go_on(self) -> bool:
         """Take note."""
@@ -79,3 +84,20 @@ async def test_places_are_free_again_in_the_next_turn() -> None:
     for _ in range(3):
         assert [arrivals.may_enter(is_there=False) for _ in range(AT_A_TURN + 1)].count(True) == AT_A_TURN
         await asyncio.sleep(0)
+
+
+async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
+    """In the order in which they came, and a few in each turn as well."""
+    arrivals, row = Arrivals(), Row()
+    for number in range(2 * AT_A_TURN + 2):
+        arrivals.add(row.newcomer(number, is_closed=number < AT_A_TURN + 1))
+    await asyncio.sleep(0)
+    assert row.gone_on == list(range(AT_A_TURN + 1, 2 * AT_A_TURN + 1))
+    arrivals.add(row.newcomer(100))
+    assert not arrivals.may_enter(is_there=True)
+    await asyncio.sleep(0)
+    assert row.gone_on[AT_A_TURN:] == [2 * AT_A_TURN + 1, 100, *range(AT_A_TURN - 2)]
+    await asyncio.sleep(0)
+    assert row.gone_on[2 * AT_A_TURN :] == [AT_A_TURN - 2, AT_A_TURN - 1, AT_A_TURN]
+    await asyncio.sleep(0)
+    assert arrivals.may_enter(is_there=False)

@@ -1,6 +1,7 @@
 """A connection whose requests are known costs no task and no parser; whatever else comes is served in full."""
 
 import asyncio
+import socket
 from typing import Any, cast
 
 import pytest
@@ -297,6 +298,27 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
     for transport in (*transports[:-2], closing):
         transport.get_protocol().connection_lost(None)
     assert server.stats().connections_open == 0
+
+
+async def test_it_is_seen_that_a_client_has_closed_though_nothing_is_read() -> None:
+    """Its half, or all; without a socket (in tests) nothing is seen."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+
+        class WithSocket(PausedTransport):
+            def get_extra_info(self, name: str, default: Any = None) -> Any:
+                return ours if name == "socket" else default
+
+        h = House()
+        server = Server(h.handle, h.fast_path, limits_of_tests())
+        with_socket, without = server.connection(), server.connection()
+        WithSocket().connect(with_socket)
+        PausedTransport().connect(without)
+        theirs.send(b"more")
+        assert not with_socket.has_closed()
+        theirs.shutdown(socket.SHUT_WR)
+        assert with_socket.has_closed()
+        assert not without.has_closed()
 
 
 async def test_what_waits_is_answered_before_the_server_ends() -> None:

@@ -5,6 +5,7 @@ import contextlib
 import os
 import resource
 import socket
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -87,6 +88,25 @@ async def test_a_crowd_of_connects_is_accepted_one_in_each_turn_of_the_loop() ->
         with crowd(server.port, 100):
             news = await by_turn(lambda: server.stats().connections_accepted, 100)
             assert max(news) == 1
+
+
+async def test_what_a_busy_loop_leaves_waiting_is_accepted_all_the_same() -> None:
+    """One in each turn would be too few where a turn lasts long; stopping lets go of the port."""
+    async with serving(hello) as server:
+        with crowd(server.port, 300):
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(server.catch_up())
+                turns = 0
+                while server.stats().connections_accepted < 300:
+                    await asyncio.sleep(0)
+                    time.sleep(0.01)  # noqa: ASYNC251 - the loop is busy
+                    turns += 1
+                running.cancel()
+            assert turns < 150
+        port = server.port
+        await server.stop()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=HANG_S)
 
 
 @pytest.mark.parametrize("has_asked", [False, True])
