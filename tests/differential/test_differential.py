@@ -10,7 +10,7 @@ from tests.differential.exceptions import MAX_ENTRY_AGE_S
 from tests.differential.figures import Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 
-OPERATIONS = 200
+OPERATIONS = 150
 
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)

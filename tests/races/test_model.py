@@ -11,6 +11,12 @@ pytestmark = pytest.mark.timeout(900)  # a minute of work, and the machine may h
 _WORLDS = {0: 20, 24: 6, 8: 6, 9: 8, 6: 16, 5: 20, 29: 6, 20: 20, 1: 20}
 """Some of each kind: which worlds, and how many rounds of each."""
 
+_RARE = {
+    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.confirm: await self._rpc.confirm_namespace",
+    "invalidation.edits.confirmed_namenode.ConfirmedNameNode.confirm: await self._namenodes.wait_probed",
+}
+"""Places on the way of a few races in ten thousand: the long form insists on them."""
+
 _MORE = (
     3,
     22,
@@ -39,14 +45,19 @@ def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:
     for number, rounds in _WORLDS.items():
         figures.add(model.tell(1, number, rounds=rounds))
     for number in _MORE:
-        if model.unvisited(figures):
+        if _unvisited(figures):
             figures.add(model.tell(1, number))
     assert not figures.violations
     assert figures.races > 2_000
     assert figures.decisive_share > MIN_DECISIVE_SHARE
     assert figures.kept > figures.fills / 10
     assert figures.spoiled > figures.fills / 10
-    assert not model.unvisited(figures)
+    assert not _unvisited(figures)
+
+
+def _unvisited(figures: Figures) -> set[str]:
+    assert {place.key for place in model.PLACES.all} > _RARE
+    return {place.key for place in model.unvisited(figures)} - _RARE
 
 
 def test_the_same_world_is_told_again() -> None:

@@ -11,7 +11,7 @@ from tests.races.figures import Figures
 from tests.races.places import FILL, FORWARD
 from tests.races.real import Part
 
-RACES = 100
+RACES = 80
 
 OFTEN = (
     "proxy.reads.Reads._fetched: await flight.answer",
