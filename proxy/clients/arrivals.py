@@ -6,6 +6,7 @@ answered, and teaches the fast path what the others ask.
 """
 
 import asyncio
+import logging
 from collections import deque
 from typing import Final, Protocol
 
@@ -19,6 +20,9 @@ LOOKS_AT_A_TURN: Final = 512
 """Of those who wait; what they ask may be known by now, and costs little then."""
 
 
+_log = logging.getLogger(__name__)
+
+
 class Newcomer(Protocol):
     """A connection with a request that was not known when it came."""
 
@@ -27,6 +31,9 @@ class Newcomer(Protocol):
 
     def go_on(self) -> bool:
         """Serve what waits; whether it had to become aiohttp's."""
+
+    def end(self) -> None:
+        """End the connection at once: what waits can't be served."""
 
 
 class Arrivals:
@@ -71,9 +78,19 @@ class Arrivals:
             if newcomer.has_closed():
                 self._closed.append(newcomer)
             else:
-                self._let_in += newcomer.go_on()
+                self._let_in += _go_on(newcomer)
         while self._closed and not self._waiting and self._let_in < AT_A_TURN and looks < LOOKS_AT_A_TURN:
             looks += 1
-            self._let_in += self._closed.popleft().go_on()
+            self._let_in += _go_on(self._closed.popleft())
         if self._waiting or self._closed or self._let_in:
             self._schedule()
+
+
+def _go_on(newcomer: Newcomer) -> bool:
+    """Let one go on; an internal error costs its own connection, as in any call of a protocol, and no other."""
+    try:
+        return newcomer.go_on()
+    except Exception:  # noqa: BLE001 - the others wait behind it
+        _log.exception("internal error while a request was taken")
+        newcomer.end()
+        return True

@@ -161,6 +161,11 @@ class QuickConnection(asyncio.Protocol):
         self._owner.take_over(self, data)
         return True
 
+    def end(self) -> None:
+        """End the connection at once."""
+        assert self.transport is not None
+        self.transport.abort()
+
     def take_held(self) -> bytes:
         """Return what waits, for others to go on with it; b"" if nothing does any more."""
         held, self._held = self._held, b""

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
+
 from nncache.proxy.clients.arrivals import AT_A_TURN, LOOKS_AT_A_TURN, OF_AIOHTTP_AT_A_TURN, Arrivals
 
 
@@ -25,6 +27,12 @@ class Newcomer:
     number: int
     is_costly: bool
     is_closed: bool
+    is_broken: bool = False
+    has_ended: bool = False
+
+    def end(self) -> None:
+        """Take note."""
+        self.has_ended = True
 
     def has_closed(self) -> bool:
         """Say so."""
@@ -32,6 +40,8 @@ class Newcomer:
 
     def go_on(self) -> bool:
         """Take note."""
+        if self.is_broken:
+            raise RuntimeError("broken")
         self.row.gone_on.append(self.number)
         return self.is_costly
 
@@ -100,4 +110,20 @@ async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
     await asyncio.sleep(0)
     assert row.gone_on[2 * AT_A_TURN :] == [AT_A_TURN - 2, AT_A_TURN - 1, AT_A_TURN]
     await asyncio.sleep(0)
+    assert arrivals.may_enter(is_there=False)
+
+
+async def test_an_internal_error_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged, and its own connection ends."""
+    arrivals, row = Arrivals(), Row()
+    broken = [row.newcomer(0), row.newcomer(1, is_closed=True)]
+    for each in broken:
+        each.is_broken = True
+        arrivals.add(each)
+    arrivals.add(row.newcomer(2))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert row.gone_on == [2]
+    assert all(each.has_ended for each in broken)
+    assert len(caplog.records) == len(broken)
     assert arrivals.may_enter(is_there=False)

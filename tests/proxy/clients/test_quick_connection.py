@@ -300,6 +300,28 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
     assert server.stats().connections_open == 0
 
 
+async def test_an_internal_error_with_one_that_waits_ends_its_connection_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when it happens at once."""
+    h = House()
+    server, transports = await crowd(h, 2 * AT_A_TURN)
+    unlucky = transports[AT_A_TURN].get_protocol()
+    take_over = server.take_over
+
+    def fail(connection: QuickConnection, data: bytes) -> ClientConnection:
+        if connection is unlucky:
+            raise RuntimeError("broken")
+        return take_over(connection, data)
+
+    monkeypatch.setattr(server, "take_over", fail)
+    monkeypatch.setattr(h.fast_path, "answer", lambda _: None)  # so each is handed over
+    await until(lambda: sum(bool(transport.written) for transport in transports) == 2 * AT_A_TURN - 1)
+    assert [transport for transport in transports if transport.is_closed] == [transports[AT_A_TURN]]
+    for transport in transports:
+        transport.get_protocol().connection_lost(None)
+
+
 async def test_it_is_seen_that_a_client_has_closed_though_nothing_is_read() -> None:
     """Its half, or all; without a socket (in tests) nothing is seen."""
     ours, theirs = socket.socketpair()
