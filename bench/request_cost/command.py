@@ -6,8 +6,6 @@ rounds in a directory, and exits with 1 when a figure falls short.
 
 import asyncio
 import json
-import resource
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -38,6 +36,7 @@ from nncache.bench.servers.haproxy import find_haproxy, haproxy
 from nncache.bench.servers.nginx import find_nginx, nginx
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
+from nncache.bench.wrk import find_wrk, let_open
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
@@ -77,14 +76,13 @@ def _say(line: str) -> None:
 )
 def main(seconds: int, rounds: int, warm_up: int, only: str, out: Path) -> None:
     """Measure requests per CPU-second by the shape of the load, beside nginx and HAProxy."""
-    if shutil.which("wrk") is None:
-        raise click.ClickException("wrk is missing: apt-get install wrk")
-    _raise_files()
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
     found, idle_bytes = list[Round](), dict[Name, float]()
     try:
+        find_wrk()
+        let_open(max(CONNECTIONS.values()))
         find_nginx()
         find_haproxy()
         with _stand() as (cached, forwarded):
@@ -166,14 +164,3 @@ async def _make(cluster: Cluster) -> None:
             f"{listed_path_of(number)}/{name}" for number in range(10) for name in range(_LISTED)
         ]
         await at_once(hdfs.mkdirs(path) for path in listed)
-
-
-def _raise_files() -> None:
-    """Let wrk and the servers have as many connections as they need."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least = max(CONNECTIONS.values()) * 5 // 4
-    if hard != resource.RLIM_INFINITY and hard < least:
-        raise click.ClickException(
-            f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

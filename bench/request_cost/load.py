@@ -4,10 +4,7 @@
 than the server, which is all the same, since its CPU alone counts.
 """
 
-import re
 import socket
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -18,6 +15,7 @@ from typing import Final
 
 from nncache.bench.request_cost.figures import Name, Round, Shape
 from nncache.bench.servers.counters import use_of
+from nncache.bench.wrk import Counted, ask_for
 
 PATHS: Final = 1_000
 ROOT: Final = "/bench-http"
@@ -54,11 +52,6 @@ _VARYING: Final = (
     '(requests[number]:gsub("\\r\\n\\r\\n", string.format('
     '"\\r\\ntraceparent: 00-%032x-%016x-01\\r\\n\\r\\n", math.random(2^30), math.random(2^30))))'
 )
-_COUNTED: Final = re.compile(r"(\d+) requests in ([\d.]+)(m?s|m)")
-_MEDIAN: Final = re.compile(r"50%\s+([\d.]+)(us|ms|s)")
-_ERRORS: Final = re.compile(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)")
-_REFUSED: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
-_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def path_of(number: int) -> str:
@@ -100,15 +93,6 @@ class Idle:
 _NOTHING: Final = Idle()
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What the clients saw."""
-
-    requests: int
-    failed: int
-    p50_s: float
-
-
 def measure_idle(targets: Collection[Target], seconds: float) -> dict[Name, Idle]:
     """Return what each takes for so long without load, all at the same time."""
     begun, before = time.monotonic(), [(each.cpu_s(), use_of(each.namenode_pid)[0]) for each in targets]
@@ -144,28 +128,7 @@ def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
     script = _SCRIPT.format(
         paths=PATHS, target=target, request=_VARYING if shape is Shape.VARYING else _REPEATED
     )
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
-        file.write(script)
-        file.flush()
-        command = ["wrk", "-t1", f"-c{CONNECTIONS[shape]}", f"-d{seconds}s", "--latency"]
-        command += [f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"http://{address}/"]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return parse_wrk(said)
-
-
-def parse_wrk(said: str) -> Counted:
-    """Read wrk's summary.
-
-    Raises:
-        ValueError: it is not one.
-    """
-    counted, middle = _COUNTED.search(said), _MEDIAN.search(said)
-    if counted is None or middle is None:
-        raise ValueError(f"wrk said something else: {said}")
-    errors, refused = _ERRORS.search(said), _REFUSED.search(said)
-    failed = sum(map(int, errors.groups())) if errors else 0
-    failed += int(refused[1]) if refused else 0
-    return Counted(int(counted[1]), failed, float(middle[1]) * _UNITS[middle[2]])
+    return ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
 
 
 def bytes_per_connection(target: Target) -> float:
