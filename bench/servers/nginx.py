@@ -3,16 +3,21 @@
 Debian's package; `apt-get install nginx-light`. (bench/servers/nginx.py)
 """
 
+import http.client
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from nncache.bench.servers.progress import Progress, of_nginx
 from nncache.bench.servers.running import Running, server
 from nncache.testbed.errors import MissingToolError
 
+_STATUS: Final = "/nginx_status"
+_TIMEOUT_S: Final = 20.0  # under load its own page waits like everything else
 _CONFIGURATION: Final = """\
 daemon off;
 {user}
@@ -37,6 +42,7 @@ http {{
     }}
     server {{
         listen {listen} backlog=4096;
+        location = {status} {{ stub_status; }}
         location / {{
             proxy_pass http://namenode;
             proxy_http_version 1.1;
@@ -85,10 +91,20 @@ def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
             place=place,
             namenode=namenode,
             listen=address,
+            status=_STATUS,
             caching="" if valid_s is None else _CACHING.format(valid_s=valid_s),
         )
         (place / "nginx.conf").write_text(text, encoding="utf-8")
         return program, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")
 
     with server("nginx", command) as running:
-        yield running
+        yield replace(running, progress=lambda: _progress(running.address))
+
+
+def _progress(address: str) -> Progress:
+    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", _STATUS)
+        return of_nginx(connection.getresponse().read().decode())
+    finally:
+        connection.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from nncache.bench.at_once import at_once
+from nncache.bench.servers.progress import of_nncache
 from nncache.bench.servers.running import Running
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
@@ -29,13 +30,16 @@ class Channel(StrEnum):
 
 
 @contextmanager
-def nncache(cluster: Cluster, globs: Sequence[str], channel: Channel) -> Iterator[Running]:
+def nncache(
+    cluster: Cluster, globs: Sequence[str], channel: Channel, proxy_flags: Sequence[str] = ()
+) -> Iterator[Running]:
     """Run a proxy whose cache is open; what it takes is removed at the end.
 
     Args:
         cluster: with a ZooKeeper, if that is the channel.
         globs: of the paths that may be answered from memory.
         channel: see there.
+        proxy_flags: further arguments of the proxy.
     """
     namenode = cluster.namenodes[0]
     common = [
@@ -61,7 +65,7 @@ def nncache(cluster: Cluster, globs: Sequence[str], channel: Channel) -> Iterato
             )
             (place / "proxy.toml").write_text(settings, encoding="utf-8")
             common += ["--config", str(place / "proxy.toml")]
-        proxy = running.enter_context(Proxy(*common))
+        proxy = running.enter_context(Proxy(*common, *proxy_flags))
         proxy.await_gate()
         if channel is Channel.ZOOKEEPER:
             proxy.process.await_that(
@@ -72,6 +76,7 @@ def nncache(cluster: Cluster, globs: Sequence[str], channel: Channel) -> Iterato
             address=proxy.address,
             processes={source: _pid(daemon) for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
+            progress=lambda: of_nncache(proxy.metrics()),
         )
 
 

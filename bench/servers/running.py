@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nncache.bench.servers.progress import Progress
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.readiness import accepts
@@ -25,11 +26,13 @@ class Running:
         processes: whose CPU and memory count, by source (bench/tables.py, COUNTERS); the NameNode's is not among them.
         upkeep: calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
             ("upkeep:..."); so far, since it began.
+        progress: looks at what it has answered; None if it does not count that.
     """
 
     address: str
     processes: Mapping[str, int] = field(default_factory=dict)
     upkeep: Callable[[], Mapping[str, float]] = _none
+    progress: Callable[[], Progress] | None = None
 
 
 @contextmanager
