@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-connects bench-memory docs proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -106,6 +106,9 @@ bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx 
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects
+
+bench-growth: $(READY) ## Measure how the CPU for each hit grows with filters, entries, callers and connections (about 15 minutes; apt-get install wrk nginx-light)
+	$(BIN)/python -m nncache.bench.growth
 
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory

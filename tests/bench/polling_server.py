@@ -47,12 +47,14 @@ class Script:
 
     Attributes:
         targets: of all requests, in their order.
+        heads: the same, whole.
         connections: how many were opened.
         most_at_once: how many were open at the same time at most.
     """
 
     def __init__(self, acts: dict[str, tuple[Act, ...]] | None = None) -> None:
         self.targets: list[str] = []
+        self.heads: list[bytes] = []
         self.heard = asyncio.Event()  # something was asked
         self.lost = asyncio.Event()  # a connection has ended
         self.connections = 0
@@ -91,6 +93,7 @@ class _Serving(asyncio.Protocol):
         self._held += data
         while b"\r\n\r\n" in self._held:
             head, _, self._held = self._held.partition(b"\r\n\r\n")
+            self._script.heads.append(head)
             act = self._script.next(head.decode("ascii").split(" ")[1])
             if act.delay_s:
                 asyncio.get_running_loop().call_later(act.delay_s, self._carry_out, act)

@@ -1,0 +1,1 @@
+"""How the CPU for each hit grows with filters, entries, callers and connections. (bench/growth/)"""

@@ -1,0 +1,100 @@
+"""Load on one server of one size, and what a hit costs it. (bench/growth/measuring.py)
+
+The server's own count of what it has answered is read twice while the load goes on, together with its CPU time: what
+it costs to begin connections is not in it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.bench.growth.asked import Asked, script
+from nncache.bench.growth.figures import Growth, Round, Way
+from nncache.bench.request_cost.load import Target
+from nncache.bench.servers.counters import NameNodeAt, sample
+from nncache.bench.servers.progress import Progress
+from nncache.bench.wrk import ask_times, loading
+from nncache.testbed.errors import StartError
+
+SETTLE_S: Final = 0.5
+"""Of load on all connections before anything is counted."""
+WARM_UP: Final = 4
+"""How often each request is made before: it is fetched, answered from memory, and by then known."""
+MIN_PER_S: Final = 100
+"""Requests that any machine answers; fewer, and the measurement ends."""
+_CONNECTED_S: Final = 60.0
+_LOOK_S: Final = 0.1
+FILLERS: Final = 64
+"""Connections that fill a cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A server at one size, with what is asked of it.
+
+    Attributes:
+        progress: looks at its own count.
+    """
+
+    growth: Growth
+    size: int
+    target: Target
+    progress: Callable[[], Progress]
+    namenode: NameNodeAt
+    asked: Asked
+    connections: int
+
+
+def warm_up(subject: Subject) -> None:
+    """Make each request until it is known."""
+    ask(subject.target.address, script(subject.asked, Way.KNOWN), WARM_UP * subject.asked.paths)
+
+
+def ask(address: str, what: str, requests: int) -> None:
+    """Make so many requests at least, and wait for their answers."""
+    more = 2 * FILLERS  # some of the first may be under way when the last of as many is answered
+    timeout_s = 60 + requests / MIN_PER_S
+    ask_times(address, what, connections=FILLERS, requests=requests + more, timeout_s=timeout_s)
+
+
+def measure(subject: Subject, way: Way, number: int, seconds: float) -> Round:
+    """Load it for so long, and say what it did and what that cost."""
+    target = subject.target
+    asked_before = _asked_of(subject.namenode)
+    with loading(target.address, script(subject.asked, way), connections=subject.connections) as load:
+        _await_connections(subject)
+        time.sleep(SETTLE_S)
+        before = subject.progress().answered, target.cpu_s()
+        time.sleep(seconds)
+        after = subject.progress(), target.cpu_s()
+    assert load.counted is not None
+    return Round(
+        growth=subject.growth,
+        way=way,
+        name=target.name,
+        size=subject.size,
+        number=number,
+        hits=after[0].answered - before[0],
+        failed=load.counted.failed,
+        requests=load.counted.requests,
+        misses=_asked_of(subject.namenode) - asked_before,
+        cpu_s=after[1] - before[1],
+        entries=after[0].entries,
+    )
+
+
+def _await_connections(subject: Subject) -> None:
+    until = time.monotonic() + _CONNECTED_S
+    while (connected := subject.progress().connections) < subject.connections:
+        if time.monotonic() > until:
+            raise StartError(
+                f"{subject.target.name} has {connected:,} connections of {subject.connections:,} after "
+                f"{_CONNECTED_S:.0f} s"
+            )
+        time.sleep(_LOOK_S)
+
+
+def _asked_of(namenode: NameNodeAt) -> int:
+    """Return how often it was asked for a status so far."""
+    return int(sample(namenode, {}, dict).values["namenode", "getFileInfo", "calls"])
