@@ -115,15 +115,15 @@ class Daemon:
         except (OSError, http.client.HTTPException, ValueError):
             return {}
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, timeout_s: float = _ASK_TIMEOUT_S) -> dict[str, float]:
         """Return all samples of its metrics page, summed over their labels."""
         sums: dict[str, float] = {}
-        for sample in _SAMPLE.finditer(self._page("/metrics").decode()):
+        for sample in _SAMPLE.finditer(self._page("/metrics", timeout_s).decode()):
             sums[sample["name"]] = sums.get(sample["name"], 0.0) + float(sample["value"])
         return sums
 
-    def _page(self, target: str) -> bytes:
-        connection = http.client.HTTPConnection(self.admin, timeout=_ASK_TIMEOUT_S)
+    def _page(self, target: str, timeout_s: float = _ASK_TIMEOUT_S) -> bytes:
+        connection = http.client.HTTPConnection(self.admin, timeout=timeout_s)
         try:
             connection.request("GET", target)
             return connection.getresponse().read()

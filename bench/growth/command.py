@@ -31,7 +31,7 @@ def _say(line: str) -> None:
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--seconds", default=3.0, type=click.FloatRange(min=0.5), help="Of load in each round.")
+@click.option("--seconds", default=2.0, type=click.FloatRange(min=0.5), help="Of load in each round.")
 @click.option("--rounds", default=6, type=click.IntRange(1), help="Of each growth.")
 @click.option(
     "--warm-up", default=1.0, type=click.FloatRange(min=0.5), help="Seconds of load on each size before."

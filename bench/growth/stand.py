@@ -62,7 +62,7 @@ def stand(growth: Growth, cluster: Cluster, most_entries: int) -> Iterator[Seque
                     ask(each.target.address, filling(each.size), each.size)
                 yield subjects
             case Growth.CALLERS:
-                # As many requests differ whoever makes them, so that only the number of callers grows.
+                # The same number of different requests at each size: only the number of callers grows.
                 yield [subject(size, proxy(), Asked(MOST_PATHS, size)) for size in sizes]
             case Growth.HEADS:
                 assert sizes == (PATHS, MOST_PATHS)

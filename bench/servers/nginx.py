@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.servers.progress import Progress, of_nginx
+from nncache.bench.servers.progress import PAGE_TIMEOUT_S, Progress, of_nginx
 from nncache.bench.servers.running import Running, server
 from nncache.testbed.errors import MissingToolError
 
 _STATUS: Final = "/nginx_status"
-_TIMEOUT_S: Final = 20.0  # under load its own page waits like everything else
 _CONFIGURATION: Final = """\
 daemon off;
 {user}
@@ -102,7 +101,7 @@ def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
 
 
 def _progress(address: str) -> Progress:
-    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_S)
+    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
     try:
         connection.request("GET", _STATUS)
         return of_nginx(connection.getresponse().read().decode())

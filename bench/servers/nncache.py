@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from nncache.bench.at_once import at_once
-from nncache.bench.servers.progress import of_nncache
+from nncache.bench.servers.progress import PAGE_TIMEOUT_S, of_nncache
 from nncache.bench.servers.running import Running
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
@@ -76,7 +76,7 @@ def nncache(
             address=proxy.address,
             processes={source: _pid(daemon) for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
-            progress=lambda: of_nncache(proxy.metrics()),
+            progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
         )
 
 

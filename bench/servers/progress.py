@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+PAGE_TIMEOUT_S: Final = 60.0
+"""For the page that says it: under load it waits behind some laps round all connections."""
 _ACTIVE: Final = re.compile(r"Active connections: (\d+)")
 _HANDLED: Final = re.compile(r"^\s*\d+ \d+ (\d+)\s*$", re.MULTILINE)
 

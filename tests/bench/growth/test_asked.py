@@ -19,7 +19,7 @@ def asked_for(script: str, requests: int) -> tuple[list[str], list[bytes]]:
     """Return the targets and heads that a script asks for, in order."""
     seen = Script({})
     with serving(seen) as server:
-        ask_times(server, script, connections=1, requests=requests, timeout_s=60.0)
+        ask_times(server, script, connections=1, requests=requests, within_s=60)
     return seen.targets, seen.heads
 
 

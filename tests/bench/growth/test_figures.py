@@ -102,7 +102,7 @@ def test_connections_cost_no_more_than_they_cost_nginx(ours: float, *, met: bool
         ({"hits": 0, "requests": 0, "misses": 1}, Name.NNCACHE, False),
     ],
 )
-def test_hits_alone_are_measured(changed: dict[str, int], name: Name, *, met: bool) -> None:
+def test_hits_alone_are_measured(changed: dict[str, Any], name: Name, *, met: bool) -> None:
     """No request of nncache's fails, and nearly none gets to the NameNode."""
     assert is_met(*rounds(Growth.CONNECTIONS, 64, 10.0, name=name, **changed)) is met
 

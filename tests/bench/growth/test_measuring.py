@@ -58,6 +58,15 @@ def test_all_that_is_asked_is_known_before(subject: Subject) -> None:
     assert done.cpu_s > 0
 
 
+def test_many_connections_are_begun_some_at_a_time(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And all of them count."""
+    monkeypatch.setattr(measuring, "AT_ONCE", 3)
+    wanted: list[int] = []
+    monkeypatch.setattr(measuring, "_await_connections", lambda _, connections: wanted.append(connections))
+    assert measure(subject, Way.KNOWN, 1, 0.5).requests > 10
+    assert wanted == [3, 4]
+
+
 def test_what_gets_to_the_namenode_is_counted(subject: Subject) -> None:
     """Heads that differ each time are all unknown to the floor."""
     done = measure(subject, Way.PARSED, 1, 0.5)
