@@ -94,7 +94,7 @@ def test_a_load_that_is_held_has_all_its_connections_and_asks_for_nothing(tmp_pa
     """Until the gate is there, or the time is over."""
     script, gate = Script({}), tmp_path / "gate"
     with serving(script) as server:
-        with loading(server, held(SCRIPT, gate, HANG_S), connections=5) as load:
+        with loading(server, held(SCRIPT, gate, int(HANG_S)), connections=5) as load:
             while script.connections < 6:  # one is to see whether there is a server
                 pass
             time.sleep(0.3)
