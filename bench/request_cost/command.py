@@ -18,7 +18,7 @@ import click
 
 from nncache.bench.at_once import at_once
 from nncache.bench.request_cost.drawing import draw
-from nncache.bench.request_cost.figures import IDLE, Name, Round, Shape, lines, verdicts
+from nncache.bench.request_cost.figures import AT_THE_NAMENODE, IDLE, Name, Round, Shape, lines, verdicts
 from nncache.bench.request_cost.floor import floor
 from nncache.bench.request_cost.load import (
     CONNECTIONS,
@@ -47,6 +47,8 @@ SERVERS: Final = {
     Shape.VARYING: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
     Shape.CONNECTION_EACH: (Name.NGINX, Name.HAPROXY, Name.NNCACHE),
     Shape.FORWARDED: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
+    Shape.OUTSIDE: (Name.NGINX, Name.NNCACHE),
+    Shape.MISS: (Name.NGINX, Name.NNCACHE),
     Shape.ALONE: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
 }
 """Who is asked in each shape, in turn."""
@@ -110,7 +112,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str, out: Path) -> None:
 def _rounds(
     shape: Shape, cached: dict[Name, Target], forwarded: dict[Name, Target], rounds: int, seconds: int
 ) -> Iterator[Round]:
-    is_forwarded = shape in {Shape.FORWARDED, Shape.ALONE}
+    is_forwarded = shape in AT_THE_NAMENODE
     targets = forwarded if is_forwarded else cached
     for name in SERVERS[shape]:
         measure(shape, targets[name], _WARM_UP_S)

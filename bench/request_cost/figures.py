@@ -20,6 +20,8 @@ class Shape(StrEnum):
     VARYING = "a header that differs each time, 64 connections"
     CONNECTION_EACH = "a connection for each request"
     FORWARDED = "forwarded LISTSTATUS, 32 connections"
+    OUTSIDE = "GETFILESTATUS outside the filters, 32 connections"
+    MISS = "a miss that is kept, 32 connections"
     ALONE = "forwarded LISTSTATUS, one connection"
 
 
@@ -78,6 +80,8 @@ class Verdict:
     is_met: bool
 
 
+AT_THE_NAMENODE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS, Shape.ALONE)
+"""Of these each request is the NameNode's."""
 RATIOS: Final = (
     AtLeast(Shape.REPEATED, Name.NGINX, 1.5, 1.3),
     AtLeast(Shape.REPEATED, Name.HAPROXY, 1.0, 0.85),
@@ -113,17 +117,10 @@ def verdicts(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[
         ours, theirs = known.get((each.shape, Name.NNCACHE)), known.get((each.shape, each.than))
         if ours and theirs:
             found.append(_ratio(each, ours, theirs))
-    ours, theirs = known.get((Shape.FORWARDED, Name.NNCACHE)), known.get((Shape.FORWARDED, Name.NGINX))
-    if ours and theirs:
-        found.append(_at_most(f"{Shape.FORWARDED}: CPU", _cpu_s(ours), _cpu_s(theirs), MAX_FORWARDED_RATIO))
-        ratio = _namenode_cpu_s(ours) / _namenode_cpu_s(theirs)
-        found.append(
-            Verdict(
-                what=f"{Shape.FORWARDED}: at most {MAX_NAMENODE_RATIO:g} of the NameNode's CPU behind nginx",
-                seen=f"{ratio:.2f}",
-                is_met=ratio <= MAX_NAMENODE_RATIO,
-            )
-        )
+    for shape in AT_THE_NAMENODE:
+        ours, theirs = known.get((shape, Name.NNCACHE)), known.get((shape, Name.NGINX))
+        if ours and theirs and shape is not Shape.ALONE:
+            found += _forwarded(shape, ours, theirs)
     alone = [known.get((Shape.ALONE, name)) for name in (Name.NNCACHE, Name.NGINX, Name.NAMENODE)]
     if all(alone):
         ours_s, theirs_s, least_s = (median(each.p50_s for each in rounds or ()) for rounds in alone)
@@ -134,6 +131,18 @@ def verdicts(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[
         what = f"{IDLE}: at most {MAX_IDLE_BYTES:,} bytes"
         found.append(Verdict(what=what, seen=f"{taken:,.0f}", is_met=taken <= MAX_IDLE_BYTES))
     return found
+
+
+def _forwarded(shape: Shape, ours: Sequence[Round], theirs: Sequence[Round]) -> list[Verdict]:
+    ratio = _namenode_cpu_s(ours) / max(_namenode_cpu_s(theirs), 1e-9)
+    return [
+        _at_most(f"{shape}: CPU", _cpu_s(ours), _cpu_s(theirs), MAX_FORWARDED_RATIO),
+        Verdict(
+            what=f"{shape}: at most {MAX_NAMENODE_RATIO:g} of the NameNode's CPU behind nginx",
+            seen=f"{ratio:.2f}",
+            is_met=ratio <= MAX_NAMENODE_RATIO,
+        ),
+    ]
 
 
 def _failures(rounds: Sequence[Round]) -> Verdict:

@@ -7,9 +7,10 @@ than the server, which is all the same, since its CPU alone counts.
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
@@ -24,6 +25,8 @@ CONNECTIONS: Final = {
     Shape.REPEATED_BY_MANY: 10_000,
     Shape.VARYING: 64,
     Shape.FORWARDED: 32,
+    Shape.OUTSIDE: 32,
+    Shape.MISS: 32,
     Shape.ALONE: 1,
 }
 IDLE_CONNECTIONS: Final = 5_000
@@ -33,21 +36,26 @@ _THREADS: Final = 8  # where each request has a connection of its own
 _TIMEOUT_S: Final = 20.0
 _TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
 _LISTED: Final = f"/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe"
+_OUTSIDE: Final = f"/webhdfs/v1{ROOT}/listed/%d?op=GETFILESTATUS&user.name=joe"
+_NEW: Final = f"/webhdfs/v1{ROOT}/%d/{{run}}-%d?op=GETFILESTATUS&user.name=joe"
 _SCRIPT: Final = f"""\
 local requests, number = {{{{}}}}, 0
 local function status(path) return string.format("{_TARGET}", path % 10, path) end
 local function listing(path) return string.format("{_LISTED}", path % 10) end
+local function outside(path) return string.format("{_OUTSIDE}", path % 10) end
 init = function()
   for path = 0, {{paths}} - 1 do
     requests[path] = wrk.format("GET", {{target}})
   end
 end
 request = function()
-  number = (number + 1) % {{paths}}
+  number = {{next}}
   return {{request}}
 end
 """
 _REPEATED: Final = "requests[number]"
+_IN_TURN: Final = f"(number + 1) % {PATHS}"
+_ANOTHER: Final = "number + 1"
 _VARYING: Final = (
     '(requests[number]:gsub("\\r\\n\\r\\n", string.format('
     '"\\r\\ntraceparent: 00-%032x-%016x-01\\r\\n\\r\\n", math.random(2^30), math.random(2^30))))'
@@ -124,11 +132,24 @@ def measure(shape: Shape, target: Target, seconds: int, idle: Idle = _NOTHING) -
 
 
 def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
-    target = "listing(path)" if shape in {Shape.FORWARDED, Shape.ALONE} else "status(path)"
-    script = _SCRIPT.format(
-        paths=PATHS, target=target, request=_VARYING if shape is Shape.VARYING else _REPEATED
-    )
-    return ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
+    target, after, request = "status(path)", _IN_TURN, _REPEATED
+    match shape:
+        case Shape.FORWARDED | Shape.ALONE:
+            target = "listing(path)"
+        case Shape.OUTSIDE:
+            target = "outside(path)"
+        case Shape.VARYING:
+            request = _VARYING
+        case Shape.MISS:  # of paths that are not there, each of which nobody has asked for before
+            new = _NEW.format(run=uuid.uuid4().hex)
+            after, request = _ANOTHER, f'wrk.format("GET", string.format("{new}", number % 10, number))'
+        case _:
+            pass
+    script = _SCRIPT.format(paths=PATHS, target=target, next=after, request=request)
+    counted = ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
+    if shape is Shape.MISS:  # each is to be answered with 404, which wrk takes for a failure
+        return replace(counted, failed=abs(counted.requests - counted.failed))
+    return counted
 
 
 def bytes_per_connection(target: Target) -> float:

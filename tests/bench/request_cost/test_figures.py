@@ -38,13 +38,16 @@ def test_no_request_may_fail() -> None:
     assert not is_met(*rounds(Shape.REPEATED, Name.NNCACHE, 1.0, failed=1))
 
 
+@pytest.mark.parametrize("shape", [Shape.FORWARDED, Shape.OUTSIDE, Shape.MISS])
 @pytest.mark.parametrize(
     ("cpu_us", "namenode_ratio", "met"), [(99, 1.09, True), (101, 1.0, False), (50, 1.12, False)]
 )
-def test_what_a_forwarded_call_may_cost(cpu_us: float, namenode_ratio: float, met: bool) -> None:
+def test_what_a_forwarded_call_may_cost(
+    shape: Shape, cpu_us: float, namenode_ratio: float, met: bool
+) -> None:
     """The proxy's CPU, and the NameNode's beside what one of nginx's costs it."""
-    ours = rounds(Shape.FORWARDED, Name.NNCACHE, 1e6 / cpu_us, namenode_cpu_s=namenode_ratio)
-    assert is_met(*rounds(Shape.FORWARDED, Name.NGINX, 1e6 / 32), *ours) is met
+    ours = rounds(shape, Name.NNCACHE, 1e6 / cpu_us, namenode_cpu_s=namenode_ratio)
+    assert is_met(*rounds(shape, Name.NGINX, 1e6 / 32), *ours) is met
 
 
 @pytest.mark.parametrize(("added_us", "met"), [(140, True), (160, False)])

@@ -21,7 +21,7 @@ def target(cluster: Cluster) -> Iterator[Target]:
         yield Target(Name.FLOOR, running.address, tuple(running.processes.values()), pid)
 
 
-@pytest.mark.parametrize("shape", [Shape.REPEATED, Shape.VARYING, Shape.FORWARDED])
+@pytest.mark.parametrize("shape", [Shape.REPEATED, Shape.VARYING, Shape.FORWARDED, Shape.OUTSIDE])
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="apt-get install wrk")
 def test_every_shape_asks_for_what_it_names(target: Target, shape: Shape) -> None:
     """Of paths that are not there every reply is a 404, and counts as failed."""
@@ -30,6 +30,14 @@ def test_every_shape_asks_for_what_it_names(target: Target, shape: Shape) -> Non
     assert done.failed == done.requests
     assert done.cpu_s > 0
     assert done.namenode_cpu_s > 0 or shape is Shape.REPEATED
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="apt-get install wrk")
+def test_a_miss_is_of_a_path_that_is_not_there(target: Target) -> None:
+    """So every reply is a 404, and none has failed."""
+    done = measure(Shape.MISS, target, 1)
+    assert done.requests > 10
+    assert done.failed == 0
 
 
 def test_a_connection_for_each_request_is_one(target: Target) -> None:
