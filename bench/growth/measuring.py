@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nncache.bench.growth.asked import Asked, script
+from nncache.bench.growth.asked import Asked, filling, script
 from nncache.bench.growth.figures import Growth, Round, Way
 from nncache.bench.request_cost.load import Target
 from nncache.bench.servers.counters import NameNodeAt, sample
@@ -30,6 +30,7 @@ WARM_UP: Final = 4
 MIN_PER_S: Final = 100
 """Requests that any machine answers; fewer, and the measurement ends."""
 _CONNECTED_S: Final = 60.0
+_FILLED_S: Final = 60.0
 HELD_S: Final = 300
 """After which the load begins in any case: it is to end when nothing is left that measures."""
 _LOOK_S: Final = 0.1
@@ -57,6 +58,22 @@ class Subject:
 def warm_up(subject: Subject) -> None:
     """Make each request until it is known."""
     ask(subject.target.address, script(subject.asked, Way.KNOWN), WARM_UP * subject.asked.paths)
+
+
+def fill(subject: Subject) -> None:
+    """Have it keep as many replies as its size says, and wait until those who asked have gone.
+
+    Raises:
+        StartError: it keeps fewer.
+    """
+    ask(subject.target.address, filling(subject.size), subject.size)
+    until = time.monotonic() + _FILLED_S
+    while (
+        now := subject.progress()
+    ).entries < subject.size or now.connections:  # the last may still be under way
+        if time.monotonic() > until:
+            raise StartError(f"{subject.target.name} holds {now.entries:,} replies of {subject.size:,}")
+        time.sleep(_LOOK_S)
 
 
 def ask(address: str, what: str, requests: int) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from nncache.bench.growth.asked import GLOB, MOST_PATHS, PATHS, Asked, filling, globs, making
+from nncache.bench.growth.asked import GLOB, MOST_PATHS, PATHS, Asked, globs, making
 from nncache.bench.growth.figures import Growth, sizes_of
-from nncache.bench.growth.measuring import Subject, ask
+from nncache.bench.growth.measuring import Subject, ask, fill
 from nncache.bench.request_cost.figures import Name
 from nncache.bench.request_cost.load import Target
 from nncache.bench.servers.counters import NameNodeAt
@@ -59,7 +59,7 @@ def stand(growth: Growth, cluster: Cluster, most_entries: int) -> Iterator[Seque
             case Growth.ENTRIES:
                 subjects = [subject(size, proxy()) for size in sizes]
                 for each in subjects:
-                    ask(each.target.address, filling(each.size), each.size)
+                    fill(each)
                 yield subjects
             case Growth.CALLERS:
                 # The same number of different requests at each size: only the number of callers grows.

@@ -13,6 +13,7 @@ _HANDSHAKE = (
 )
 
 NEVER_WAITS: Final[dict[str, str]] = {
+    "proxy.clients.catching_up.CatchingUp.run: enter asyncio.TaskGroup": _TASK_GROUP,
     "hadoop.jmx_client.JmxClient._get: exit self._session.get": (
         "it waits for a request's body to be written, and a GET has none (aiohttp, client_reqrep.py, wait_for_close)"
     ),
@@ -47,6 +48,9 @@ NEVER_WAITS: Final[dict[str, str]] = {
 
 _ENDS = "the proxy ends: its clients have gone, and nothing is answered from memory any more"
 _ANSWERED = "its request is answered; what the client still sends of a body is thrown away"
+_NOT_ACCEPTED = (
+    "nothing is read yet from a connection that waits here, and no answer exists that could grow old"
+)
 _IDLE = "connections that nobody has used for a minute are closed"
 
 OFF_THE_PATH: Final[dict[str, str]] = {
@@ -72,6 +76,11 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.clients.connection.ClientConnection.finish_response: await super().finish_response": (
         "it waits only where a reply from memory stands behind others that its client does not read; the same wait, "
         "`RawResponse._wait_for_reader`, is raced in `Upstream._pass_on`"
+    ),
+    "proxy.clients.catching_up.CatchingUp.run: await asyncio.sleep": _NOT_ACCEPTED,
+    "proxy.clients.catching_up.CatchingUp.run: exit asyncio.TaskGroup": _NOT_ACCEPTED,
+    "proxy.clients.catching_up.CatchingUp._serve: await asyncio.get_running_loop().connect_accepted_socket": (
+        _NOT_ACCEPTED
     ),
     "proxy.clients.one_task.OneTaskHandler._discard: await payload.readany": _ANSWERED,
     "proxy.clients.one_task.OneTaskHandler._serve_next: await self._discard": _ANSWERED,

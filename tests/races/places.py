@@ -58,6 +58,7 @@ class Place:
 
 
 FILL: Final = (
+    "proxy.clients.catching_up",
     "proxy.clients.connection",
     "proxy.clients.one_task",
     "proxy.clients.server",
