@@ -278,6 +278,19 @@ async def test_a_client_that_closed_its_own_half_gets_its_reply() -> None:
         assert await client.rest() == b"", "a body that broke off gets none"
 
 
+async def test_what_a_client_sent_before_it_closed_its_own_half_is_answered() -> None:
+    """Each request of a pipeline; only the last reply ends the connection."""
+    async with house() as h, client_of(h) as client:
+        client.send(SLOW + GET + GET)
+        await until(lambda: len(h.handled) == 1)
+        client.writer.write_eof()
+        await asyncio.sleep(0.02)
+        h.slow_may_end.set()
+        replies = [await client.reply() for _ in range(3)]
+        assert [bool(reply.all(b"Connection")) for reply in replies] == [False, False, True]
+        assert await client.rest() == b""
+
+
 async def test_too_many_connections_are_told_so() -> None:
     """503 for those beyond the limit; the others go on, and places become free."""
     async with house(max_connections=2) as h:
