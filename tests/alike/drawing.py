@@ -16,6 +16,9 @@ _SHORT_S: Final = (0.001, 0.3, 0.9, 1.1)
 _LONG_S: Final = (2.5, 11.0, 21.0, 31.0, 61.0, 141.0)
 _ANSWERED_S: Final = 0.0519  # in which the NameNode has answered whatever one client asks
 _PERIODS_S: Final = (1.1, 5.0, 13.0, 19.0)
+_READS: Final = (0.0, 0.08, 0.99)
+_LEAVES: Final = 0.02  # how often a client leaves while a call is under way
+_TWO_STEPS: Final = 0.01  # share of two-step writes among reads
 _TURNS: Final = (0, 0, 1, 2, 3, 5)
 
 
@@ -33,11 +36,17 @@ class _Drawing:
         self._clients = rng.choice((1, 1, 2, 3))
         self._requests = rng.randrange(2 * REQUESTS)
         self._is_calm = rng.random() < 0.8  # little but polls
+        self._reads = rng.choice(_READS)  # share of requests that are no polls but read
+        self._is_steady = (
+            self._reads > 0.5 and rng.random() < 0.8
+        )  # most requests come alone and in one piece
         self._is_slow = rng.random() < 0.1  # more than a few polls take longer than a connection may be idle
         self._pending: dict[
             int, bytes
         ] = {}  # of each client: the rest of a request, which is still to be sent
-        self._patience = rng.choice((0.2, 0.8, 1.0))  # how often a client waits for the NameNode's answer
+        self._patience = rng.choice(
+            (0.95,) if self._is_steady else (0.2, 0.8, 1.0)
+        )  # how often a client waits for the NameNode's answer
         self._is_covered = True
 
     def steps(self) -> Iterator[Step]:
@@ -46,11 +55,15 @@ class _Drawing:
             yield from self._connecting(client)
         sent = 0
         while sent < self._requests:
-            if rng.random() < (0.05 if self._is_calm else 0.12):
+            if rng.random() < (0.02 if self._is_steady else 0.05 if self._is_calm else 0.12):
                 yield from self._happening()
-            for step in self._sending(rng.randrange(self._clients)):
+            client = rng.randrange(self._clients)
+            for step in self._sending(client):
                 sent += step.requests
                 yield step
+            if self._is_steady and rng.random() < _LEAVES:
+                yield rng.choice((HalfClose(client), Lose(client)))
+                continue
             if self._is_slow and rng.random() < 0.3:
                 yield Passing(rng.choice(_PERIODS_S), self._is_covered)
             elif rng.random() < self._patience:
@@ -69,10 +82,10 @@ class _Drawing:
 
     def _sending(self, client: int) -> Iterator[Send]:
         rng = self._rng
-        count = 1 if rng.random() < 0.93 else rng.randrange(2, 5)
+        count = 1 if rng.random() < (0.98 if self._is_steady else 0.93) else rng.randrange(2, 5)
         requests = [self._request() for _ in range(count)]
         data = self._pending.pop(client, b"") + b"".join(requests)
-        if rng.random() < (0.97 if self._is_calm else 0.9):
+        if rng.random() < (0.99 if self._is_steady else 0.97 if self._is_calm else 0.9):
             cuts: list[int] = []
         elif rng.random() < 0.1 and len(data) < 300:
             cuts = list(range(1, len(data)))
@@ -88,6 +101,10 @@ class _Drawing:
     def _request(self) -> bytes:
         rng = self._rng
         chance, poll = rng.random(), rng.choice(self._polls)
+        if self._is_steady and rng.random() < _TWO_STEPS:
+            return spelling.two_step(rng).encode()
+        if rng.random() < self._reads:
+            return spelling.read(rng, poll, opens=0.01 if self._is_steady else 0.5).encode()
         if self._is_calm:
             chance *= 0.87
         if chance < 0.62:

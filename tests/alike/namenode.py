@@ -1,40 +1,54 @@
-"""A NameNode by a script: what it answers, and when, follows from the target alone. (tests/alike/namenode.py)"""
+"""NameNodes by a script: what they answer, and when, follows from the target alone. (tests/alike/namenode.py)
+
+They speak bytes: what the proxy sends is noted as it came, and its own client and parser read what they say.
+"""
 
 import asyncio
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 
-from aiohttp import web
-
-from nncache.hadoop.calls import parse_call
+from nncache.hadoop.calls import PREFIX, parse_call
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.clients.body import ClientBody
-from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError
-from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from nncache.proxy.ports import Right
-from tests.proxy.doubles import DENIED, DIRECTORY, FILE, settled
-from tests.proxy.front_scene import DictNameNode
+from nncache.proxy.upstream.pool import NameNodeProtocol
+from tests.alike.replies import CUT_BEFORE, DELAYS_S, Answer, manner_of
+from tests.alike.wire import Wire
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, NAMENODE, OTHER_NAMENODE, TERM
+from tests.proxy.wire import FakePool
 
-_DELAYS_S: Final = (0.0, 0.0, 0.00137, 0.0053)
-_REDIRECT: Final[Headers] = (
-    (b"Location", b"http://dn:9864/webhdfs/v1/f?op=CREATE"),
-    (b"Content-Type", b"application/octet-stream"),
-)
-_BROKEN: Final = 29  # one target in so many is answered with an error
-_PARTS: Final = (b"first part, ", b"x" * 700, b", last part")
+_BETWEEN_S: Final = 0.00031  # two pieces of a reply
+_HEAD_END: Final = b"\r\n\r\n"
+_PIECES: Final = 1_000_000  # of a body; any is shorter
 
 
-@dataclass
-class ScriptedNameNode(DictNameNode):
-    """Takes its time, reads bodies, answers in parts, and remembers all that it was asked."""
+Asked: TypeAlias = tuple[Any, ...]
+"""One question: who was asked, or how, and what."""
 
-    limits: LimitSettings = field(default_factory=LimitSettings)
-    asked: list[tuple[Any, ...]] = field(default_factory=list)
-    version: int = 1  # of the last change
+
+@dataclass(kw_only=True)
+class ScriptedNameNodes:
+    """Two of the same state: the active one has manners of all kinds, the other answers whole and at once.
+
+    Attributes:
+        asked: all that came, in order: heads and bodies as they are, and what was asked by other means.
+        statuses: the known paths.
+        locked_out: users who may read nothing.
+        version: of the last change.
+        failures: of the script itself.
+    """
+
+    statuses: dict[str, bytes]
+    asked: list[Asked] = field(default_factory=list)
+    locked_out: set[str] = field(default_factory=set)
+    version: int = 1
+    failures: list[BaseException] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._serving: set[asyncio.Task[None]] = set()
 
     def change(self, path: str, *, is_gone: bool = False) -> None:
         """Make another status of a path, or none."""
@@ -44,78 +58,82 @@ class ScriptedNameNode(DictNameNode):
             made = DIRECTORY if b"DIRECTORY" in old else FILE
             self.statuses[path] = made.replace(b'"accessTime":1', b'"accessTime":%d' % self.version)
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Answer a read."""
-        await self._asked("fetch", head, of=head.target)
-        if _number(head.target) % _BROKEN == 0:
-            raise NoActiveNameNodeError("none is active")
-        return await super().fetch(head)
+    # ---- what is asked over HTTP --------------------------------------------------------------------
 
-    async def stream(
-        self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
-    ) -> web.StreamResponse:
-        """Answer anything else: what it changes has changed before its reply."""
-        await self._asked("stream", head, of=head.target)
-        number = _number(head.target)
-        if request.body_exists and number % 5:  # else the reply does not wait for the body
-            await self._read_body(request)
-        if number % _BROKEN == 1:
-            await settle(None)
-            raise UpstreamCutError("the connection broke off")
-        call = parse_call(head.method, head.target)
+    def connect(self, namenode: NameNode, protocol: NameNodeProtocol) -> None:
+        """Begin a connection of the proxy."""
+        wire = Wire()
+        wire.connect(protocol)
+        task = asyncio.get_running_loop().create_task(self._serve(namenode, wire))
+        self._serving.add(task)
+        task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._serving.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self.failures.append(failure)
+
+    async def _serve(self, namenode: NameNode, wire: Wire) -> None:
+        try:
+            while True:
+                head = await wire.heard.readuntil(_HEAD_END)
+                await self._answer(namenode, head, wire)
+        except asyncio.IncompleteReadError:
+            wire.end()
+
+    async def _answer(self, namenode: NameNode, head: bytes, wire: Wire) -> None:
+        self.asked.append((namenode.http, head))
+        method, _, rest = head.decode("utf-8", "surrogateescape").partition(" ")
+        target = rest.partition(" HTTP/1.1\r\n")[0]
+        number = _number(target)
+        if delay_s := DELAYS_S[(number >> 8) % len(DELAYS_S)]:
+            await asyncio.sleep(delay_s)
+        fields = head.lower()
+        has_body = b"\r\ntransfer-encoding:" in fields or (
+            b"\r\ncontent-length:" in fields and b"\r\ncontent-length: 0\r\n" not in fields
+        )
+        is_body_read = has_body and number % 5 != 0  # else the reply does not wait for the body
+        if is_body_read:
+            self.asked.append(("body", await _read_body(fields, wire)))
+        manner = manner_of(number, is_status=_is_status(method, target), is_active=namenode == NAMENODE)
+        if manner is CUT_BEFORE:
+            wire.end()
+            return
+        answer = self._answer_to(method, target)
+        for at, piece in enumerate(manner(answer)):
+            if at:
+                await asyncio.sleep(_BETWEEN_S)
+            if piece is None:
+                wire.end()
+                return
+            wire.say(piece)
+        if has_body and not is_body_read:
+            wire.end()
+
+    def _answer_to(self, method: str, target: str) -> Answer:
+        """Say what is so now; what changes something has changed it by then."""
+        call = parse_call(method, target)
         if not call.is_read and call.path is not None:
             self.change(call.path, is_gone=call.method == "DELETE")
-        reply = self._reply_to(head)
-        await settle(reply)
-        fields = (*reply.headers, *decorate(reply))
-        if reply.status == 200 and number % 3 == 0:
-            return await self._in_parts(request, fields, is_long=number % 2 == 0)
-        return RawResponse(reply.status, "", fields, body=reply.body or b"", limits=self.limits)
+        has_no_body = method == "HEAD"
+        user = target.partition("user.name=")[2].partition("&")[0]
+        if method == "GET" and user in self.locked_out:
+            return Answer(403, b"Forbidden", DENIED, has_no_body=has_no_body)
+        path = unquote(target.partition("?")[0].removeprefix(PREFIX))
+        status = self.statuses.get(path)
+        if method == "GET" and status is None and (_is_status(method, target) or "op=LISTSTATUS" in target):
+            return Answer(404, b"Not Found", render_missing(path))
+        if _is_status(method, target) and status is not None:
+            return Answer(200, b"OK", status)
+        if "op=CREATE" in target or "op=APPEND" in target or "op=OPEN" in target:
+            return Answer(307, b"TEMPORARY_REDIRECT", b"", has_no_body=has_no_body)
+        return Answer(200, b"OK", b'{"version":%d}' % self.version, has_no_body=has_no_body)
 
-    def _reply_to(self, head: RequestHead) -> SettledReply:
-        user = head.target.partition("user.name=")[2].partition("&")[0]
-        if head.method == "GET" and user in self.locked_out:
-            return settled(403, DENIED)
-        if "op=CREATE" in head.target or "op=APPEND" in head.target:
-            at = settled(307, None)
-            return SettledReply(
-                status=at.status,
-                reason=at.reason,
-                headers=_REDIRECT,
-                body=None,
-                namenode=at.namenode,
-                term=at.term,
-                replied_at=self.clock(),
-            )
-        return settled(200, b'{"version":%d}' % self.version)
-
-    async def _read_body(self, request: web.BaseRequest) -> None:
-        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
-            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body, parts = ClientBody(request, self.limits), list[bytes]()
-        while part := await body.read_part():
-            parts.append(part)
-        self.asked.append(("body", b"".join(parts)))
-
-    async def _in_parts(
-        self, request: web.BaseRequest, fields: Headers, *, is_long: bool
-    ) -> web.StreamResponse:
-        length = sum(map(len, _PARTS)) if is_long else None
-        response = RawResponse(200, "OK", fields, length=length, limits=self.limits)
-        await response.prepare(request)
-        try:
-            for part in _PARTS:
-                await response.write(part)
-                await asyncio.sleep(0.00031)
-            await response.write_eof()
-        except ConnectionError:
-            response.cut()
-        return response
+    # ---- what is asked over RPC ---------------------------------------------------------------------
 
     async def _asked(self, *question: Any, of: str) -> None:
         self.asked.append(question)
-        delay_s = _DELAYS_S[_number(of) % len(_DELAYS_S)]
-        if delay_s:
+        if delay_s := DELAYS_S[_number(of) % len(DELAYS_S)]:
             await asyncio.sleep(delay_s)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
@@ -128,10 +146,51 @@ class ScriptedNameNode(DictNameNode):
         await self._asked("exists", path, caller, of=path)
         return path in self.statuses
 
+    async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
+        """Nothing is known as one."""
+        return False
+
     async def may_write(self, path: str, caller: RpcUser | None) -> Right:
-        """Say so of all."""
+        """Say so of all that is known."""
         await self._asked("may write", path, caller, of=path)
         return Right.GRANTED if path in self.statuses else Right.MISSING
+
+    async def last_txid(self, namenode: NameNode) -> int:
+        """A number."""
+        return 500
+
+
+class ScriptedPool(FakePool):
+    """Knows the active one, and notes whom the proxy suspects of what."""
+
+    def __init__(self, asked: ScriptedNameNodes) -> None:
+        """Make one of both NameNodes."""
+        super().__init__((NAMENODE, OTHER_NAMENODE))
+        self.make_active(NAMENODE, TERM)
+        self._asked = asked
+
+    def suspect(self, namenode: NameNode, why: str) -> None:
+        """Take note."""
+        self._asked.asked.append(("suspect", namenode.http, why))
+
+
+async def _read_body(fields: bytes, wire: Wire) -> bytes:
+    """Read a request's body, framed as it came; `fields` is its head in lower case."""
+    if b"\r\nexpect: 100-continue\r\n" in fields:
+        wire.say(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if b"\r\ntransfer-encoding:" not in fields:
+        length = fields.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0]
+        return await wire.heard.readexactly(int(length))
+    parts = list[bytes]()
+    while True:
+        size = await wire.heard.readuntil(b"\r\n")
+        parts.append(await wire.heard.readexactly(int(size, 16) + 2))
+        if not int(size, 16):
+            return b"".join(part[:-2] for part in parts)
+
+
+def _is_status(method: str, target: str) -> bool:
+    return method == "GET" and "op=getfilestatus" in target.lower()
 
 
 def _number(text: str) -> int:

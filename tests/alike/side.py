@@ -3,10 +3,11 @@
 import asyncio
 from email.utils import formatdate
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from nncache.cache import CacheSettings, MetadataCache
 from nncache.hadoop.change import Footprint
+from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.cached_reply import DateText
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
@@ -14,10 +15,16 @@ from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.plain_exchange import PlainExchange, PlainReader
+from nncache.proxy.upstream.plain_reply import PlainReply
+from nncache.proxy.upstream.pool import Connection, Connections, NameNodeProtocol
 from tests.alike.line import Line
-from tests.alike.namenode import ScriptedNameNode
-from tests.proxy.doubles import DIRECTORY, FILE, TERM, FakeClock
+from tests.alike.namenode import Asked, ScriptedNameNodes, ScriptedPool
+from tests.proxy.doubles import DIRECTORY, FILE, TERM
 
 LIMITS: Final = LimitSettings(
     max_head_bytes=1024,
@@ -66,8 +73,60 @@ class _Signal:
         return False
 
 
+class _Connections(Connections):
+    """The real ones, but for their sockets."""
+
+    def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
+        super().__init__(LIMITS, clock)
+        self._namenodes = namenodes
+
+    async def _open(self, namenode: NameNode, lane: Any) -> Connection:
+        self._prune(lane)
+        loop = asyncio.get_running_loop()
+        protocol = NameNodeProtocol(loop)
+        self._namenodes.connect(namenode, protocol)
+        self._opened += 1
+        return Connection(namenode, protocol, loop, self._clock)
+
+
+class _Answered:
+    """Counts a plain call that is answered as one."""
+
+    def __init__(self, reader: PlainReader, upstream: "_Upstream") -> None:
+        self._reader = reader
+        self._upstream = upstream
+
+    def replied(self, reply: PlainReply) -> None:
+        self._upstream.plain_answered += 1
+        self._reader.replied(reply)
+
+    def unfinished(self) -> None:
+        self._reader.unfinished()
+
+
+class _Upstream(Upstream):
+    """The real one, over connections in memory.
+
+    Attributes:
+        plain_begun: plain calls that were sent.
+        plain_answered: of these, answered without the ordinary path.
+    """
+
+    def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
+        super().__init__(ScriptedPool(namenodes), LIMITS, clock)
+        self._connections = self._asking._connections = _Connections(namenodes, clock)  # noqa: SLF001 - no sockets here
+        self.plain_begun = 0
+        self.plain_answered = 0
+
+    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
+        """Send a GET at once, if that can be done now, and count it."""
+        exchange = super().begin_plain(request, holder, _Answered(reader, self))
+        self.plain_begun += exchange is not None
+        return exchange
+
+
 class Side:
-    """A whole proxy but for the sockets and the NameNode. Use it as an async context."""
+    """A whole proxy but for the sockets and the NameNodes. Use it as an async context."""
 
     def __init__(self, *, is_quick: bool, stands_at: float | None = None) -> None:
         """Make one with its quick ways or without; its clock goes with the event loop, or stands."""
@@ -77,20 +136,22 @@ class Side:
         self.cache = MetadataCache(_CACHE)
         self.cache.open_stream(TERM)
         self._txid = 100
-        clock = FakeClock()
         statuses = {"/w": DIRECTORY, "/w/f": FILE, "/w/d": DIRECTORY, "/w/d/h": FILE, "/w/é": FILE}
-        self.namenode = ScriptedNameNode(clock, statuses, limits=LIMITS)
-        self.namenode.clock = self.now  # type: ignore[assignment]  # it is only called
+        self.namenode = ScriptedNameNodes(statuses=statuses)
+        self.upstream = _Upstream(self.namenode, self.now)
         self.front_end = FrontEnd(
-            self.cache, self.namenode, self.namenode, _Signal(), ProxySettings(), self.now, LIMITS
+            self.cache, self.upstream, self.namenode, _Signal(), ProxySettings(), self.now, LIMITS
         )
         make = FastPath if is_quick else _NoFastPath
         self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS)
         self.front_end._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
         self.front_end.hit_memory = FastPathMemory(self.fast_path)
-        self.server = Server(self.front_end.handle, self.fast_path, LIMITS)
+        front, upstream = self.front_end, self.upstream
+        plain = PlainCalls(self.cache, upstream, front.call_limits, front.count_plain, self.now, LIMITS)
+        self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None)
 
     async def __aenter__(self) -> Self:
+        await self.upstream.__aenter__()
         await self.front_end.__aenter__()
         self.cover()
         return self
@@ -99,6 +160,7 @@ class Side:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.front_end.__aexit__(kind, exc, trace)
+        await self.upstream.__aexit__(kind, exc, trace)
 
     def now(self) -> float:
         """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
@@ -130,7 +192,7 @@ class Side:
         self._txid += 1
         self.cache.apply(change, self.now(), self._txid)
 
-    def take_asked(self) -> list[tuple[object, ...]]:
-        """Return what the NameNode was asked since this was called last."""
+    def take_asked(self) -> list[Asked]:
+        """Return what the NameNodes were asked since this was called last."""
         asked, self.namenode.asked = self.namenode.asked, []
         return list(asked)

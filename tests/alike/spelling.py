@@ -141,6 +141,35 @@ def poll(rng: Random) -> Request:
     return Request(target=target, fields=tuple(fields))
 
 
+def read(rng: Random, poll: Request, *, opens: float) -> Request:
+    """Make a read of a poll that is not answered from memory; `opens` of them set an access time."""
+    path = (
+        rng.choice(PATHS[:5]) if rng.random() < 0.5 else poll.target.partition(b"?")[0][len(b"/webhdfs/v1") :]
+    )
+    op = rng.choice(_OPENING if rng.random() < opens else _READS)
+    user = rng.choice((b"alice", b"alice", b"joe"))
+    if is_status := op == b"GETFILESTATUS":
+        path = rng.choice(PATHS[-2:] if rng.random() < 0.8 else PATHS[:5])
+    fields = poll.fields
+    if rng.random() < 0.95:
+        fields = tuple(field for field in fields if field in _OF_A_READ)
+    target = b"/webhdfs/v1%b?op=%b&user.name=%b" % (path, op, user)
+    if not is_status:
+        target += b"&n=%d" % rng.randrange(60)
+    return replace(poll, target=target, fields=fields)
+
+
+def two_step(rng: Random) -> Request:
+    """Draw a write whose second step goes to a DataNode: until that is seen to end, nothing is kept of the path."""
+    target = b"/webhdfs/v1%b?op=CREATE&user.name=alice&n=%d" % (rng.choice(PATHS[:4]), rng.randrange(40))
+    return Request(method=b"PUT", target=target, fields=(b"Host: nn",))
+
+
+_OPENING: Final = (b"OPEN", b"GET_BLOCK_LOCATIONS")
+_READS: Final = (b"LISTSTATUS", b"LISTSTATUS", b"GETCONTENTSUMMARY", b"GETFILESTATUS", b"GETACLSTATUS")
+_OF_A_READ: Final = {b"Host: nn", *HARMLESS[:8]}
+
+
 def traced(rng: Random, request: Request) -> Request:
     """Add fields that change nothing."""
     fields = list(request.fields)

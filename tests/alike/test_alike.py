@@ -2,17 +2,25 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
-from tests.alike.comparing import hold
+from tests.alike.comparing import hold, without_repeats
 from tests.alike.drawing import draw
 from tests.alike.faults import FAULTS
-from tests.alike.run import MIN_QUICK_SHARE, Figures, compare
+from tests.alike.run import MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
 from tests.model.variants.patching import compile_broken
 from tests.model.variants.variant import ROOT, Variant
+from tests.proxy.doubles import NAMENODE, OTHER_NAMENODE
 
-SEEN_SOON = ("credential-left-out", "part-of-a-head-held", "good-not-asked")
+SEEN_SOON = (
+    "credential-left-out",
+    "part-of-a-head-held",
+    "good-not-asked",
+    "standby-passed-on",
+    "asked-twice",
+)
 
 
 def test_the_quick_ways_answer_as_the_ordinary_path() -> None:
@@ -31,15 +39,36 @@ def test_a_conversation_can_be_held_again() -> None:
 @pytest.mark.parametrize(
     "figures",
     [
-        Figures(requests=99, quick=90),
-        Figures(requests=100, quick=round(100 * MIN_QUICK_SHARE) - 1),
-        Figures(requests=100, quick=90, difference="a byte"),
+        Figures(requests=99, quick=60, plain=30),
+        Figures(requests=100, quick=round(100 * MIN_QUICK_SHARE) - 1, plain=30),
+        Figures(requests=100, quick=60, plain=round(100 * MIN_PLAIN_SHARE) - 1),
+        Figures(requests=100, quick=60, plain=30, difference="a byte"),
     ],
 )
 def test_a_run_falls_short(figures: Figures) -> None:
-    """Too few requests, too few of them quick, and any difference."""
+    """Too few requests, too few of them by each of the quick ways, and any difference."""
     assert len(figures.shortfalls(requests=100)) == 1
-    assert Figures(requests=100, quick=90).shortfalls(requests=100) == []
+    assert Figures(requests=100, quick=60, plain=30).shortfalls(requests=100) == []
+
+
+def test_only_what_was_asked_for_a_client_who_had_left_is_left_out() -> None:
+    """Of the other NameNode, once for each of them, and with the suspicion before it."""
+    suspicion, repeated = ("suspect", NAMENODE.http, "cut"), (OTHER_NAMENODE.http, b"GET /a HTTP/1.1\r\n\r\n")
+    first = (NAMENODE.http, repeated[1])
+    left = Counter({b"GET /a HTTP/1.1": 1})
+    assert without_repeats([first, suspicion, repeated, suspicion, repeated], left) == [
+        first,
+        suspicion,
+        repeated,
+    ]
+    assert not left.total()
+    for asked in (
+        [first],
+        [suspicion],
+        [first, repeated],
+        [suspicion, (OTHER_NAMENODE.http, b"GET /b HTTP/1.1")],
+    ):
+        assert without_repeats(asked, Counter({b"GET /a HTTP/1.1": 1})) == asked
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
