@@ -85,7 +85,7 @@ hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, o
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'
 	$(BIN)/python -m tests.hostile all
 
-alike: $(READY) ## Hold 1,000,000 generated requests against the same server without its quick ways, byte for byte (about 15 minutes)
+alike: $(READY) ## Hold 1,000,000 generated requests against the same server without its quick ways, byte for byte (about 18 minutes)
 	$(BIN)/python -m tests.alike
 
 overload: $(READY) ## Attack a real cluster's proxy in every way on the list and judge what others notice (about 15 minutes)

@@ -74,6 +74,7 @@ class _Talk:
         self._clients: dict[int, _Client] = {}
         self._is_covered = True
         self._is_deaf = False  # a client does not read
+        self._was_deaf = False  # ever: then not all that was asked is the same
         self._confirmed = 0  # answers that the NameNode gave once more
         self._last = -1  # the client that has sent something last
         self._unsettled: int | None = None  # the client whose last step is not done with
@@ -154,6 +155,7 @@ class _Talk:
         for line in lines:
             line.read_on(reads)
         self._is_deaf = not reads
+        self._was_deaf |= self._is_deaf
         if not reads:
             return ""
         await asyncio.sleep(_ANSWERED_S)
@@ -198,6 +200,9 @@ class _Talk:
                 return f"calls are left: {side.upstream.stats()}"
             if side.namenode.failures:
                 return f"the script failed: {side.namenode.failures}"
+        ours, theirs = (side.figures() for side in self._sides)
+        if ours != theirs and not self._was_deaf:
+            return f"the figures are {ours} instead of {theirs}"
         return self._difference()
 
     def _client(self, number: int) -> _Client:

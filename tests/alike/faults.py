@@ -12,10 +12,10 @@ from tests.model.guarantee import Guarantee
 from tests.model.variants import patching
 from tests.model.variants.variant import Variant
 
-REQUESTS: Final = 10_000
+REQUESTS: Final = 40_000
 """Within so many each is seen."""
 
-_PATIENCE_S: Final = 30
+_PATIENCE_S: Final = 120
 """A broken product may never end a conversation; that is seen as well."""
 
 
@@ -214,6 +214,13 @@ FAULTS: Final = {
             "plain_calls",
             "        self._calls.left(self._holder, self._caller)",
             "        self._calls.under_way -= 1",
+        ),
+        _fault(
+            "reason-not-counted",
+            "A plain call counts among those that were forwarded, by reason.",
+            "plain_calls",
+            "        self._count(why)",
+            "        _ = why",
         ),
         _fault(
             "body-cut-at-a-piece",

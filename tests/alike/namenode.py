@@ -6,7 +6,8 @@ They speak bytes: what the proxy sends is noted as it came, and its own client a
 import asyncio
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias
 from urllib.parse import unquote
 
 from nncache.hadoop.calls import PREFIX, parse_call
@@ -31,7 +32,7 @@ Asked: TypeAlias = tuple[Any, ...]
 
 @dataclass(kw_only=True)
 class ScriptedNameNodes:
-    """Two of the same state: the active one has manners of all kinds, the other answers whole and at once.
+    """Two of the same state: the active one has manners of all kinds, the other answers whole. An async context.
 
     Attributes:
         asked: all that came, in order: heads and bodies as they are, and what was asked by other means.
@@ -45,10 +46,22 @@ class ScriptedNameNodes:
     asked: list[Asked] = field(default_factory=list)
     locked_out: set[str] = field(default_factory=set)
     version: int = 1
-    failures: list[BaseException] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._serving: set[asyncio.Task[None]] = set()
+        self._tasks = asyncio.TaskGroup()  # one for each connection
+        self._wires = list[Wire]()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for wire in self._wires:
+            wire.close()
+        await self._tasks.__aexit__(kind, exc, trace)
 
     def change(self, path: str, *, is_gone: bool = False) -> None:
         """Make another status of a path, or none."""
@@ -64,14 +77,8 @@ class ScriptedNameNodes:
         """Begin a connection of the proxy."""
         wire = Wire()
         wire.connect(protocol)
-        task = asyncio.get_running_loop().create_task(self._serve(namenode, wire))
-        self._serving.add(task)
-        task.add_done_callback(self._served)
-
-    def _served(self, task: asyncio.Task[None]) -> None:
-        self._serving.discard(task)
-        if not task.cancelled() and (failure := task.exception()) is not None:
-            self.failures.append(failure)
+        self._tasks.create_task(self._serve(namenode, wire))
+        self._wires.append(wire)
 
     async def _serve(self, namenode: NameNode, wire: Wire) -> None:
         try:
@@ -80,6 +87,9 @@ class ScriptedNameNodes:
                 await self._answer(namenode, head, wire)
         except asyncio.IncompleteReadError:
             wire.end()
+        except Exception as failure:  # noqa: BLE001 - told at the end, whatever it is
+            self.failures.append(failure)
+            wire.close()
 
     async def _answer(self, namenode: NameNode, head: bytes, wire: Wire) -> None:
         self.asked.append((namenode.http, head))

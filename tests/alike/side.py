@@ -151,6 +151,7 @@ class Side:
         self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None)
 
     async def __aenter__(self) -> Self:
+        await self.namenode.__aenter__()
         await self.upstream.__aenter__()
         await self.front_end.__aenter__()
         self.cover()
@@ -161,6 +162,7 @@ class Side:
     ) -> None:
         await self.front_end.__aexit__(kind, exc, trace)
         await self.upstream.__aexit__(kind, exc, trace)
+        await self.namenode.__aexit__(kind, exc, trace)
 
     def now(self) -> float:
         """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
@@ -191,6 +193,16 @@ class Side:
         """Have an event come in."""
         self._txid += 1
         self.cache.apply(change, self.now(), self._txid)
+
+    def figures(self) -> dict[str, object]:
+        """Return what is counted of calls that were forwarded, whichever way."""
+        front, upstream = self.front_end.stats(), self.upstream.stats()
+        return {
+            "forwarded": front.forwarded,
+            "failed": front.failed,
+            "calls": upstream.calls,
+            "requests": self.server.stats().requests + self.fast_path.stats().hits,
+        }
 
     def take_asked(self) -> list[Asked]:
         """Return what the NameNodes were asked since this was called last."""
