@@ -8,7 +8,7 @@ HADOOP ?= 3.5.0
 DEMO_WITHOUT ?=
 export HADOOP DEMO_WITHOUT
 # How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
-WORKERS ?= 2
+WORKERS ?= 3
 
 BIN := .venv/bin
 READY := .venv/.installed
