@@ -140,6 +140,8 @@ class _Drawing:
             case 5:
                 yield Event("filters", rng.choice("0012"))
             case 6 | 7:
+                if rng.random() < 0.5:  # it has asked all that it wants, and says so
+                    yield from self._sending(client)
                 yield HalfClose(client)
             case 8:
                 yield Lose(client)

@@ -285,6 +285,13 @@ FAULTS: Final = {
             "        if self.is_busy:\n            return",
             "        if self._held:\n            return",
         ),
+        _fault(
+            "pipeline-cut-short",
+            "All that was sent before the client closed its half is answered.",
+            "clients/server",
+            "            and not connection.held_bytes",
+            "            and connection.held_bytes >= 0",
+        ),
     )
 }
 
