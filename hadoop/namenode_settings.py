@@ -1,6 +1,7 @@
 """Settings: which NameNodes there are, as whom to ask them, and how patiently. (hadoop/namenode_settings.py)"""
 
 import getpass
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,14 +15,36 @@ _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _ABOUT_NAMESERVICE = {"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
 _ABOUT_HTTP = {"help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group."}
-_OPERATING_SYSTEM_USER = "the operating system's user"
+_OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
 
-def _operating_system_user() -> str:
+def _own_user() -> str:
+    """Return the user as whom Hadoop's own clients would ask (UserGroupInformation.HadoopLoginModule)."""
+    if name := os.environ.get("HADOOP_USER_NAME"):
+        return name
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in some containers
         return ""
+
+
+def _environments_directory() -> str:
+    return os.environ.get("HADOOP_CONF_DIR", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HadoopConfSettings:
+    """Where the cluster's own configuration is."""
+
+    hadoop_conf_dir: str = field(
+        default_factory=_environments_directory,
+        metadata={
+            "help": "Directory of the cluster's core-site.xml and hdfs-site.xml: what they say of the nameservice and "
+            "its NameNodes holds, unless namenode_http or namenode_rpc is given. With several nameservices, "
+            "nameservice says which; else it is the one of fs.defaultFS. Empty: none.",
+            "default": "$HADOOP_CONF_DIR",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +58,10 @@ class NameNodeSettings:
         metadata={"help": "host:port of the RPC address of each NameNode, in the order of namenode_http."},
     )
     user: str = field(
-        default_factory=_operating_system_user,
+        default_factory=_own_user,
         metadata={
             "help": "HDFS user of the service itself; reading the edits needs an HDFS superuser.",
-            "default": _OPERATING_SYSTEM_USER,
+            "default": _OWN_USER,
         },
     )
     namenode_probe_interval_s: float = field(
@@ -88,8 +111,8 @@ class WebHdfsSettings:
 
     namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
     user: str = field(
-        default_factory=_operating_system_user,
-        metadata={"help": "HDFS user to act as.", "default": _OPERATING_SYSTEM_USER},
+        default_factory=_own_user,
+        metadata={"help": "HDFS user to act as.", "default": _OWN_USER},
     )
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Fixtures of all tests. No JVM starts unless a test asks for the cluster."""
 
 import logging
+import os
 import sys
 import uuid
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ from tests.cluster import HADOOP, SESSION, make_directory
 from tests.house.core_coverage import own_tests
 from tests.quiet import speak
 from tests.workers import Shares, turn_of
+
+for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
+    os.environ.pop(_variable, None)
 
 NEED_JARS = {"cluster", "zookeeper_server"}
 """Fixtures that start a JVM."""

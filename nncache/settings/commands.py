@@ -8,7 +8,12 @@ from typing import Any
 from nncache.admin.settings import AdminSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.hadoop.namenode_settings import NameNodeSettings, NameserviceSettings, WebHdfsSettings
+from nncache.hadoop.namenode_settings import (
+    HadoopConfSettings,
+    NameNodeSettings,
+    NameserviceSettings,
+    WebHdfsSettings,
+)
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.settings import PublisherSettings
@@ -17,7 +22,9 @@ from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.settings.forms import Form, SettingsT
+from nncache.settings.hadoop_conf import from_hadoop
 
+THE_CLUSTER = {"heading": "The cluster's own configuration"}
 THE_NAMENODES = {"heading": "The NameNodes"}
 THE_EDITS = {"heading": "Polling of the edits"}
 THE_OPERATORS = {"heading": "Who may see the operators' pages"}
@@ -33,6 +40,7 @@ class SettingsOfProxy:
     proxy: ProxySettings = field(
         default_factory=ProxySettings, metadata={"heading": "Where the proxy listens"}
     )
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
     cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
     channel: ChannelSettings = field(
@@ -77,6 +85,7 @@ class SettingsOfPublisher:
     publisher: PublisherSettings = field(
         default_factory=PublisherSettings, metadata={"heading": "What is published"}
     )
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
@@ -98,6 +107,7 @@ class SettingsOfPublisher:
 class SettingsOfFilters:
     """All that `nncache filters` may be told of its surroundings."""
 
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: WebHdfsSettings = field(
         default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
     )
@@ -108,6 +118,7 @@ class SettingsOfFilters:
 class SettingsOfWatch:
     """All that `nncache watch` may be told of its surroundings."""
 
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     nameservice: NameserviceSettings = field(
         default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
     )
@@ -129,10 +140,10 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
         )
 
 
-PROXY = Form("proxy", SettingsOfProxy)
-PUBLISHER = Form("publisher", SettingsOfPublisher)
-FILTERS = Form("filters", SettingsOfFilters)
-WATCH = Form("watch", SettingsOfWatch)
+PROXY = Form("proxy", SettingsOfProxy, from_hadoop)
+PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop)
+FILTERS = Form("filters", SettingsOfFilters, from_hadoop)
+WATCH = Form("watch", SettingsOfWatch, from_hadoop)
 
 FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH)
 """All of them, in the order of docs/settings.md."""

@@ -6,7 +6,8 @@ A form is a frozen dataclass whose fields are components; its `__post_init__` sa
 import dataclasses
 import difflib
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, get_type_hints
 
@@ -17,10 +18,28 @@ from nncache.settings.keys import Key, build, from_flag, from_toml, keys_of
 SettingsT = TypeVar("SettingsT")
 
 
+@dataclass(frozen=True, slots=True)
+class Supplement:
+    """What holds where neither the file nor a flag says anything.
+
+    Attributes:
+        values: by key, in the type of each.
+        origin: where they come from, for messages.
+    """
+
+    values: Mapping[str, object]
+    origin: str
+
+
+Supply = Callable[[Mapping[str, object], Collection[str]], Supplement]
+"""Given what was said and the keys of a form, find what else is known; may raise a ConfigurationError."""
+
+
 class Form(Generic[SettingsT]):
     """The settings of one command; `settings` is a dataclass with one component and a `heading` for each field."""
 
-    def __init__(self, command: str, settings: type[SettingsT]) -> None:
+    def __init__(self, command: str, settings: type[SettingsT], supply: Supply | None = None) -> None:
+        self._supply = supply
         self.command = command  # as it is typed: `proxy`
         self.settings = settings
         self.components = _components(settings)  # field -> component
@@ -32,14 +51,16 @@ class Form(Generic[SettingsT]):
     ) -> SettingsT:
         """Return the settings of a start; `flags` holds only what was given on the command line.
 
-        A flag wins over the file, the file over the default. `keys_of_others` may stand in the file, too, and
-        mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves all its daemons.
+        A flag wins over the file, the file over what is supplied, that over the default. `keys_of_others` may stand
+        in the file, too, and mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves
+        all its daemons.
 
         Raises:
             ConfigurationError: one line that names key, value and what is allowed; the file, too, if it came
                 from there.
         """
         from_file = {} if config is None else self._read(config, keys_of_others)
+        supplement = Supplement({}, "")
         try:
             values = {
                 name: from_toml(self.keys[name], value)
@@ -47,10 +68,16 @@ class Form(Generic[SettingsT]):
                 if name not in flags
             }
             values |= {name: from_flag(self.keys[name], value) for name, value in flags.items()}
-            parts = build(self.components.values(), values)
+            if self._supply is not None:
+                supplement = self._supply(values, self.keys)
+            parts = build(self.components.values(), {**supplement.values, **values})
             return self.settings(**dict(zip(self.components, parts, strict=True)))
         except SettingError as error:
-            origin = f" (in {config})" if error.key in from_file and error.key not in flags else ""
+            origin = ""
+            if error.key in from_file and error.key not in flags:
+                origin = f" (in {config})"
+            elif error.key in supplement.values and error.key not in flags:
+                origin = f" (in {supplement.origin})"
             raise ConfigurationError(f"{error}{origin}") from error
 
     def _read(self, config: Path, keys_of_others: Collection[str]) -> dict[str, object]:

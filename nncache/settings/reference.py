@@ -1,5 +1,6 @@
 """Write docs/settings.md and docs/metrics.md from their tables: `make docs`. (nncache/settings/reference.py)"""
 
+import re
 import sys
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def settings_page() -> str:
         for field, component in form.components.items():
             heading = form.headings[field]
             if component in described:
-                others.append(f"[{heading}](#{heading.lower().replace(' ', '-')})")
+                others.append(f"[{heading}](#{_anchor(heading)})")
                 continue
             described.add(component)
             rows = "".join(map(_setting_row, keys_of([component])))
@@ -50,6 +51,11 @@ def settings_page() -> str:
         if others:
             parts.append(f"And those described above: {', '.join(others)}.\n")
     return "\n".join(parts)
+
+
+def _anchor(heading: str) -> str:
+    """Return the name under which GitHub and others link to a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _setting_row(key: Key) -> str:

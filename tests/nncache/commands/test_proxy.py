@@ -14,9 +14,10 @@ from nncache.settings.commands import PROXY, load_settings
 from nncache.testbed import Cluster
 from tests.nncache.processes import fetched, free_address, running, said
 
+OF_THE_NAMENODE = "--nameservice ns1 --namenode-http 127.0.0.1:9870 --namenode-rpc 127.0.0.1:8020"
 START = (
-    "--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 --nameservice ns1 --namenode-http 127.0.0.1:9870 "
-    "--namenode-rpc 127.0.0.1:8020 --channel direct --glob /user/*/workflow/*/_SUCCESS"
+    f"--listen 127.0.0.1:9871 --admin 127.0.0.1:9872 {OF_THE_NAMENODE} --channel direct "
+    "--glob /user/*/workflow/*/_SUCCESS"
 )
 
 
@@ -48,11 +49,17 @@ def test_help_is_complete() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path) -> None:
-    """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened."""
+@pytest.mark.parametrize("is_found", [False, True], ids=["addresses", "hadoop-conf-dir"])
+def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path, *, is_found: bool) -> None:
+    """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened.
+
+    `--hadoop-conf-dir` stands for all that is said of the NameNode.
+    """
     listen, admin = free_address(), free_address()
     namenode = cluster.namenodes[0]
     line = START.replace("127.0.0.1:9871", listen).replace("127.0.0.1:9872", admin)
+    if is_found:
+        line = line.replace(OF_THE_NAMENODE, f"--hadoop-conf-dir {cluster.conf_dir}")
     line = line.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
     log = tmp_path / "log"
     with running("proxy", *line.split(), "--user", cluster.superuser, log=log) as process:
@@ -77,6 +84,9 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
     lines = log.read_text()
-    assert f"serves WebHDFS on {listen} in front of nameservice ns1 ({namenode.http})" in lines
+    assert (
+        f"serves WebHDFS on {listen} in front of nameservice {'default' if is_found else 'ns1'} ({namenode.http})"
+        in lines
+    )
     assert "SIGTERM" in lines
     assert " ERROR " not in lines

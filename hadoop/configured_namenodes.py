@@ -1,0 +1,130 @@
+"""What a cluster's configuration says about its NameNodes. (hadoop/configured_namenodes.py)
+
+Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.settings import SettingError
+
+DEFAULT_NAMESERVICE: Final = "default"
+"""Of a cluster that has no `dfs.nameservices`."""
+
+_RPC_KEY: Final = "dfs.namenode.rpc-address"
+_RPC_PORT: Final = 8020
+_HTTP_KEY: Final = "dfs.namenode.http-address"
+_HTTP_DEFAULT: Final = "0.0.0.0:9870"
+_WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S104 - not listened on: recognised
+
+
+_Suffix: TypeAlias = tuple[str, ...]
+
+
+class Values(Protocol):
+    """`nncache.hadoop.configuration.Configuration`."""
+
+    def get(self, name: str) -> str | None:
+        """Return a value."""
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a comma-separated value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredNameNodes:
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order."""
+
+    nameservice: str
+    http: tuple[str, ...]
+    rpc: tuple[str, ...]
+
+
+def configured_nameservice(values: Values) -> str:
+    """Return the nameservice that the clients of this configuration use.
+
+    Raises:
+        SettingError: it says several, and not which.
+    """
+    nameservices = values.names("dfs.nameservices")
+    if not nameservices:
+        return DEFAULT_NAMESERVICE
+    authority = urlsplit(values.get("fs.defaultFS") or "").netloc
+    own = values.names("dfs.internal.nameservices")
+    for name in (authority, values.get("dfs.nameservice.id")):
+        if name in nameservices:
+            return name
+    for names in (own, nameservices):
+        if len(names) == 1:
+            return names[0]
+    several = ", ".join(own or nameservices)
+    raise SettingError("dfs.nameservices", several, "are several; say with nameservice which one is meant")
+
+
+def configured_namenodes(values: Values, nameservice: str | None = None) -> ConfiguredNameNodes:
+    """Return where the NameNodes of a nameservice (None: of the clients' own) are.
+
+    Raises:
+        SettingError: the configuration does not say, or says that they do not serve HTTP.
+    """
+    policy = values.get("dfs.http.policy") or "HTTP_ONLY"
+    if policy == "HTTPS_ONLY":
+        raise SettingError("dfs.http.policy", policy, "must be HTTP_ONLY or HTTP_AND_HTTPS for nncache")
+    known = values.names("dfs.nameservices")
+    if nameservice is None:
+        nameservice = configured_nameservice(values)
+    elif known and nameservice not in known:
+        raise SettingError("nameservice", nameservice, f"must be one of dfs.nameservices: {', '.join(known)}")
+    if nameservice not in known:
+        return _together(nameservice, [_rpc(values, ())], values)
+    ids = values.names(f"dfs.ha.namenodes.{nameservice}")
+    suffixes: list[_Suffix] = [(nameservice, each) for each in ids] or [(nameservice,)]
+    return _together(nameservice, [_rpc(values, suffix) for suffix in suffixes], values)
+
+
+def _together(nameservice: str, rpc: Sequence[tuple[_Suffix, str]], values: Values) -> ConfiguredNameNodes:
+    http = tuple(_http(values, suffix, address) for suffix, address in rpc)
+    return ConfiguredNameNodes(nameservice, http, tuple(address for _, address in rpc))
+
+
+def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:
+    """Return the RPC address of one NameNode, with the suffix of its keys."""
+    key = ".".join((_RPC_KEY, *suffix))
+    address = values.get(key)
+    if address is not None:
+        return suffix, _with_port(key, address, _RPC_PORT)
+    if len(suffix) > 1:  # of a pair each has its own
+        raise SettingError(key, "absent", "must be host:port of that NameNode")
+    default = values.get("fs.defaultFS") or "file:///"
+    url = urlsplit(default)
+    if url.scheme != "hdfs" or not url.netloc:
+        raise SettingError("fs.defaultFS", default, f"names no NameNode, and {key} is absent")
+    return suffix, _with_port("fs.defaultFS", url.netloc, _RPC_PORT)
+
+
+def _http(values: Values, suffix: _Suffix, rpc: str) -> str:
+    """Return the HTTP address; on the RPC address's host if it is a wildcard."""
+    keys = (".".join((_HTTP_KEY, *suffix)), _HTTP_KEY)
+    key, address = next(
+        ((key, found) for key in keys if (found := values.get(key)) is not None), (_HTTP_KEY, _HTTP_DEFAULT)
+    )
+    host, port = split_address(_with_port(key, address, 0))
+    return f"{rpc.rpartition(':')[0]}:{port}" if host in _WILDCARDS else address
+
+
+def _with_port(key: str, address: str, port: int) -> str:
+    """Return host:port, with this port if there is none.
+
+    Raises:
+        SettingError: it is no address.
+    """
+    if port and ":" not in address.rpartition("]")[2]:
+        address = f"{address}:{port}"
+    try:
+        split_address(address)
+    except ValueError as error:
+        raise SettingError(key, address, str(error)) from error
+    return address

@@ -1,0 +1,131 @@
+"""Hadoop's configuration files are read as Hadoop reads them; tests/contracts/test_configuration.py asks it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nncache.hadoop.configuration import BadConfigurationError, Configuration
+from nncache.hadoop.settings import SettingError
+from tests.hadoop.site_files import XI, prop, site
+
+
+def read(tmp_path: Path, *texts: str, **environ: str) -> Configuration:
+    """Read files of these texts, the strongest last."""
+    files = [tmp_path / f"{number}-site.xml" for number, _ in enumerate(texts)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8")
+    return Configuration.read(files, environ)
+
+
+def test_the_last_one_to_say_it_wins_unless_an_earlier_one_was_final(tmp_path: Path) -> None:
+    """Within a file as well; a `final` without a value keeps others out, too."""
+    found = read(
+        tmp_path,
+        site(prop("a", "1"), prop("b", "1", is_final=True), prop("b", "2"), prop("c", None, is_final=True)),
+        site(prop("a", "2"), prop("b", "3"), prop("c", "3"), prop("d", "4"), prop("d", "5")),
+    )
+    assert [found.get(name) for name in "abcde"] == ["2", "1", None, "5", None]
+
+
+def test_a_property_may_be_written_as_attributes_or_within_another_configuration(tmp_path: Path) -> None:
+    """Both are Hadoop's own forms; one without a name or with an empty value says nothing."""
+    text = site(
+        '<property name="a" value="1" final="true"/>',
+        site(prop("b", "2")),
+        "<property><value>3</value></property>",
+        "<property><name> c </name><value> 4 </value><description>five</description></property>",
+        "<other/>",
+        prop("a", "6"),
+        prop("b", ""),
+    )
+    found = read(tmp_path, text)
+    assert [found.get(name) for name in ("a", "b", "c")] == ["1", "2", "4"]
+
+
+def test_values_refer_to_others_and_to_the_environment(tmp_path: Path) -> None:
+    """What is referred to in vain stays as it stands."""
+    found = read(
+        tmp_path,
+        site(
+            prop("host", "${name}.${domain}"),
+            prop("name", "nn"),
+            prop("domain", "${env.DOMAIN}"),
+            prop("or", "${env.NONE:-x}|${env.EMPTY:-y}|${env.EMPTY-z}|${env.NONE-}"),
+            prop("vain", "${nothing}${name}"),
+            prop("itself", "${itself}:1"),
+            prop("list", " a, b ,,a"),
+        ),
+        DOMAIN="example",
+        EMPTY="",
+    )
+    assert found.get("host") == "nn.example"
+    assert found.get("or") == "x|y||"
+    assert found.get("vain") == "${nothing}${name}"
+    assert found.get("itself") == "${itself}:1"
+    assert found.names("list") == ("a", "b")
+    assert found.names("none") == ()
+
+
+def test_what_refers_on_and_on_is_refused(tmp_path: Path) -> None:
+    """Hadoop gives up as well."""
+    found = read(tmp_path, site(prop("a", "${b}"), prop("b", "${a}")))
+    with pytest.raises(
+        SettingError, match=re.escape("a: ${b}: must refer to other values at most 20 times over")
+    ):
+        found.get("a")
+
+
+def test_old_names_mean_the_new_ones(tmp_path: Path) -> None:
+    """In files, and when asked for (Configuration.handleDeprecation)."""
+    found = read(tmp_path, site(prop("fs.default.name", "hdfs://a"), prop("dfs.http.address", "a:1")))
+    assert found.get("fs.defaultFS") == found.get("fs.default.name") == "hdfs://a"
+    assert found.get("dfs.namenode.http-address") == "a:1"
+
+
+def test_other_files_are_included(tmp_path: Path) -> None:
+    """Relative to the file that says so; where one is not there, its fallback holds."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.xml").write_text(site(prop("b", "2"), f'<xi:include {XI} href="c.xml"/>'))
+    (tmp_path / "more" / "c.xml").write_text(site(prop("c", "3")))
+    (tmp_path / "d.xml").write_text(site(prop("d", "4")))
+    text = site(
+        f'<xi:include {XI} href="more/b.xml"/>',
+        f'<xi:include {XI} href="file://{tmp_path}/d.xml"/>',
+        f'<xi:include {XI} href="none.xml"><xi:fallback>{prop("e", "5")}</xi:fallback></xi:include>',
+        f'<xi:include {XI} href="d.xml"><xi:fallback>{prop("f", "6")}</xi:fallback></xi:include>',
+        f"<xi:include {XI}/>",
+    )
+    found = read(tmp_path, text)
+    assert [found.get(name) for name in "bcdef"] == ["2", "3", "4", "5", None]
+
+
+def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    """Hadoop looks for each on its class path, and passes over what is missing."""
+    assert Configuration.read([tmp_path / "core-site.xml"]).get("a") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<configuration>", "is not XML: no element found"),
+        ("", "is not XML"),
+        ("<config/>", "begins with <config>; it must begin with <configuration>"),
+        (
+            site(f'<xi:include {XI} href="none.xml"/>'),
+            "includes none.xml, which is not there, and has no xi:fallback",
+        ),
+        (site(f'<xi:include {XI} href="0-site.xml"/>'), "files include each other more than 20 deep"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
+    """Together with what is wrong."""
+    with pytest.raises(BadConfigurationError, match=re.escape(message)) as caught:
+        read(tmp_path, text)
+    assert str(tmp_path / "0-site.xml") in str(caught.value)
+
+
+def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    """Whatever the operating system says of it."""
+    with pytest.raises(BadConfigurationError, match="Is a directory"):
+        Configuration.read([tmp_path])

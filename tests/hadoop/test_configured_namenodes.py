@@ -1,0 +1,149 @@
+"""Where a cluster's configuration says its NameNodes are; tests/contracts/test_configuration.py asks Hadoop itself."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from nncache.hadoop.configuration import Configuration
+from nncache.hadoop.configured_namenodes import (
+    ConfiguredNameNodes,
+    configured_namenodes,
+    configured_nameservice,
+)
+from nncache.hadoop.settings import SettingError
+
+PAIR = {
+    "fs.defaultFS": "hdfs://ns1",
+    "dfs.nameservices": "ns1",
+    "dfs.ha.namenodes.ns1": "nn1, nn2",
+    "dfs.namenode.rpc-address.ns1.nn1": "a.example:8020",
+    "dfs.namenode.rpc-address.ns1.nn2": "b.example:8021",
+    "dfs.namenode.http-address.ns1.nn1": "a.example:9870",
+    "dfs.namenode.http-address.ns1.nn2": "0.0.0.0:50070",
+}
+
+
+def of(values: Mapping[str, str], nameservice: str | None = None) -> ConfiguredNameNodes:
+    """Read them out of these values."""
+    return configured_namenodes(Configuration(values, {}), nameservice)
+
+
+def test_a_pair_is_found_in_the_order_of_its_ids() -> None:
+    """A wildcard stands for the host of the RPC address (DFSUtil.substituteForWildcardAddress)."""
+    assert of(PAIR) == ConfiguredNameNodes(
+        "ns1", ("a.example:9870", "b.example:50070"), ("a.example:8020", "b.example:8021")
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "http", "rpc"),
+    [
+        ({"fs.defaultFS": "hdfs://nn.example"}, "nn.example:9870", "nn.example:8020"),
+        ({"fs.defaultFS": "hdfs://nn.example:9000/"}, "nn.example:9870", "nn.example:9000"),
+        (
+            {"fs.defaultFS": "hdfs://nn.example", "dfs.namenode.http-address": "w.example:50070"},
+            "w.example:50070",
+            "nn.example:8020",
+        ),
+        (
+            {"fs.defaultFS": "s3a://bucket", "dfs.namenode.rpc-address": "nn.example:8020"},
+            "nn.example:9870",
+            "nn.example:8020",
+        ),
+        ({"fs.defaultFS": "hdfs://[::1]:8020"}, "[::1]:9870", "[::1]:8020"),
+        ({"fs.defaultFS": "hdfs://[fd00::1]"}, "[fd00::1]:9870", "[fd00::1]:8020"),
+    ],
+    ids=["defaults", "port", "HTTP elsewhere", "another default file system", "IPv6", "IPv6 without a port"],
+)
+def test_a_single_namenode_needs_no_nameservice(values: dict[str, str], http: str, rpc: str) -> None:
+    """Its RPC address is the default file system's, unless there is one of its own."""
+    assert of(values) == ConfiguredNameNodes("default", (http,), (rpc,))
+    assert of(values, "mine").nameservice == "mine"
+
+
+def test_a_nameservice_of_one_namenode() -> None:
+    """Its keys end in the nameservice's name alone, and HTTP may be said for all."""
+    values = {
+        "fs.defaultFS": "hdfs://ns1",
+        "dfs.nameservices": "ns1",
+        "dfs.namenode.rpc-address.ns1": "a.example:8020",
+        "dfs.namenode.http-address": "0.0.0.0:50070",
+    }
+    assert of(values) == ConfiguredNameNodes("ns1", ("a.example:50070",), ("a.example:8020",))
+
+
+@pytest.mark.parametrize(
+    ("more", "nameservice"),
+    [
+        ({"fs.defaultFS": "hdfs://ns2"}, "ns2"),
+        ({"fs.defaultFS": "viewfs://all", "dfs.nameservice.id": "ns2"}, "ns2"),
+        ({"fs.defaultFS": "viewfs://all", "dfs.internal.nameservices": "ns2"}, "ns2"),
+        ({"dfs.nameservices": "ns3"}, "ns3"),
+        ({"dfs.nameservices": ""}, "default"),
+    ],
+    ids=["default file system", "own id", "the only one of its own", "the only one", "none"],
+)
+def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None:
+    """Of several nameservices, such as those that distcp reads from, one is the clients' own."""
+    assert configured_nameservice(Configuration({"dfs.nameservices": "ns1,ns2", **more}, {})) == nameservice
+
+
+@pytest.mark.parametrize(
+    ("more", "nameservice", "message"),
+    [
+        (
+            {"fs.defaultFS": "viewfs://all", "dfs.nameservices": "ns1,ns2"},
+            None,
+            "dfs.nameservices: ns1, ns2: are several; say with nameservice which one is meant",
+        ),
+        (
+            {
+                "fs.defaultFS": "viewfs://all",
+                "dfs.nameservices": "x,ns1,ns2",
+                "dfs.internal.nameservices": "ns1,ns2",
+            },
+            None,
+            "dfs.nameservices: ns1, ns2: are several",
+        ),
+        ({}, "ns7", "nameservice: ns7: must be one of dfs.nameservices: ns1"),
+        ({"dfs.http.policy": "HTTPS_ONLY"}, None, "dfs.http.policy: HTTPS_ONLY: must be HTTP_ONLY or"),
+        (
+            {"dfs.ha.namenodes.ns1": "nn1,nn3"},
+            None,
+            "dfs.namenode.rpc-address.ns1.nn3: absent: must be host:port of that NameNode",
+        ),
+        (
+            {"dfs.namenode.rpc-address.ns1.nn2": "b.example:x"},
+            None,
+            "dfs.namenode.rpc-address.ns1.nn2: b.example:x: ",
+        ),
+        (
+            {"dfs.namenode.http-address.ns1.nn2": "b.example"},
+            None,
+            "dfs.namenode.http-address.ns1.nn2: b.example: ",
+        ),
+        (
+            {"dfs.nameservices": "", "fs.defaultFS": "s3a://bucket"},
+            None,
+            "fs.defaultFS: s3a://bucket: names no NameNode, and dfs.namenode.rpc-address is absent",
+        ),
+        (
+            {"dfs.nameservices": "", "fs.defaultFS": "hdfs:///"},
+            None,
+            "fs.defaultFS: hdfs:///: names no NameNode",
+        ),
+    ],
+)
+def test_what_does_not_say_enough_is_refused(
+    more: dict[str, str], nameservice: str | None, message: str
+) -> None:
+    """With the key to change."""
+    with pytest.raises(SettingError, match=re.escape(message)):
+        of({**PAIR, **more}, nameservice)
+
+
+def test_a_configuration_without_anything_is_refused() -> None:
+    """Hadoop's default file system is the local one."""
+    with pytest.raises(SettingError, match=r"fs\.defaultFS: file:///: names no NameNode"):
+        of({})

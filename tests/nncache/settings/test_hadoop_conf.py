@@ -1,0 +1,105 @@
+"""The cluster's own configuration says where its NameNodes are, where nothing else does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nncache.errors import ConfigurationError
+from nncache.settings.commands import FILTERS, PROXY, WATCH, load_settings
+from tests.hadoop.site_files import prop, site
+
+CORE = site(prop("fs.defaultFS", "hdfs://ns1"))
+HDFS = site(
+    prop("dfs.nameservices", "ns1,ns2"),
+    prop("dfs.ha.namenodes.ns1", "nn1,nn2"),
+    prop("dfs.namenode.rpc-address.ns1.nn1", "a:8020"),
+    prop("dfs.namenode.rpc-address.ns1.nn2", "b:8020"),
+    prop("dfs.namenode.rpc-address.ns2", "c:8020"),
+    prop("dfs.namenode.http-address.ns2", "c:x"),
+)
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """The configuration of a cluster with a pair, and another nameservice whose HTTP address is wrong."""
+    (tmp_path / "core-site.xml").write_text(CORE)
+    (tmp_path / "hdfs-site.xml").write_text(HDFS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("is_in", ["flags", "file", "environment"])
+def test_the_namenodes_are_those_of_the_cluster(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, is_in: str
+) -> None:
+    """Wherever the directory is said."""
+    config, flags = None, dict[str, object]()
+    if is_in == "flags":
+        flags["hadoop_conf_dir"] = str(conf)
+    elif is_in == "file":
+        config = conf / "nncache.toml"
+        config.write_text(f'hadoop_conf_dir = "{conf}"')
+    else:
+        monkeypatch.setenv("HADOOP_CONF_DIR", str(conf))
+    namenodes = load_settings(PROXY, config, flags).namenodes
+    assert namenodes.nameservice == "ns1"
+    assert namenodes.namenode_http == ("a:9870", "b:9870")
+    assert namenodes.namenode_rpc == ("a:8020", "b:8020")
+
+
+def test_a_command_takes_what_it_has_keys_for(conf: Path) -> None:
+    """`nncache filters` asks over HTTP alone; `nncache watch` asks no NameNode, so a wrong address is nothing to it."""
+    flags: dict[str, object] = {"hadoop_conf_dir": str(conf)}
+    assert load_settings(FILTERS, None, flags).namenodes.namenode_http == ("a:9870", "b:9870")
+    flags["zookeeper"] = ("zk:2181",)
+    assert load_settings(WATCH, None, flags).nameservice.nameservice == "ns1"
+    assert load_settings(WATCH, None, {**flags, "nameservice": "ns2"}).nameservice.nameservice == "ns2"
+
+
+def test_addresses_that_are_given_may_be_of_another_cluster(conf: Path) -> None:
+    """So nothing of this one is mixed in."""
+    flags = {"hadoop_conf_dir": str(conf), "namenode_http": ("x:1",), "namenode_rpc": ("x:2",)}
+    namenodes = load_settings(PROXY, None, flags).namenodes
+    assert (namenodes.nameservice, namenodes.namenode_http) == ("default", ("x:1",))
+
+
+def test_a_directory_of_the_environment_may_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there for others; one that is given is to be right."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert load_settings(PROXY, None, {}).namenodes.namenode_http == ("127.0.0.1:9870",)
+    expected = f"hadoop_conf_dir: {tmp_path}: must hold core-site.xml or hdfs-site.xml"
+    with pytest.raises(ConfigurationError, match=re.escape(expected)):
+        load_settings(PROXY, None, {"hadoop_conf_dir": str(tmp_path)})
+    assert load_settings(PROXY, None, {"hadoop_conf_dir": ""}).namenodes.nameservice == "default"
+
+
+@pytest.mark.parametrize(
+    ("more", "flags", "message"),
+    [
+        ("<oops", {}, "hdfs-site.xml: is not XML: "),
+        (
+            HDFS,
+            {"nameservice": "ns2"},
+            "dfs.namenode.http-address.ns2: c:x: must end in a port from 1 to 65535 (in ",
+        ),
+        (HDFS, {"nameservice": "ns3"}, "nameservice: ns3: must be one of dfs.nameservices: ns1, ns2 (in "),
+        (
+            HDFS.replace("b:8020", "a:8020"),
+            {},
+            "namenode_http: a:9870: must name each NameNode once (in ",
+        ),
+    ],
+)
+def test_what_is_wrong_in_it_is_named(conf: Path, more: str, flags: dict[str, str], message: str) -> None:
+    """In one line with the file or the directory."""
+    (conf / "hdfs-site.xml").write_text(more)
+    with pytest.raises(ConfigurationError, match=re.escape(message)) as caught:
+        load_settings(PROXY, None, {"hadoop_conf_dir": str(conf), **flags})
+    assert str(conf) in str(caught.value)
+
+
+def test_the_user_is_that_of_hadoops_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UserGroupInformation asks the environment first."""
+    monkeypatch.setenv("HADOOP_USER_NAME", "oozie")
+    assert load_settings(PROXY, None, {}).namenodes.user == "oozie"
+    assert load_settings(PROXY, None, {"user": "hdfs"}).namenodes.user == "hdfs"
