@@ -40,6 +40,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
 from nncache.proxy.reads import FromMemory, FromNameNode, Read, Reads
+from nncache.proxy.upstream.plain_exchange import Begun
 
 NAMENODE: Final = NameNode("namenode:9870", "namenode:8020")
 FIELDS: Final[Headers] = (
@@ -95,7 +96,7 @@ SHAPES: Final = (
 class HalfMissing:
     """A NameNode: of every two paths one is a closed file."""
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Return the status, or that there is none, in objects of its own."""
         path = head.target.removeprefix(PREFIX).partition("?")[0]
         number = int(path.rpartition("-c000")[0].rpartition("-")[2])

@@ -65,6 +65,13 @@ class Store:
         self.tickets = 0
         self.last_forgotten: LRUCache[str, Forgotten] = LRUCache(FORGOTTEN_BYTES, _forgotten_bytes)
 
+    def is_untouched(self, path: str) -> bool:
+        """Whether nothing is kept of a canonical path, and nothing is being asked."""
+        directory = self.tree.find(parent(path) or ROOT)
+        if directory is None:
+            return True
+        return name(path) not in directory.entries and name(path) not in directory.tickets
+
     # -- tickets -------------------------------------------------------------------------------------
 
     def take_ticket(

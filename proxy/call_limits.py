@@ -15,6 +15,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Fetcher
 from nncache.proxy.shares import Shares, holder_of
+from nncache.proxy.upstream.plain_exchange import Begun
 
 _MAX_BUCKETS: Final = 65_536
 """Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""
@@ -126,12 +127,12 @@ class LimitedFetcher:
         self._fetcher = fetcher
         self._limits = limits
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Send the call to the active NameNode, if it may go.
+    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+        """Send the call to the active NameNode, if it may go; or go on with one that was sent.
 
         Raises:
             UpstreamError: no NameNode gave a reply.
             OverloadedError: it may not, or no connection became free in time.
         """
-        with self._limits.admitted(head):
-            return await self._fetcher.fetch(head)
+        with self._limits.admitted(head, is_charged=begun is not None):
+            return await self._fetcher.fetch(head, begun)

@@ -1,13 +1,14 @@
 """Questions on their way to the NameNode, each shared by all who may share it. (proxy/flights.py)
 
-A flight is a task of its own: it outlives the client for whom it was launched, so that a poller who
-hangs up costs no other caller the answer. It ends in exactly one `MetadataCache.conclude`, whatever
-happens, because that is done by the task's done-callback: a task that is cancelled before its first
-step runs no `finally`, but it does run its callbacks.
+A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
+is a task of its own, unless `nncache.proxy.plain_fills` has asked and brings the reply. It ends in exactly one
+`MetadataCache.conclude`, whatever happens, because that is done by the task's done-callback: a task that is cancelled
+before its first step runs no `finally`, but it does run its callbacks.
 """
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -23,6 +24,7 @@ from nncache.proxy.headers import replayed_headers
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
+from nncache.proxy.upstream.plain_exchange import Begun
 
 _log = logging.getLogger(__name__)
 
@@ -47,16 +49,18 @@ class Flight:
     """One question under way.
 
     Attributes:
+        plain: what is asked.
         answered: done when the NameNode has replied or failed; what the client who asked gets.
         done: done when the cache has taken the outcome; what those who joined wait for.
         is_joined: another caller is to have the reply, if they may.
     """
 
-    __slots__ = ("answered", "done", "is_joined", "ticket")
+    __slots__ = ("answered", "done", "is_joined", "plain", "ticket")
 
-    def __init__(self, ticket: Ticket) -> None:
+    def __init__(self, ticket: Ticket, plain: StatusRequest) -> None:
         loop = asyncio.get_running_loop()
         self.ticket = ticket
+        self.plain = plain
         self.is_joined = False
         self.answered: asyncio.Future[Answer] = loop.create_future()
         self.done: asyncio.Future[FlightResult] = loop.create_future()
@@ -75,8 +79,9 @@ class Flights:
     """All questions under way, and what is done with the replies.
 
     Invariants:
-        F1  Every ticket given to `launch` is concluded exactly once.
-        F2  A flight can be found from its launch until its ticket is concluded.
+        F1  Every ticket given to `launch` is concluded exactly once; one given to `begin` as well, once `ask` or
+            `take` is called.
+        F2  A flight can be found from its beginning until its ticket is concluded.
     """
 
     def __init__(
@@ -111,62 +116,86 @@ class Flights:
 
     def launch(self, ticket: Ticket, plain: StatusRequest, head: RequestHead) -> Flight:
         """Ask the NameNode under a ticket that was taken just before."""
-        flight = Flight(ticket)
+        flight = self.begin(ticket, plain)
+        self.ask(flight, head)
+        return flight
+
+    def begin(self, ticket: Ticket, plain: StatusRequest) -> Flight:
+        """Take note of a question that is asked in the same turn of the loop; `ask` or `take` must follow."""
+        flight = Flight(ticket, plain)
         self._under_way[ticket] = flight
         self.fetches += 1
-        running = self._run(flight, plain, head)
+        return flight
+
+    def ask(self, flight: Flight, head: RequestHead, begun: Begun | None = None) -> None:
+        """Ask the NameNode, or wait on for what it says to a call that was sent."""
+        self._start(flight, self._run(flight, head, begun), begun)
+
+    def take(self, flight: Flight, reply: UpstreamReply) -> None:
+        """Take the NameNode's reply. The flight ends now, unless the NameNode has to be asked something else."""
+        flight.answered.set_result(reply)
+        try:
+            outcome = _outcome_of(flight, reply)
+        except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
+            self._note_error(flight)
+            outcome = Failed()
+        if outcome is None:
+            self._start(flight, self._known_if_closed(flight, reply))
+        else:
+            self._finish(flight, outcome)
+
+    def _start(
+        self, flight: Flight, running: Coroutine[None, None, Outcome], begun: Begun | None = None
+    ) -> None:
+        """Find the outcome in a task, and end the flight with it."""
+
+        def end(task: asyncio.Task[Outcome]) -> None:
+            if begun is not None:
+                begun.abandon()
+            self._finish(flight, Failed() if task.cancelled() else task.result())
+
         try:
             task = self._tasks.create_task(running)
         except RuntimeError:  # the group is being shut down
             running.close()
+            if begun is not None:
+                begun.abandon()
             self._finish(flight, Failed())
-            return flight
-        task.add_done_callback(
-            lambda task: self._finish(flight, Failed() if task.cancelled() else task.result())
-        )
-        return flight
+            return
+        task.add_done_callback(end)
 
-    async def _run(self, flight: Flight, plain: StatusRequest, head: RequestHead) -> Outcome:
+    async def _run(self, flight: Flight, head: RequestHead, begun: Begun | None) -> Outcome:
         """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
         try:
             try:
-                reply = await self._fetcher.fetch(head)
+                reply = await self._fetcher.fetch(head, begun)
             except ProxyError as error:
                 flight.answered.set_result(error)
                 return Failed()
             flight.answered.set_result(reply)
-            return await self._judge(flight, reply, plain)
+            outcome = _outcome_of(flight, reply)
+            return await self._known_if_closed(flight, reply) if outcome is None else outcome
         except Exception as error:  # noqa: BLE001 - an internal error must not take the other flights along
-            self.errors += 1
-            _log.exception("internal error while reading %s", plain.path)
+            self._note_error(flight)
             if not flight.answered.done():
                 failure = ProxyError("internal error")
                 failure.__cause__ = error
                 flight.answered.set_result(failure)
         return Failed()
 
-    async def _judge(self, flight: Flight, reply: UpstreamReply, plain: StatusRequest) -> Outcome:
-        admission = admit(reply.status, reply.body, plain.as_requested)
-        match admission:
-            case Admission.MISSING:
-                return _known(reply, Kind.MISSING)
-            case Admission.DIRECTORY:
-                return _known(reply, Kind.DIRECTORY)
-            case Admission.ASK_WHETHER_CLOSED:
-                known = _known(reply, Kind.FILE)
-                if not flight.is_joined and flight.ticket.finds_unchanged(known.reply):
-                    return Unchanged(reply=known.reply, replied_at=reply.replied_at, term=reply.term)
-                if await self._is_closed(reply, plain):
-                    return known
-                return OpenFile(replied_at=reply.replied_at, term=reply.term)
-            case Admission.DO_NOT_KEEP:
-                return OpenFile(replied_at=reply.replied_at, term=reply.term)
-            case Admission.DENIED:
-                return Denied()
-            case Admission.FAILED:
-                return Failed()
-            case _:
-                assert_never(admission)
+    async def _known_if_closed(self, flight: Flight, reply: UpstreamReply) -> Outcome:
+        """Say what a file's status is to the cache. Never raises."""
+        try:
+            if await self._is_closed(reply, flight.plain):
+                return _known(reply, Kind.FILE)
+        except Exception:  # noqa: BLE001 - as above
+            self._note_error(flight)
+            return Failed()
+        return OpenFile(replied_at=reply.replied_at, term=reply.term)
+
+    def _note_error(self, flight: Flight) -> None:
+        self.errors += 1
+        _log.exception("internal error while reading %s", flight.plain.path)
 
     async def _is_closed(self, reply: UpstreamReply, plain: StatusRequest) -> bool:
         """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
@@ -195,6 +224,29 @@ class Flights:
             flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
         shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
         flight.done.set_result(FlightResult(conclusion, shared))
+
+
+def _outcome_of(flight: Flight, reply: UpstreamReply) -> Outcome | None:
+    """Say what a reply is to the cache; None if the NameNode has to be asked whether the file is closed."""
+    admission = admit(reply.status, reply.body, flight.plain.as_requested)
+    match admission:
+        case Admission.MISSING:
+            return _known(reply, Kind.MISSING)
+        case Admission.DIRECTORY:
+            return _known(reply, Kind.DIRECTORY)
+        case Admission.ASK_WHETHER_CLOSED:
+            kept = _known(reply, Kind.FILE).reply
+            if not flight.is_joined and flight.ticket.finds_unchanged(kept):
+                return Unchanged(reply=kept, replied_at=reply.replied_at, term=reply.term)
+            return None
+        case Admission.DO_NOT_KEEP:
+            return OpenFile(replied_at=reply.replied_at, term=reply.term)
+        case Admission.DENIED:
+            return Denied()
+        case Admission.FAILED:
+            return Failed()
+        case _:
+            assert_never(admission)
 
 
 def _known(reply: UpstreamReply, kind: Kind) -> Known:

@@ -37,6 +37,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from nncache.proxy.reads import (
+    ASKED,
     Collapsed,
     FromMemory,
     FromNameNode,
@@ -130,8 +131,9 @@ class FrontEnd:
         timeout_s = settings.namenode_query_timeout_s
         self.call_limits = CallLimits(limits or LimitSettings(), clock)
         fetcher = LimitedFetcher(upstream, self.call_limits)
-        self._flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
-        self._reads = Reads(cache, self._flights, signal, clock, join_wait_s=settings.join_wait_s)
+        self.flights = Flights(self._tasks, cache, fetcher, queries, clock, query_timeout_s=timeout_s)
+        self.join_wait_s = settings.join_wait_s
+        self._reads = Reads(cache, self.flights, signal, clock, join_wait_s=settings.join_wait_s)
         self._writes = Writes(
             cache,
             upstream,
@@ -170,7 +172,8 @@ class FrontEnd:
             call = parse_call(request.method, target)
             return await self._pass_on(request, _head_of(request, call), call, why_not_asked(call))
         caller, head = caller_of(plain, peer), _head_of(request, plain)
-        read = Read(plain=plain, caller=caller, head=head, refresh=directive is CacheDirective.REFRESH)
+        is_fresh = directive is CacheDirective.REFRESH
+        read = Read(plain=plain, caller=caller, head=head, refresh=is_fresh, asked=request.get(ASKED))
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
@@ -237,14 +240,16 @@ class FrontEnd:
         self._counts["failed"] += 1
         return error_reply(error, (forwarded(why, is_shown=False),))
 
-    def count_plain(self, why: ForwardReason) -> None:
-        """Count a call that `nncache.proxy.plain_calls` has forwarded."""
+    def count_plain(self, why: ForwardReason, *, is_stored: bool = False, has_failed: bool = False) -> None:
+        """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
         self._counts["requests"] += 1
         self._forwarded[why] += 1
+        self._counts["stored"] += is_stored
+        self._counts["failed"] += has_failed
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""
-        counts, flights, writes = self._counts, self._flights, self._writes
+        counts, flights, writes = self._counts, self.flights, self._writes
         return FrontEndStats(
             requests=counts["requests"],
             hits=counts["hits"],

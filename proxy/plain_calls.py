@@ -8,25 +8,27 @@ same functions as ever. Whatever does not fit, or does not go smoothly, is for t
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Protocol
 
+from aiohttp import web
+
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import parse_call, parse_plain
+from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
 from nncache.proxy.cache_status import Bypass, ForwardReason, forwarded, shows_path, why_not_asked
-from nncache.proxy.call_limits import CallLimits
 from nncache.proxy.clients.fastpath import is_harmless
 from nncache.proxy.headers import encode_fields, request_headers
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Header
+from nncache.proxy.messages import Header, Headers
+from nncache.proxy.plain_fills import PlainClient, PlainFills, PlainFrontEnd, PlainUpstream, Question
 from nncache.proxy.ports import Clock
 from nncache.proxy.targets import is_webhdfs
-from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange, PlainReader
+from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange
 from nncache.proxy.upstream.plain_reply import PlainReply
 
 _log = logging.getLogger(__name__)
@@ -48,21 +50,32 @@ _LEFT_TO_THE_PARSER: Final = frozenset(
 )
 
 
-class PlainClient(Protocol):
-    """Who asks."""
+class CallUnderWay(Protocol):
+    """A call that was sent, or the question behind it, for the request that it belongs to."""
 
-    def replied(self, text: bytes) -> None:
-        """Send these bytes, the whole reply."""
+    def attach(self, request: web.BaseRequest) -> None:
+        """Let those who answer the request know."""
 
-    def unfinished(self) -> None:
-        """Have the call, and the connection, served by the ordinary path."""
+    def abandon(self) -> None:
+        """End what nothing has gone on with."""
 
 
-class PlainUpstream(Protocol):
-    """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
+class QuickCall(Protocol):
+    """A call that a connection has begun.
 
-    def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
-        """Send a GET at once, if that can be done now."""
+    Attributes:
+        head: the request.
+    """
+
+    @property
+    def head(self) -> bytes:
+        """The request."""
+
+    def hand_over(self) -> CallUnderWay:
+        """Return the call as it stands; those who go on with it count it again."""
+
+    def abandon(self) -> None:
+        """Go on, or end, without the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +83,12 @@ class _Block:
     """What a known block of header fields means.
 
     Attributes:
-        fields: what goes to the NameNode of it, as on the wire, but for `X-Forwarded-For`.
+        fields: what goes to the NameNode of it, but for `X-Forwarded-For`.
+        text: the same as on the wire.
     """
 
-    fields: bytes
+    fields: Headers
+    text: bytes
     directive: CacheDirective
 
 
@@ -82,14 +97,31 @@ class _Target:
     """What a target asks for, if that changes nothing.
 
     Attributes:
-        path: of a plain GETFILESTATUS; the cache says what becomes of it.
+        text: itself.
+        plain: what it is if it is a plain GETFILESTATUS; the cache says what becomes of that.
         why_not_asked: why the cache is not asked about anything else.
         caller: who asks.
     """
 
-    path: str | None
+    text: str
+    plain: StatusRequest | None
     why_not_asked: Bypass
     caller: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a request is.
+
+    Attributes:
+        line: its request line.
+        why: it is forwarded without a trace; None: it may be kept.
+    """
+
+    block: _Block
+    line: bytes
+    target: _Target
+    why: ForwardReason | None
 
 
 class PlainCall:
@@ -125,11 +157,8 @@ class PlainCall:
     def replied(self, reply: PlainReply) -> None:
         """Send the NameNode's reply on."""
         self._calls.ended(self._why, self._holder, self._caller)
-        _, said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
-        self._client.replied(
-            b"HTTP/1.1 %d %b\r\n%bCache-Status: %b\r\nContent-Length: %d\r\n\r\n%b"
-            % (reply.status, reply.reason, reply.fields, said, len(reply.body), reply.body)
-        )
+        said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
+        self._client.replied(reply.encode(said))
 
     def unfinished(self) -> None:
         """Leave the rest to the ordinary path."""
@@ -159,24 +188,39 @@ class PlainCalls:
 
     def __init__(
         self,
+        front_end: PlainFrontEnd,
         cache: MetadataCache,
         upstream: PlainUpstream,
-        call_limits: CallLimits,
-        count: Callable[[ForwardReason], None],
         clock: Clock,
         limits: LimitSettings,
     ) -> None:
         self._cache = cache
         self._upstream = upstream
-        self._call_limits = call_limits
-        self._count = count  # told why a call was forwarded
+        self._call_limits = front_end.call_limits
+        self._count = front_end.count_plain
+        self._fills = PlainFills(front_end, cache, upstream, clock)
         self._clock = clock
         # Of a field the ordinary path counts up to a byte more than it has.
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes - limits.max_header_fields)
         self._blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
-        self.requests = 0  # ended, one way or the other
-        self.under_way = 0
-        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+        self._forwarded = 0  # ended, one way or the other
+        self._under_way = 0
+        self._errors = 0  # exceptions of our own, each logged (FailToNameNode)
+
+    @property
+    def requests(self) -> int:
+        """Those that ended here, one way or the other."""
+        return self._forwarded + self._fills.requests
+
+    @property
+    def under_way(self) -> int:
+        """Those under way."""
+        return self._under_way + self._fills.under_way
+
+    @property
+    def errors(self) -> int:
+        """Exceptions of our own, each logged (FailToNameNode)."""
+        return self._errors + self._fills.errors
 
     def learn(self, head: bytes, fields: Iterable[Header]) -> None:
         """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
@@ -189,15 +233,15 @@ class PlainCalls:
             return
         if len(self._blocks) >= MAX_BLOCKS:
             del self._blocks[next(iter(self._blocks))]
-        kept = encode_fields(request_headers(raw, "")[:-1])
-        self._blocks[block] = _Block(kept, cache_directive_of(raw))
+        kept = request_headers(raw, "")[:-1]
+        self._blocks[block] = _Block(kept, encode_fields(kept), cache_directive_of(raw))
 
     def concerns(self, head: bytes) -> bool:
         """Whether `begin` would forward it, if nothing stood against that for the moment."""
         return self._read(head) is not None
 
-    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> PlainCall | None:
-        """Pass a call on, if it is one of these and can be sent at once.
+    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> QuickCall | None:
+        """Pass a call on, or ask what may be kept, if it is one of these and can be sent at once.
 
         Args:
             head: all that came of the client.
@@ -208,40 +252,55 @@ class PlainCalls:
         read = self._read(head)
         if read is None:
             return None
-        block, line, why, caller = read
+        target, caller = read.target, read.target.caller
+        peer_text = peer.encode("ascii", "replace")
+        request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (read.line, read.block.text, peer_text)
+        if read.why is None:
+            assert target.plain is not None
+            question = Question(
+                text=head,
+                target=target.text,
+                plain=target.plain,
+                fields=read.block.fields,
+                request=request,
+                peer=peer,
+                holder=holder,
+                caller=caller,
+                is_fresh=read.block.directive is CacheDirective.REFRESH,
+            )
+            return self._fills.begin(question, client)
         if not self._call_limits.enter(holder, caller):
             return None
-        call = PlainCall(self, client, head, why, holder, caller)
-        request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (line, block.fields, peer.encode("ascii", "replace"))
+        call = PlainCall(self, client, head, read.why, holder, caller)
         exchange = self._upstream.begin_plain(request, holder, call)
         if exchange is None:
             self._call_limits.leave(holder, caller)
             return None
         call.sent(exchange)
-        self.under_way += 1
+        self._under_way += 1
         return call
 
     def ended(self, why: ForwardReason, holder: str, caller: str) -> None:
         """Count a call that ended here."""
-        self.requests += 1
+        self._forwarded += 1
         self._count(why)
         self.left(holder, caller)
 
     def left(self, holder: str, caller: str) -> None:
         """Count one call less."""
-        self.under_way -= 1
+        self._under_way -= 1
         self._call_limits.leave(holder, caller)
 
-    def _read(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
-        """Return what its fields mean, its request line, why it is forwarded and who asks; None if it may not be."""
+    def _read(self, head: bytes) -> _Reading | None:
+        """Say what a request is; None if it is for the ordinary path."""
         try:
             return self._read_or_fail(head)
         except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path has it, whatever it is
-            self.errors += 1
+            self._errors += 1
             _log.exception("internal error while reading a call; it goes the ordinary way")
             return None
 
-    def _read_or_fail(self, head: bytes) -> tuple[_Block, bytes, ForwardReason, str] | None:
+    def _read_or_fail(self, head: bytes) -> _Reading | None:
         line = _LINE.match(head) if len(head) <= self._max_head_bytes else None
         if line is None:
             return None
@@ -254,10 +313,13 @@ class PlainCalls:
         read = (_meaning_again if may_be_kept else _meaning)(target)
         if read is None:
             return None
-        if read.path is not None and block.directive is not CacheDirective.NO_TRACE:
-            why = self._cache.why_no_trace(read.path, self._clock())
-            return None if why is None else (block, line[0], why, read.caller)
-        return block, line[0], read.why_not_asked, read.caller
+        why: ForwardReason | None = read.why_not_asked
+        if read.plain is not None and block.directive is not CacheDirective.NO_TRACE:
+            why = self._cache.why_no_trace(read.plain.path, self._clock())
+            is_fresh = block.directive is CacheDirective.REFRESH
+            if why is None and not self._fills.concerns(read.plain, is_fresh=is_fresh):
+                return None
+        return _Reading(block, line[0], read, why)
 
 
 def _meaning(target: str) -> _Target | None:
@@ -266,7 +328,7 @@ def _meaning(target: str) -> _Target | None:
     call, plain = parse_call("GET", target), parse_plain(target)
     if not changes_nothing(call):
         return None
-    return _Target(None if plain is None else plain.path, why_not_asked(call), claimed_caller(call))
+    return _Target(target, plain, why_not_asked(call), claimed_caller(call))
 
 
 _meaning_again = lru_cache(MAX_TARGETS)(_meaning)

@@ -13,6 +13,7 @@ from aiohttp import web
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
+from nncache.proxy.upstream.plain_exchange import Begun
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""
@@ -21,8 +22,8 @@ Clock: TypeAlias = Callable[[], float]
 class Fetcher(Protocol):
     """Asks a NameNode and holds its small reply."""
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Send the call to the active NameNode.
+    async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
+        """Send the call to the active NameNode, or go on with one that was sent.
 
         Raises:
             UpstreamError: no NameNode gave a reply.

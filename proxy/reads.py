@@ -4,7 +4,9 @@ The cache decides, this carries out.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
+
+from aiohttp import web
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
@@ -63,18 +65,39 @@ class PassOn:
 ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that was put to the NameNode for a request; perhaps before the ordinary path had that."""
+
+    flight: Flight
+    why: ForwardReason
+
+    def attach(self, request: web.BaseRequest) -> None:
+        """Let those who answer the request know."""
+        request[ASKED] = self
+
+    def abandon(self) -> None:
+        """Do nothing: the question goes on without the client."""
+
+
+ASKED: Final = web.RequestKey("asked", Asked)
+"""Under which a request has its question."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
     """One plain GETFILESTATUS.
 
     Attributes:
         refresh: the caller wants the NameNode's own answer.
+        asked: the question that was put for it already.
     """
 
     plain: StatusRequest
     caller: Caller
     head: RequestHead
     refresh: bool = False
+    asked: Asked | None = None
 
 
 class Reads:
@@ -100,9 +123,10 @@ class Reads:
 
         An exception is an internal error, and the NameNode has not been asked.
         """
+        asked = read.asked
         deadline = self._clock() + self._join_wait_s
         may_wait = True
-        while True:
+        while asked is None:
             decision = self._cache.lookup(
                 read.plain.path, read.caller, self._clock(), refresh=read.refresh, may_wait=may_wait
             )
@@ -112,7 +136,7 @@ class Reads:
                 case Forward(reason):
                     return PassOn(reason)
                 case Fetch(ticket, reason):
-                    return await self._fetched(self._flights.launch(ticket, read.plain, read.head), reason)
+                    asked = Asked(self._flights.launch(ticket, read.plain, read.head), reason)
                 case Join(ticket):
                     assert may_wait, "told not to wait, the cache says Join"
                     if (known := await self._joined(ticket)) is not None:
@@ -123,19 +147,20 @@ class Reads:
                     may_wait = await self._wait(ticket, deadline - self._clock())
                 case _:
                     assert_never(decision)
+        return await self._fetched(asked)
 
-    async def _fetched(self, flight: Flight, why: ForwardReason) -> FromNameNode | Unanswered:
+    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered:
         """Return the reply once the cache has taken it, or soon after it came.
 
         Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
         read finds it; what is waited for is a question to the NameNode of about a millisecond.
         """
-        answer = await flight.answer()
+        answer = await asked.flight.answer()
         if isinstance(answer, ProxyError):
-            return Unanswered(answer, why)
-        result = await flight.result(self._join_wait_s)
+            return Unanswered(answer, asked.why)
+        result = await asked.flight.result(self._join_wait_s)
         is_stored = result is not None and result.conclusion.is_shareable
-        return FromNameNode(answer, why, is_stored=is_stored)
+        return FromNameNode(answer, asked.why, is_stored=is_stored)
 
     async def _joined(self, ticket: Ticket) -> Known | None:
         """Wait for the same caller's question; None if its answer is not for others."""

@@ -101,14 +101,7 @@ class ProxySystem:
         )
         self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock, settings.limits)
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
-        plain_calls = PlainCalls(
-            self._cache,
-            self._upstream,
-            self._front_end.call_limits,
-            self._front_end.count_plain,
-            clock,
-            settings.limits,
-        )
+        plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls)
         sources = ProxySources(
             readiness=self._readiness,

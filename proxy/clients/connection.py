@@ -37,7 +37,7 @@ from nncache.proxy.errors import (
     TooManyConnectionsError,
 )
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.plain_calls import CallUnderWay
 
 _KNOWN_IN_A_ROW: Final = 4  # requests, after which aiohttp is not needed for the time being
 _LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
@@ -103,7 +103,7 @@ class ClientConnection(OneTaskHandler):
         self._is_admitted = is_admitted
         self._holder = holder
         self._is_given_back = False
-        self._begun: Begun | None = None  # the call of the first request, which was sent already
+        self._begun: CallUnderWay | None = None  # the call of the first request, which was sent already
         self._known_in_a_row = 0  # requests that the fast path answered since one that it did not
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
@@ -182,12 +182,12 @@ class ClientConnection(OneTaskHandler):
                 return
         self.receive(data)
 
-    def go_on(self, head: bytes, begun: Begun) -> None:
+    def go_on(self, head: bytes, begun: CallUnderWay) -> None:
         """Take a request of which the call was sent already."""
         self._begun = begun
         self.receive(head)
 
-    def take_begun(self) -> Begun | None:
+    def take_begun(self) -> CallUnderWay | None:
         """Return the call that was sent for the first request, once."""
         begun, self._begun = self._begun, None
         return begun

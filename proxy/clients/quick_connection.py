@@ -10,7 +10,7 @@ import select
 from typing import Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
-from nncache.proxy.plain_calls import PlainCall
+from nncache.proxy.plain_calls import QuickCall
 
 
 class Admission(Protocol):
@@ -51,7 +51,7 @@ class Owner(Admission, Protocol):
     def connected(self, connection: "QuickConnection", transport: asyncio.Transport) -> None:
         """Let the connection `serve` the transport, unless there are too many."""
 
-    def forward(self, connection: "QuickConnection", head: bytes) -> PlainCall | None:
+    def forward(self, connection: "QuickConnection", head: bytes) -> QuickCall | None:
         """Pass a call on, if it is a plain one and that can be done at once."""
 
     def wait(self, connection: "QuickConnection") -> None:
@@ -99,7 +99,7 @@ class QuickConnection(asyncio.Protocol):
         self.is_paused = False  # the client does not read
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._call: PlainCall | None = None  # under way
+        self._call: QuickCall | None = None  # under way
         self._held = b""  # what waits for its turn; nothing is read meanwhile
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -189,7 +189,7 @@ class QuickConnection(asyncio.Protocol):
         """Whether a call is under way, or waits."""
         return self._call is not None or bool(self._held)
 
-    def take_call(self) -> PlainCall | None:
+    def take_call(self) -> QuickCall | None:
         """Return the call that is under way, for others to go on with it."""
         call, self._call = self._call, None
         return call

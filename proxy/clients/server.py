@@ -19,9 +19,8 @@ from nncache.proxy.clients.response import RawResponse, reset
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.plain_calls import PlainCall, PlainCalls
+from nncache.proxy.plain_calls import PlainCalls, QuickCall
 from nncache.proxy.shares import Shares, holder_of
-from nncache.proxy.upstream.plain_exchange import BEGUN
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers one vetted request; a ProxyError that it raises becomes the reply."""
@@ -160,7 +159,7 @@ class Server:
             self._turned_away += 1
             self._ordinary(transport, holder, is_admitted=False)
 
-    def forward(self, connection: QuickConnection, head: bytes) -> PlainCall | None:
+    def forward(self, connection: QuickConnection, head: bytes) -> QuickCall | None:
         """Pass a call on, if it is a plain one and that can be done at once."""
         if self._plain_calls is None:
             return None
@@ -250,7 +249,7 @@ class Server:
         connection = request.protocol
         begun = connection.take_begun() if isinstance(connection, ClientConnection) else None
         if begun is not None:
-            request[BEGUN] = begun
+            begun.attach(request)
         try:
             response = await self._answer(request)
         finally:

@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from aiohttp import HttpVersion11, web
 
+from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.body import ClientBody
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
@@ -29,8 +30,8 @@ from nncache.proxy.messages import (
 )
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
-from nncache.proxy.upstream.plain_exchange import BEGUN, PlainExchange, PlainReader
-from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.plain_exchange import BEGUN, Begun, PlainExchange, PlainReader, SentCall
+from nncache.proxy.upstream.pool import Connections
 
 _LOG = logging.getLogger(__name__)
 
@@ -99,14 +100,16 @@ class Upstream:
             clients_cut=connections.clients_cut,
         )
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
-        """Make a call without a body and return the whole reply, at most 1 MiB of it.
+    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+        """Make a call without a body, or go on with one that was sent, and return its whole reply, at most 1 MiB of it.
 
         Raises:
             UpstreamError: no NameNode gave a reply, or it was larger.
             OverloadedError: no connection became free in time.
         """
-        answer = await self._asking.ask(UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES))
+        answer = await self._asking.ask(
+            UpstreamCall(head, wanted_bytes=MAX_FETCHED_BYTES, begun=None if begun is None else begun.take())
+        )
         try:
             exchange = answer.exchange
             if not exchange.is_complete:
@@ -129,9 +132,9 @@ class Upstream:
         """Send a GET at once, if a connection to the active NameNode is open and free for the holder; else None."""
         active = self._asking.active
         connection = None if active is None else self._connections.acquire_kept(active, holder)
-        if connection is None:
+        if active is None or connection is None:
             return None
-        exchange = PlainExchange(connection, self._connections, reader)
+        exchange = PlainExchange(connection, self._connections, reader, self.term_of(active))
         try:
             exchange.send(request)
         except ConnectionResetError:
@@ -139,6 +142,10 @@ class Upstream:
             return None
         self._asking.counts.calls += 1
         return exchange
+
+    def term_of(self, namenode: NameNode) -> int:
+        """Return a NameNode's term; NO_TERM if it is not the active one."""
+        return self._asking.term_of(namenode)
 
     async def stream(
         self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
@@ -250,7 +257,7 @@ async def _captured(work: Awaitable[None]) -> Exception | None:
     return None
 
 
-def _begun_of(request: web.BaseRequest) -> Connection | None:
+def _begun_of(request: web.BaseRequest) -> SentCall | None:
     begun = request.get(BEGUN)
     return None if begun is None else begun.take()
 

@@ -20,6 +20,7 @@ from nncache.proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamEr
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, RequestHead
 from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.plain_exchange import SentCall
 from nncache.proxy.upstream.pool import Connection, Connections
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
@@ -97,7 +98,7 @@ class UpstreamCall:
         body: ClientBody | None = None,
         only_json: bool = False,
         on_continue: Callable[[], None] = lambda: None,
-        begun: Connection | None = None,
+        begun: SentCall | None = None,
     ) -> None:
         self.head = head
         self.body = body
@@ -240,17 +241,15 @@ class FailoverClient:
         order = self._pool.order()
         if call.begun is None:
             return order
-        first = call.begun.namenode
+        first = call.begun.connection.namenode
         return (first, *(each for each in order if each != first))
 
     async def _ask_one(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
         is_first = call.sent == 0
         begun, call.begun = call.begun, None
-        connection = begun or await self._connections.acquire(
-            namenode, fresh=not (call.is_read and is_first), peer=call.head.peer
-        )
+        connection = begun.connection if begun is not None else await self._acquire(namenode, call)
         exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
-        term = self._term_of(namenode)
+        term = self.term_of(namenode) if begun is None else begun.term
         answer = UpstreamResponse(exchange, connection, self._connections)
         try:
             if begun is None:
@@ -267,8 +266,12 @@ class FailoverClient:
         except BaseException:
             await answer.close()
             raise
-        answer.term = term if term == self._term_of(namenode) else NO_TERM
+        answer.term = term if term == self.term_of(namenode) else NO_TERM
         return answer
+
+    async def _acquire(self, namenode: NameNode, call: UpstreamCall) -> Connection:
+        is_repeatable = call.is_read and call.sent == 0
+        return await self._connections.acquire(namenode, fresh=not is_repeatable, peer=call.head.peer)
 
     async def _wait_for_active(
         self, call: UpstreamCall, deadline: float, failure: UpstreamError | None
@@ -288,7 +291,8 @@ class FailoverClient:
                     raise NoActiveNameNodeError(str(exc)) from exc
                 raise failure from exc
 
-    def _term_of(self, namenode: NameNode) -> int:
+    def term_of(self, namenode: NameNode) -> int:
+        """Return its term; NO_TERM if it is not the active one."""
         active = self._pool.active
         return active.term if active is not None and active.namenode == namenode else NO_TERM
 

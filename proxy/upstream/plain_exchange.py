@@ -5,10 +5,12 @@ a `nncache.proxy.upstream.exchange.Exchange`, with all that has come: nothing is
 """
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from aiohttp import web
 
+from nncache.hadoop.election_view import NameNode
 from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply, read_reply
 from nncache.proxy.upstream.pool import Connection, Connections
 
@@ -18,22 +20,38 @@ PATIENCE_S: Final = 1.0
 _MAX_PARTS: Final = 24  # of a reply; each makes it be read again from its start
 
 
-class Begun:
-    """A call that was sent: its connection, for the one who waits for the reply."""
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A call on its way.
 
-    def __init__(self, connection: Connection, connections: Connections) -> None:
-        self._connection: Connection | None = connection
+    Attributes:
+        term: of the NameNode when it was sent; NO_TERM if that was not the active one.
+    """
+
+    connection: Connection
+    term: int
+
+
+class Begun:
+    """A call that was sent, for the one who waits for the reply."""
+
+    def __init__(self, sent: SentCall, connections: Connections) -> None:
+        self._sent: SentCall | None = sent
         self._connections = connections
 
-    def take(self) -> Connection | None:
-        """Return the connection, once."""
-        connection, self._connection = self._connection, None
-        return connection
+    def attach(self, request: web.BaseRequest) -> None:
+        """Let those who answer a request know that its call was sent."""
+        request[BEGUN] = self
+
+    def take(self) -> SentCall | None:
+        """Return the call, once."""
+        sent, self._sent = self._sent, None
+        return sent
 
     def abandon(self) -> None:
-        """End the connection if it was not taken."""
-        if (connection := self.take()) is not None:
-            self._connections.release(connection, reusable=False)
+        """End the connection if the call was not taken."""
+        if (sent := self.take()) is not None:
+            self._connections.release(sent.connection, reusable=False)
 
 
 BEGUN: Final = web.RequestKey("begun", Begun)
@@ -58,9 +76,13 @@ class PlainExchange:
         P2  The connection is given back, ended or handed over exactly once.
     """
 
-    __slots__ = ("_connection", "_connections", "_parts", "_reader", "_timer")
+    __slots__ = ("_connection", "_connections", "_parts", "_reader", "_timer", "namenode", "term")
 
-    def __init__(self, connection: Connection, connections: Connections, reader: PlainReader) -> None:
+    def __init__(
+        self, connection: Connection, connections: Connections, reader: PlainReader, term: int
+    ) -> None:
+        self.namenode: NameNode = connection.namenode  # who is asked
+        self.term = term  # its term as of now
         self._connection: Connection | None = connection  # None: given back, ended or handed over
         self._connections = connections
         self._reader: PlainReader | None = reader
@@ -103,7 +125,7 @@ class PlainExchange:
         for part in self._parts:
             connection.protocol.data_received(part)
         self._parts.clear()
-        return Begun(connection, self._connections)
+        return Begun(SentCall(connection, self.term), self._connections)
 
     def abandon(self) -> None:
         """End the connection: its reply is not waited for any more. Does nothing after the end."""

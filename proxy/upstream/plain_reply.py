@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from nncache.proxy.headers import HOP_BY_HOP
+from nncache.proxy.messages import Header, Headers
 
 MAX_BYTES: Final = 32 * 1024
 """Longer replies are left to the way that waits for its client."""
@@ -50,6 +51,22 @@ class PlainReply:
     reason: bytes
     fields: bytes
     body: bytes
+
+    def encode(self, field: Header) -> bytes:
+        """Return the bytes of the reply with one more header field."""
+        return b"HTTP/1.1 %d %b\r\n%b%b: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+            self.status,
+            self.reason,
+            self.fields,
+            *field,
+            len(self.body),
+            self.body,
+        )
+
+    def headers(self) -> Headers:
+        """Return the header fields, but for those that frame the body."""
+        names_and_values = [line.partition(b": ") for line in self.fields.split(b"\r\n")[:-1]]
+        return tuple((name, value) for name, _, value in names_and_values)
 
 
 ReadReply: TypeAlias = PlainReply | NotWhole

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
 from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.plain_calls import PlainCall
 from nncache.proxy.upstream import plain_exchange
 from tests.alike.line import End, Line
 from tests.alike.namenode import Asked
@@ -40,7 +41,8 @@ class Outcome:
         requests: sent to a server that listened.
         quick: of these, answered from memory by the quick ways.
         plain: of these, passed on as plain calls and answered as such.
-        handed_over: of these, begun as plain calls and ended by the ordinary path, or by their client.
+        fills: of these, such as may be kept.
+        handed_over: of all, begun as plain calls and ended by the ordinary path, or by their client.
         difference: what is not the same, after which step; "" for nothing.
         steps: held before the difference.
     """
@@ -48,6 +50,7 @@ class Outcome:
     requests: int
     quick: int
     plain: int
+    fills: int
     handed_over: int
     difference: str
     steps: int
@@ -211,7 +214,7 @@ class _Talk:
     def _lose(self, client: _Client) -> None:
         protocol = client.lines[0].get_protocol()
         call = protocol._call if isinstance(protocol, QuickConnection) else None  # noqa: SLF001 - shows nowhere else
-        if call is not None:
+        if isinstance(call, PlainCall):
             self._left[_request_line(call.head)] += 1
         for line in client.lines:
             line.lose()
@@ -310,6 +313,7 @@ async def _hold(conversation: Conversation) -> Outcome:
             requests=talk.requests,
             quick=quick.fast_path.stats().hits,
             plain=plain,
+            fills=quick.upstream.fills_answered,
             handed_over=quick.upstream.plain_begun - plain,
             difference=difference or at_the_end,
             steps=held,

@@ -19,6 +19,7 @@ _PERIODS_S: Final = (1.1, 5.0, 13.0, 19.0)
 _READS: Final = (0.0, 0.08, 0.99)
 _LEAVES: Final = 0.02  # how often a client leaves while a call is under way
 _TWO_STEPS: Final = 0.01  # share of two-step writes among reads
+_NEW: Final = 0.15  # share of reads of a path of which little is known yet
 _TURNS: Final = (0, 0, 1, 2, 3, 5)
 
 
@@ -104,6 +105,8 @@ class _Drawing:
         if self._is_steady and rng.random() < _TWO_STEPS:
             return spelling.two_step(rng).encode()
         if rng.random() < self._reads:
+            if rng.random() < _NEW:
+                return spelling.status(rng, poll).encode()
             return spelling.read(rng, poll, opens=0.01 if self._is_steady else 0.5).encode()
         if self._is_calm:
             chance *= 0.87

@@ -15,6 +15,9 @@ MIN_QUICK_SHARE: Final = 0.22
 MIN_PLAIN_SHARE: Final = 0.04
 """The same of those that were passed on as plain calls, and answered as such."""
 
+MIN_FILLS_SHARE: Final = 0.01
+"""The same of those among them that may be kept."""
+
 _MAX_TRIALS: Final = 400  # to make a conversation shorter
 
 
@@ -26,7 +29,8 @@ class Figures:
         requests: that were compared, in so many conversations.
         quick: of these, answered from memory by the quick ways.
         plain: of these, passed on as plain calls and answered as such.
-        handed_over: of these, begun as plain calls and ended by the ordinary path, or by their client.
+        fills: of these, such as may be kept.
+        handed_over: of all, begun as plain calls and ended by the ordinary path, or by their client.
         difference: what was not the same; "" for nothing.
         told: the steps that show it.
     """
@@ -35,6 +39,7 @@ class Figures:
     conversations: int = 0
     quick: int = 0
     plain: int = 0
+    fills: int = 0
     handed_over: int = 0
     difference: str = ""
     told: Conversation = ()
@@ -45,6 +50,7 @@ class Figures:
             f"{self.requests:,} requests in {self.conversations:,} conversations compared, "
             f"{self.quick:,} of them ({self.quick_share:.1%}) answered from memory by the quick ways, "
             f"{self.plain:,} ({self.plain_share:.1%}) by plain calls, "
+            f"{self.fills:,} ({self.fills_share:.1%}) of them of what may be kept, "
             f"{self.handed_over:,} begun as plain calls and handed over"
         )
 
@@ -58,6 +64,11 @@ class Figures:
         """Share of the requests that plain calls answered."""
         return self.plain / self.requests if self.requests else 0.0
 
+    @property
+    def fills_share(self) -> float:
+        """Share of the requests that plain calls answered with what may be kept."""
+        return self.fills / self.requests if self.requests else 0.0
+
     def shortfalls(self, *, requests: int) -> list[str]:
         """Say what is wrong, or too little."""
         if self.difference:
@@ -69,6 +80,8 @@ class Figures:
             short.append(f"{self.quick_share:.1%} answered by the quick ways, not {MIN_QUICK_SHARE:.0%}")
         if self.plain_share < MIN_PLAIN_SHARE:
             short.append(f"{self.plain_share:.1%} answered by plain calls, not {MIN_PLAIN_SHARE:.0%}")
+        if self.fills_share < MIN_FILLS_SHARE:
+            short.append(f"{self.fills_share:.1%} answered by plain fills, not {MIN_FILLS_SHARE:.0%}")
         return short
 
 
@@ -85,6 +98,7 @@ def compare(
         figures.requests += outcome.requests
         figures.quick += outcome.quick
         figures.plain += outcome.plain
+        figures.fills += outcome.fills
         figures.handed_over += outcome.handed_over
         if outcome.difference:
             figures.told, shown = shorten(conversation, outcome)

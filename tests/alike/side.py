@@ -16,6 +16,7 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.plain_fills import PlainFill
 from nncache.proxy.ports import Clock
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
@@ -98,6 +99,7 @@ class _Answered:
 
     def replied(self, reply: PlainReply) -> None:
         self._upstream.plain_answered += 1
+        self._upstream.fills_answered += isinstance(self._reader, PlainFill)
         self._reader.replied(reply)
 
     def unfinished(self) -> None:
@@ -110,6 +112,7 @@ class _Upstream(Upstream):
     Attributes:
         plain_begun: plain calls that were sent.
         plain_answered: of these, answered without the ordinary path.
+        fills_answered: of those, what may be kept.
     """
 
     def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
@@ -117,6 +120,7 @@ class _Upstream(Upstream):
         self._connections = self._asking._connections = _Connections(namenodes, clock)  # noqa: SLF001 - no sockets here
         self.plain_begun = 0
         self.plain_answered = 0
+        self.fills_answered = 0
 
     def begin_plain(self, request: bytes, holder: str, reader: PlainReader) -> PlainExchange | None:
         """Send a GET at once, if that can be done now, and count it."""
@@ -147,7 +151,7 @@ class Side:
         self.front_end._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
         self.front_end.hit_memory = FastPathMemory(self.fast_path)
         front, upstream = self.front_end, self.upstream
-        plain = PlainCalls(self.cache, upstream, front.call_limits, front.count_plain, self.now, LIMITS)
+        plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)
         self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None)
 
     async def __aenter__(self) -> Self:

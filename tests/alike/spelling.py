@@ -159,12 +159,23 @@ def read(rng: Random, poll: Request, *, opens: float) -> Request:
     return replace(poll, target=target, fields=fields)
 
 
+def status(rng: Random, poll: Request) -> Request:
+    """Ask for the status of one of many paths, which match a filter or not."""
+    path = rng.choice((b"/w/n", b"/w/n", b"/w/d/n", b"/w/d/h/n")) + b"%d" % rng.randrange(400)
+    fields = tuple(field for field in poll.fields if field in _OF_A_READ)
+    if rng.random() < 0.1:
+        fields = (*fields, rng.choice(_DIRECTIVES))
+    user = rng.choice((b"alice", b"alice", b"joe"))
+    return replace(poll, target=b"/webhdfs/v1%b?op=GETFILESTATUS&user.name=%b" % (path, user), fields=fields)
+
+
 def two_step(rng: Random) -> Request:
     """Draw a write whose second step goes to a DataNode: until that is seen to end, nothing is kept of the path."""
     target = b"/webhdfs/v1%b?op=CREATE&user.name=alice&n=%d" % (rng.choice(PATHS[:4]), rng.randrange(40))
     return Request(method=b"PUT", target=target, fields=(b"Host: nn",))
 
 
+_DIRECTIVES: Final = (b"Cache-Control: no-cache", b"Cache-Control: no-cache", b"Cache-Control: no-store")
 _OPENING: Final = (b"OPEN", b"GET_BLOCK_LOCATIONS")
 _READS: Final = (b"LISTSTATUS", b"LISTSTATUS", b"GETCONTENTSUMMARY", b"GETFILESTATUS", b"GETACLSTATUS")
 _OF_A_READ: Final = {b"Host: nn", *HARMLESS[:8]}

@@ -9,7 +9,7 @@ import pytest
 from tests.alike.comparing import hold, without_repeats
 from tests.alike.drawing import draw
 from tests.alike.faults import FAULTS
-from tests.alike.run import MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
+from tests.alike.run import MIN_FILLS_SHARE, MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
 from tests.model.variants.patching import compile_broken
 from tests.model.variants.variant import ROOT, Variant
 from tests.proxy.doubles import NAMENODE, OTHER_NAMENODE
@@ -39,16 +39,17 @@ def test_a_conversation_can_be_held_again() -> None:
 @pytest.mark.parametrize(
     "figures",
     [
-        Figures(requests=99, quick=60, plain=30),
-        Figures(requests=100, quick=round(100 * MIN_QUICK_SHARE) - 1, plain=30),
-        Figures(requests=100, quick=60, plain=round(100 * MIN_PLAIN_SHARE) - 1),
-        Figures(requests=100, quick=60, plain=30, difference="a byte"),
+        Figures(requests=99, quick=60, plain=30, fills=9),
+        Figures(requests=100, quick=round(100 * MIN_QUICK_SHARE) - 1, plain=30, fills=9),
+        Figures(requests=100, quick=60, plain=round(100 * MIN_PLAIN_SHARE) - 1, fills=9),
+        Figures(requests=100, quick=60, plain=30, fills=round(100 * MIN_FILLS_SHARE) - 1),
+        Figures(requests=100, quick=60, plain=30, fills=9, difference="a byte"),
     ],
 )
 def test_a_run_falls_short(figures: Figures) -> None:
     """Too few requests, too few of them by each of the quick ways, and any difference."""
     assert len(figures.shortfalls(requests=100)) == 1
-    assert Figures(requests=100, quick=60, plain=30).shortfalls(requests=100) == []
+    assert Figures(requests=100, quick=60, plain=30, fills=9).shortfalls(requests=100) == []
 
 
 def test_only_what_was_asked_for_a_client_who_had_left_is_left_out() -> None:

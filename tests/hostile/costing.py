@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
 
+from nncache.hadoop.election_view import NameNode
 from nncache.proxy.clients.server import Server
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import NO_TERM
 from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.exchange import encode_request
@@ -89,12 +91,16 @@ def counted(cost: Cost, *, long_text: int | None) -> Iterator[None]:
 class _NameNode(DictNameNode):
     """Answers at once; what would go over the wire is written."""
 
-    async def fetch(self, head: Any) -> Any:
+    async def fetch(self, head: Any, _: Any = None) -> Any:
         encode_request(head, host="nn", chunked=False)
         return await super().fetch(head)
 
     def begin_plain(self, request: bytes, holder: str, reader: Any) -> None:
         """No connection is open."""
+
+    def term_of(self, namenode: NameNode) -> int:
+        """Nothing is fetched over one."""
+        return NO_TERM
 
     async def stream(self, request: Any, head: Any, settle: Any, decorate: Any) -> Any:
         encode_request(head, host="nn", chunked=False)
@@ -110,7 +116,7 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
     async with FrontEnd(
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
     ) as front:
-        calls = PlainCalls(cache, namenode, front.call_limits, front.count_plain, clock, limits)
+        calls = PlainCalls(front, cache, namenode, clock, limits)
         server = Server(front.handle, fast_path_alone(clock), limits, calls)
         transport = DeafTransport()
         transport.connect(server.connection())

@@ -149,6 +149,7 @@ def _with_cache(path: str) -> None:
     clock = FakeClock()
     cache = make_cache(clock, glob=GLOBS)
     now = clock()
+    cache.store.is_untouched(path)
     cache.lookup(path, Caller("user=carol"), now)
     cache.store.return_ticket(cache.store.take_ticket(path, Caller("user=carol"), now, joinable=True))
     cache.store.tree.ensure(path)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -26,6 +26,7 @@ from nncache.proxy.messages import (
     UpstreamReply,
 )
 from nncache.proxy.ports import Right
+from nncache.proxy.upstream.plain_exchange import Begun
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
@@ -74,6 +75,10 @@ class ClientRequest:
     answer: Answer = REDIRECT
     is_sent: bool = False
 
+    def get(self, _: Any, default: Any = None) -> Any:
+        """Nothing was sent for it before."""
+        return default
+
     def __contains__(self, _: object) -> bool:
         """Nothing was found out of it before."""
         return False
@@ -108,7 +113,7 @@ class ModelUpstream:
         self.failures = 0  # calls that no NameNode has answered
         self.bad_znodes: list[Answer] = []  # what the next reads are answered, whatever they ask
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
         """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
         self.fetches += 1
         spelled, _, query = head.target.partition("?")

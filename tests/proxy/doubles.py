@@ -19,6 +19,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import Decorate, Headers, RequestHead, Settle, SettledReply, UpstreamReply
 from nncache.proxy.ports import Right
 from nncache.proxy.reads import Read
+from nncache.proxy.upstream.plain_exchange import Begun
 from tests.patience import HANG_S
 
 T = TypeVar("T")
@@ -183,7 +184,7 @@ class HeldNameNode:
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Wait for the test."""
         answer: UpstreamReply = await self.fetches(head)
         return answer

@@ -22,6 +22,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply
 from nncache.proxy.ports import Right
 from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.plain_exchange import Begun
 from tests.patience import HANG_S
 from tests.proxy.doubles import (
     DENIED,
@@ -47,7 +48,7 @@ class DictNameNode:
     streamed: list[RequestHead] = field(default_factory=list)
     error: ProxyError | None = None
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Answer a read."""
         self.fetched.append(head)
         if self.error is not None:

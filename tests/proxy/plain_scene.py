@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
+from nncache.cache import MetadataCache
 from nncache.clock import boottime
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.server import Server
@@ -13,7 +14,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
-from tests.proxy.doubles import FakeClock, HeldNameNode, ManualSignal, make_cache
+from tests.proxy.doubles import TERM, FakeClock, HeldNameNode, ManualSignal, make_cache
 from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import FakePool, Heard, RawClient, RawNameNode, limits_of_tests, until
 
@@ -44,6 +45,8 @@ class PlainScene:
     front_end: FrontEnd
     calls: PlainCalls
     pool: FakePool
+    cache: MetadataCache
+    queries: HeldNameNode
 
     async def learn(self, request: bytes = LIST) -> None:
         """Have the ordinary path take a request, so that the next one like it need not."""
@@ -63,29 +66,35 @@ class PlainScene:
             not self.calls.under_way
             and not self.front_end.call_limits.under_way
             and not self.upstream.stats().connections_in_use
+            and not self.cache.store.tickets
+            and not len(self.front_end.flights)
             and not self.server.stats().requests_in_progress
         )
 
 
 @asynccontextmanager
 async def plain_scene(
-    *namenodes: RawNameNode, limits: LimitSettings | None = None, is_plain: bool = True
+    *namenodes: RawNameNode,
+    limits: LimitSettings | None = None,
+    is_plain: bool = True,
+    join_wait_s: float = 0.5,
 ) -> AsyncIterator[PlainScene]:
     """Run it; the first NameNode is active, and only paths below /kept may be kept."""
     limits = limits or limits_of_tests()
     pool = FakePool(tuple(each.namenode for each in namenodes))
-    pool.make_active(namenodes[0].namenode)
+    pool.make_active(namenodes[0].namenode, TERM)
     clock = FakeClock()
-    cache = make_cache(clock, glob=("/kept/*",))
+    cache, queries = make_cache(clock, glob=("/kept/*",)), HeldNameNode()
+    proxy = ProxySettings(join_wait_s=join_wait_s)
     async with (
         Upstream(pool, limits, boottime) as upstream,
-        FrontEnd(cache, upstream, HeldNameNode(), ManualSignal(), ProxySettings(), clock, limits) as front,
+        FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
-        calls = PlainCalls(cache, upstream, front.call_limits, front.count_plain, clock, limits)
+        calls = PlainCalls(front, cache, upstream, clock, limits)
         server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_plain else None)
         await server.start("127.0.0.1", 0)
         try:
-            yield PlainScene(server, upstream, front, calls, pool)
+            yield PlainScene(server, upstream, front, calls, pool, cache, queries)
         finally:
             await server.stop()
 
@@ -106,9 +115,9 @@ class Held:
             await heard.say(part)
 
 
-async def under_way(s: PlainScene, held: Held, client: RawClient) -> None:
+async def under_way(s: PlainScene, held: Held, client: RawClient, request: bytes = LIST) -> None:
     """Send a call and have it wait at the NameNode."""
-    client.send(LIST)
+    client.send(request)
     await held.came.wait()
     assert s.calls.under_way == 1
     assert s.server.stats().requests_in_progress == 1

@@ -94,9 +94,7 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
         ) as front_end,
     ):
         tasks = [background.create_task(pool.run()), background.create_task(consumer.run())]
-        plain_calls = PlainCalls(
-            cache, upstream, front_end.call_limits, front_end.count_plain, boottime, limits
-        )
+        plain_calls = PlainCalls(front_end, cache, upstream, boottime, limits)
         server = Server(front_end.handle, fast_path, limits, plain_calls)
         await server.start("127.0.0.1", 0)
         try:

@@ -120,18 +120,6 @@ async def test_kinds_of_clients_that_are_known_are_bounded() -> None:
         assert not s.calls.concerns(LIST)
 
 
-async def test_what_may_be_kept_is_asked_for_in_the_ordinary_way() -> None:
-    """The cache decides on it."""
-    async with RawNameNode(says(LISTED), says(NOT_FOUND)) as namenode, plain_scene(namenode) as s:
-        await s.learn()
-        assert s.calls.concerns(STATUS)
-        async with s.client() as client:
-            client.send(STATUS.replace(b"/d?", b"/kept/f?"))
-            await until(lambda: len(namenode.heads) == 2)
-            assert s.calls.under_way == s.calls.requests == 0
-            assert s.front_end.stats().fetches == 1
-
-
 async def test_limits_of_calls_hold() -> None:
     """A call beyond them is refused by the ordinary path, and counted once."""
     held = Held()

@@ -20,6 +20,7 @@ from nncache.proxy.flights import Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.ports import Right
 from nncache.proxy.reads import Read, ReadAnswer, Reads
+from nncache.proxy.upstream.plain_exchange import Begun
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth
 
@@ -78,7 +79,7 @@ class World:
         """Return the time."""
         return self.now
 
-    async def fetch(self, head: RequestHead) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         """Ask the NameNode."""
         reply: UpstreamReply = await self.fetching(head, self.term)
         return reply

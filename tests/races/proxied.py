@@ -63,7 +63,7 @@ class Proxied:
         self.cache: MetadataCache = inside._cache  # noqa: SLF001 - to see what became of a reply
         self.consumer: Consumer = inside._consumer  # noqa: SLF001 - to know what was applied
         self._upstream: Upstream = inside._upstream  # noqa: SLF001 - to see that every connection came back
-        self._flights: Flights = inside._front_end._flights  # noqa: SLF001 - to see that none is left
+        self._flights: Flights = inside._front_end.flights  # noqa: SLF001 - to see that none is left
 
     def flight_of(self, path: str) -> Flight | None:
         """Return the newest question about a path that is under way."""

@@ -48,7 +48,7 @@ async def exchange(act: Act) -> AsyncIterator[tuple[PlainExchange, Reader, Conne
         kept, reader = connections.acquire_kept(namenode, "me"), Reader()
         assert kept is not None
         assert connections.acquire_kept(namenode, "me") is None
-        made = PlainExchange(kept, connections, reader)
+        made = PlainExchange(kept, connections, reader, 7)
         made.send(REQUEST)
         yield made, reader, connections, namenode
         connections.close()
@@ -103,9 +103,11 @@ async def test_what_came_before_the_hand_over_is_not_lost() -> None:
     async with exchange(in_parts) as (made, reader, connections, _):
         await until(lambda: bool(made._parts))  # noqa: SLF001 - that it came shows nowhere else
         begun = made.hand_over()
-        connection = begun.take()
-        assert connection is not None
+        sent = begun.take()
+        assert sent is not None
+        assert sent.term == 7
         assert begun.take() is None
+        connection = sent.connection
         waits.set()
         rest = Exchange(connection, RequestHead("GET", "/", ()), None, timeout_s=5.0)
         await rest.receive_head(lambda: None)

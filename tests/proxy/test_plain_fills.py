@@ -1,0 +1,384 @@
+"""Reads that may be kept, asked as bytes: the same replies, and the same in the cache, whatever happens meanwhile."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from nncache.hadoop.change import Appeared
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy import flights
+from nncache.proxy.upstream import plain_exchange
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
+from tests.proxy.plain_scene import Held, PlainScene, plain_scene, quick_of, under_way
+from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, says, until
+
+FIELDS = b"Host: nn\r\nAccept: */*\r\n\r\n"
+ASK = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + FIELDS
+OTHER = ASK.replace(b"/f?", b"/other?")
+FRESH = ASK.replace(b"Accept: */*", b"Cache-Control: no-cache")
+STORED = [b"nncache; fwd=miss; stored"]
+MISS = [b"nncache; fwd=miss"]
+
+
+def http(status: bytes, body: bytes) -> bytes:
+    """A reply as a NameNode writes it."""
+    return (
+        b"HTTP/1.1 %b\r\nX-Frame-Options: SAMEORIGIN\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+        % (
+            status,
+            len(body),
+            body,
+        )
+    )
+
+
+GONE = http(b"404 Not Found", render_missing("/kept/f"))
+IS_FILE, IS_DIRECTORY = http(b"200 OK", FILE), http(b"200 OK", DIRECTORY)
+
+
+async def ask(s: PlainScene, request: bytes = ASK) -> RawReply:
+    """Ask on a connection of its own."""
+    async with s.client() as client:
+        client.send(request)
+        return await client.reply()
+
+
+async def learn(s: PlainScene) -> None:
+    """Have the fields known."""
+    await s.learn(OTHER)
+    assert s.calls.requests == 0
+
+
+async def test_a_miss_needs_no_parser_and_is_kept() -> None:
+    """It is counted like any other, and the next read is a hit."""
+    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        reply = await ask(s)
+        assert (reply.status, reply.body) == (404, render_missing("/kept/f"))
+        assert reply.all(b"Cache-Status") == STORED
+        assert s.calls.requests == 1
+        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+        stats = s.front_end.stats()
+        assert (stats.requests, stats.fetches, stats.stored, stats.hits) == (3, 2, 1, 1)
+        assert stats.forwarded == {"miss": 2}
+        assert s.upstream.stats().calls == len(namenode.heads) == 2
+        assert s.is_quiet
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        GONE,
+        IS_DIRECTORY,
+        http(b"200 OK", SYMLINK),
+        http(b"403 Forbidden", DENIED),
+        http(b"404 Not Found", b"{}"),
+        http(b"500 Server Error", b"{}"),
+        GONE.replace(b"X-Frame", b"Set-Cookie: hadoop.auth=secret\r\nX-Frame"),
+    ],
+)
+@pytest.mark.parametrize("request_", [ASK, FRESH, ASK.replace(b"user.name=joe", b"delegation=s3cret")])
+async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
+    """To the client, to the NameNode, and in the cache: the next reader is told the same."""
+    got: list[tuple[Any, ...]] = []
+    for is_plain in (True, False):
+        async with RawNameNode(says(reply)) as namenode, plain_scene(namenode, is_plain=is_plain) as s:
+            await s.learn(request_.replace(b"/f?", b"/other?"))
+            told = [await ask(s, request_)]
+            told[0].all(b"Date")
+            if request_ is not FRESH:
+                told.append(await ask(s, request_))
+            said = [(each.line, [f for f in each.fields if f[0] != b"Date"], each.body) for each in told]
+            stats = s.front_end.stats()
+            got.append(
+                (said, namenode.heads, stats.stored, stats.forwarded, stats.fetches, s.cache.store.entries)
+            )
+            assert bool(s.calls.requests) is (is_plain and b"403" not in reply)
+    assert got[0] == got[1]
+
+
+async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
+    """OpenFileUncached; the client is told only then."""
+    for is_closed in (True, False):
+        async with RawNameNode(says(GONE), says(IS_FILE)) as namenode, plain_scene(namenode) as s:
+            await learn(s)
+            async with s.client() as client:
+                client.send(ASK)
+                await s.queries.closed.reached(1)
+                assert s.calls.under_way == 1
+                assert not s.upstream.stats().connections_in_use
+                s.queries.closed.answer(is_closed)
+                assert (await client.reply()).all(b"Cache-Status") == (STORED if is_closed else MISS)
+                assert s.calls.requests == 1
+            assert s.front_end.stats().closed_queries == 1
+            assert s.is_quiet
+
+
+async def test_the_client_does_not_wait_for_long_whether_a_file_is_closed() -> None:
+    """It gets its reply; the answer may still be of use to others."""
+    async with (
+        RawNameNode(says(GONE), says(IS_FILE)) as namenode,
+        plain_scene(namenode, join_wait_s=0.05) as s,
+    ):
+        await learn(s)
+        assert (await ask(s)).all(b"Cache-Status") == MISS
+        assert (s.calls.requests, s.calls.under_way, s.front_end.stats().stored) == (1, 0, 0)
+        s.queries.closed.answer(True)
+        await until(lambda: s.is_quiet)
+        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+
+
+async def test_others_may_join() -> None:
+    """The NameNode is asked once."""
+    held = Held()
+    held.parts = (GONE,)
+    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        async with s.client() as first, s.client() as second:
+            await under_way(s, held, first, ASK)
+            second.send(ASK)
+            await until(lambda: s.cache.store.counters.joins == 1)
+            held.goes_on.set()
+            assert (await first.reply()).all(b"Cache-Status") == STORED
+            assert b"collapsed" in (await second.reply()).all(b"Cache-Status")[0]
+        assert len(namenode.heads) == 2
+        assert s.is_quiet
+
+
+async def leaves(_: PlainScene, client: RawClient) -> None:
+    """The client goes, and says so by a reset."""
+    end = client.writer.get_extra_info("socket")
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.writer.transport.abort()
+
+
+async def sends_more(_: PlainScene, client: RawClient) -> None:
+    """The client does not wait for its reply."""
+    client.send(OTHER)
+
+
+async def closes_half(_: PlainScene, client: RawClient) -> None:
+    """The client says that it sends nothing more."""
+    client.writer.write_eof()
+
+
+@pytest.mark.parametrize("does", [leaves, sends_more, closes_half])
+@pytest.mark.parametrize("waits_for_closed", [False, True])
+async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
+    does: Callable[[PlainScene, RawClient], Awaitable[None]], *, waits_for_closed: bool
+) -> None:
+    """The NameNode is asked once, the reply is kept, and the call is counted once."""
+    held = Held()
+    held.parts = (IS_FILE if waits_for_closed else GONE,)
+    async with RawNameNode(says(GONE), held, says(GONE)) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        async with s.client() as client:
+            await under_way(s, held, client, ASK)
+            if waits_for_closed:
+                held.goes_on.set()
+                await s.queries.closed.reached(1)
+            quick = quick_of(s)
+            await does(s, client)
+            await until(lambda: quick not in s.server._quick)  # noqa: SLF001 - nothing outside shows it
+            held.goes_on.set()
+            if waits_for_closed:
+                s.queries.closed.answer(True)
+            if does is not leaves:
+                assert (await client.reply()).all(b"Cache-Status") == STORED
+            await until(lambda: s.cache.store.entries == 1)
+        await until(lambda: s.is_quiet)
+        asked = [head for head in namenode.heads if b"/kept/f?" in head]
+        assert len(asked) == 1
+        stats = s.front_end.stats()
+        others = 1 + (does is sends_more)
+        assert stats.forwarded == {"miss": 1 + others}
+        assert (stats.requests, stats.stored) == (1 + others, 1)
+        assert s.server.stats().requests == 1 + others
+        assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
+
+
+async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is asked twice."""
+    monkeypatch.setattr(plain_exchange, "PATIENCE_S", 0.02)
+    held = Held()
+    held.parts = (GONE[:40], GONE[40:])
+    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        async with s.client() as client:
+            client.send(ASK)
+            await held.came.wait()
+            await until(lambda: s.calls.under_way == 0)
+            assert s.front_end.call_limits.under_way == 1
+            held.goes_on.set()
+            assert (await client.reply()).all(b"Cache-Status") == STORED
+        assert len(namenode.heads) == 2
+        assert s.calls.requests == 0
+        assert s.front_end.stats().stored == 1
+        assert s.is_quiet
+
+
+async def test_a_namenode_that_fails_is_asked_again_by_the_ordinary_path() -> None:
+    """One that cuts the connection, and one that is not active any more."""
+    async with RawNameNode(says(GONE), cuts, says(GONE)) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        assert (await ask(s)).status == 404
+        assert s.upstream.stats().repeated == 1
+        assert s.is_quiet
+    async with (
+        RawNameNode(says(GONE), says(http(b"403 Forbidden", STANDBY))) as first,
+        RawNameNode(says(GONE)) as second,
+        plain_scene(first, second) as s,
+    ):
+        await learn(s)
+        assert (await ask(s)).all(b"Cache-Status") == MISS  # of none that is known to be active
+        assert (len(first.heads), len(second.heads)) == (2, 1)
+        assert s.is_quiet
+
+
+async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
+    """As an error, which is counted."""
+    async with (
+        RawNameNode(says(GONE), cuts) as namenode,
+        plain_scene(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
+    ):
+        await learn(s)
+        assert (await ask(s)).status == 502
+        assert s.front_end.stats().failed == 1
+        assert s.is_quiet
+
+
+async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
+    """Also if no NameNode answers."""
+    held = Held()
+    held.parts = ()
+    async with (
+        RawNameNode(says(GONE), held) as namenode,
+        plain_scene(namenode, limits=limits_of_tests(failover_wait_s=0.01)) as s,
+    ):
+        await learn(s)
+        async with s.client() as client:
+            await under_way(s, held, client, ASK)
+            await leaves(s, client)
+            await until(lambda: s.server.stats().connections_open == 0)
+            namenode.heard[-1].cut()
+            namenode.acts = (cuts,)
+            held.goes_on.set()
+            await until(lambda: s.is_quiet)
+        assert (s.calls.requests, s.front_end.stats().failed) == (1, 1)
+        assert s.front_end.stats().forwarded == {"miss": 2}
+
+
+@pytest.mark.parametrize("what", ["a change", "another NameNode", "another term"])
+async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
+    """NoLateFill, and replies of the active NameNode only."""
+    held = Held()
+    held.parts = (GONE,)
+    async with RawNameNode(says(GONE), held) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        async with s.client() as client:
+            await under_way(s, held, client, ASK)
+            if what == "a change":
+                s.cache.apply(Appeared("/kept/f"), 100.0, 101)
+            elif what == "another term":
+                s.pool.make_active(namenode.namenode, 8)
+            else:
+                s.pool.active = None
+            held.goes_on.set()
+            assert (await client.reply()).all(b"Cache-Status") == MISS
+        assert not s.cache.store.entries
+        assert s.is_quiet
+
+
+async def test_what_is_kept_or_asked_is_for_the_cache_to_decide_on() -> None:
+    """Unless its caller wants the NameNode's own answer."""
+    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        await s.learn(FRESH.replace(b"/f?", b"/third?"))
+        assert s.calls.concerns(ASK)
+        await ask(s)
+        assert not s.calls.concerns(ASK)
+        assert s.calls.concerns(FRESH)
+        assert (await ask(s, FRESH)).all(b"Cache-Status") == [b"nncache; fwd=request; stored"]
+        assert s.calls.requests == 2
+
+
+async def test_limits_of_calls_hold() -> None:
+    """Each is counted until its reply has come; none beyond them is asked."""
+    limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
+    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode, limits=limits) as s:
+        await learn(s)
+        statuses = [(await ask(s, ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
+        assert statuses == [404, 404, 429, 429]
+        assert s.calls.requests == 2
+        assert s.is_quiet
+
+
+async def test_without_an_open_connection_it_goes_the_ordinary_way() -> None:
+    """And takes one ticket."""
+    limits = limits_of_tests(upstream_idle_s=0)
+    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode, limits=limits) as s:
+        await learn(s)
+        assert (await ask(s)).all(b"Cache-Status") == STORED
+        assert s.calls.requests == 0
+        assert s.front_end.stats().fetches == 2
+        assert s.is_quiet
+
+
+async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode: before the call is sent on, and when its reply has come."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise LookupError("a bug")
+
+    async with RawNameNode(says(GONE)) as namenode, plain_scene(namenode) as s:
+        await learn(s)
+        with monkeypatch.context() as broken:
+            broken.setattr(s.cache, "lookup", fail)
+            assert (await ask(s)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
+        assert (s.calls.requests, s.calls.errors) == (0, 1)
+        with monkeypatch.context() as broken:
+            broken.setattr(flights, "admit", fail)
+            assert (await ask(s)).all(b"Cache-Status") == MISS
+        with monkeypatch.context() as broken:
+            broken.setattr(s.cache, "_conclude", fail)
+            assert (await ask(s)).all(b"Cache-Status") == MISS
+        namenode.acts = (says(IS_FILE),)
+        with monkeypatch.context() as broken:
+            broken.setattr(s.queries, "is_file_closed", fail)
+            assert (await ask(s)).all(b"Cache-Status") == MISS
+        assert s.calls.requests == 3
+        assert s.front_end.stats().cache_errors == 4
+        assert s.is_quiet
+
+
+async def test_a_stop_waits_for_questions_under_way() -> None:
+    """As it does for those of the ordinary path; each is concluded."""
+    held = Held()
+    held.parts = (GONE,)
+    async with RawNameNode(says(GONE), held) as namenode:
+        async with plain_scene(namenode) as s:
+            await learn(s)
+            async with s.client() as client, asyncio.TaskGroup() as tasks:
+                await under_way(s, held, client, ASK)
+                tasks.create_task(s.server.stop())
+                await until(lambda: s.calls.under_way == 0)
+                held.goes_on.set()
+                assert (await client.reply()).all(b"Cache-Status") == STORED
+        assert s.is_quiet
+    held = Held()
+    held.parts = (GONE,)
+    async with RawNameNode(says(GONE), held) as namenode:
+        async with plain_scene(namenode) as s:
+            await learn(s)
+            async with s.client() as client:
+                await under_way(s, held, client, ASK)
+                await leaves(s, client)
+                await until(lambda: s.server.stats().connections_open == 0)
+            asyncio.get_running_loop().call_later(0.02, held.goes_on.set)
+        assert not s.cache.store.tickets
+        await until(lambda: s.is_quiet)
+        assert s.cache.store.entries == 1
