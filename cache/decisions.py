@@ -123,4 +123,4 @@ class Conclusion(Enum):
     @property
     def is_shareable(self) -> bool:
         """Whether those who joined may have the reply; every other caller's request goes to the NameNode."""
-        return self in {Conclusion.STORED, Conclusion.CONFIRMED}
+        return self is Conclusion.STORED or self is Conclusion.CONFIRMED

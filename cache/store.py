@@ -254,7 +254,7 @@ class Store:
 
     def evict(self) -> None:
         """Come back within the bounds: first what was cut off, then what the ring says."""
-        while self.bytes > self._max_bytes or self._items > self._max_items:
+        while (taken := self.bytes) > self._max_bytes or self._items > self._max_items:
             if self.has_detached:
                 self.reclaim(1)
                 continue
@@ -271,7 +271,7 @@ class Store:
             else:
                 self.forget_grant(item)
             self.prune(item.directory)
-        if self.bytes < self._max_bytes * _ROOM and self._items < self._max_items * _ROOM:
+        if taken < self._max_bytes * _ROOM and self._items < self._max_items * _ROOM:
             self._ring.settle()
 
     @property

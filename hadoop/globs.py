@@ -103,6 +103,8 @@ class GlobSet:
         for name, glob in globs.items():
             self._add(name, compile_glob(glob) if isinstance(glob, str) else glob)
         self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
+        self._asked_last = "/"
+        self._names_last = self._root_names
         self._start = self._state((self._first,))
         self._dead = self._state(())
 
@@ -112,7 +114,10 @@ class GlobSet:
 
     def names_matching(self, path: str) -> frozenset[str]:
         """Give the names of all globs that match this canonical path."""
-        return self._root_names if path == "/" else self._walk(path).names
+        if path != self._asked_last:  # often asked about again at once
+            self._asked_last = path
+            self._names_last = self._root_names if path == "/" else self._walk(path).names
+        return self._names_last
 
     def may_match_below(self, path: str) -> bool:
         """Tell whether some glob could match a path below this canonical path."""

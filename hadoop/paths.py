@@ -29,6 +29,7 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 # What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
 # a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").
 _RAW = re.compile(rb"[A-Za-z0-9/%._~!$&'()*+,=:@-]*")
+_UNESCAPED = re.compile(r"/[A-Za-z0-9/._~!$&'()*+,=:@-]*")
 
 
 class InvalidPathError(HadoopError):
@@ -142,6 +143,8 @@ def decode_target_path(raw: str | bytes) -> str:
     Raises:
         InvalidPathError: the spelling is refused by some release, or read differently by two.
     """
+    if isinstance(raw, str) and _UNESCAPED.fullmatch(raw):  # nearly always
+        return raw
     spelled = _as_bytes(raw)
     if not _RAW.fullmatch(spelled):
         raise InvalidPathError(f"a character that must be percent-encoded in {raw!r}")

@@ -26,6 +26,7 @@ class CallLimits:
 
     def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
         self._limits = limits
+        self._has_rates = bool(limits.max_calls_per_s_per_address or limits.max_calls_per_s_per_caller)
         self._clock = clock
         self._by_address = Shares(limits.max_calls)
         self._by_caller = Shares(limits.max_calls)
@@ -73,8 +74,10 @@ class CallLimits:
             address: the client's, as `holder_of` names it.
             caller: who asks.
         """
+        if not self._has_rates:
+            return self._take(address, caller)
         buckets = [self._bucket(*rate) for rate in self._rates(address, caller)]
-        now = self._clock() if buckets else 0.0
+        now = self._clock()
         if any(bucket.left(now) < 1 for bucket in buckets) or not self._take(address, caller):
             return False
         for bucket in buckets:

@@ -26,31 +26,31 @@ HOP_BY_HOP = frozenset(
 _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 """`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
 
-_FORWARDED_FOR = frozenset({b"x-forwarded-for"})
-_LENGTH = frozenset({b"content-length"})
-_NOT_REPLAYED = frozenset({b"age", b"cache-status", b"content-length", b"date", b"expires", b"set-cookie"})
-"""What each cached answer says each time, or must never repeat."""
+_NOT_SENT = HOP_BY_HOP | {b"x-forwarded-for"}
+_NOT_PASSED_ON = HOP_BY_HOP | {b"content-length"}
+_NOT_REPLAYED = _NOT_PASSED_ON | {b"age", b"cache-status", b"date", b"expires", b"set-cookie"}
+"""With what each cached answer says each time, or must never repeat."""
 
 
 def end_to_end(headers: Iterable[Header]) -> Headers:
     """Drop the fields that speak of one connection only, named ones included (RFC 9110, section 7.6.1)."""
-    return _without(tuple(headers), frozenset())
+    return _without(tuple(headers), HOP_BY_HOP)
 
 
-def _without(fields: Headers, others: frozenset[bytes]) -> Headers:
-    """Drop these others as well. Most replies have none of them all, so that is found out first."""
+def _without(fields: Headers, dropped: frozenset[bytes]) -> Headers:
+    """Drop these, and what `Connection` names. Most replies have none of them all, so that is found out first."""
     names = [name.lower() for name, _ in fields]
-    dropped = HOP_BY_HOP | others
     if dropped.isdisjoint(names):
         return fields
-    nominated = {
-        option.strip().lower()
-        for name, (_, value) in zip(names, fields, strict=True)
-        if name == b"connection"
-        for option in value.split(b",")
-    }
-    dropped |= nominated - _NOT_TO_NOMINATE
-    return tuple(field for name, field in zip(names, fields, strict=True) if name not in dropped)
+    if b"connection" in names:
+        nominated = {
+            option.strip().lower()
+            for name, (_, value) in zip(names, fields, strict=True)
+            if name == b"connection"
+            for option in value.split(b",")
+        }
+        dropped |= nominated - _NOT_TO_NOMINATE
+    return tuple([field for name, field in zip(names, fields, strict=True) if name not in dropped])
 
 
 def request_headers(headers: Iterable[Header], peer: str) -> Headers:
@@ -59,13 +59,13 @@ def request_headers(headers: Iterable[Header], peer: str) -> Headers:
     The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
     getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
     """
-    kept = _without(tuple(headers), _FORWARDED_FOR)
+    kept = _without(tuple(headers), _NOT_SENT)
     return (*kept, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
 
 
 def reply_headers(headers: Iterable[Header]) -> Headers:
     """Say which fields of a NameNode's reply go to the client, but for the length of the body."""
-    return _without(tuple(headers), _LENGTH)
+    return _without(tuple(headers), _NOT_PASSED_ON)
 
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from aiohttp import web
 
@@ -109,19 +109,21 @@ class _Target:
     caller: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
     """What a request is.
 
     Attributes:
         line: its request line.
         why: it is forwarded without a trace; None: it may be kept.
+        now: when that was found.
     """
 
     block: _Block
     line: bytes
     target: _Target
     why: ForwardReason | None
+    now: float
 
 
 class PlainCall:
@@ -268,7 +270,7 @@ class PlainCalls:
                 caller=caller,
                 is_fresh=read.block.directive is CacheDirective.REFRESH,
             )
-            return self._fills.begin(question, client)
+            return self._fills.begin(question, client, read.now)
         if not self._call_limits.enter(holder, caller):
             return None
         call = PlainCall(self, client, head, read.why, holder, caller)
@@ -313,22 +315,24 @@ class PlainCalls:
         read = (_meaning_again if may_be_kept else _meaning)(target)
         if read is None:
             return None
-        why: ForwardReason | None = read.why_not_asked
+        why, now = cast("ForwardReason | None", read.why_not_asked), 0.0
         if read.plain is not None and block.directive is not CacheDirective.NO_TRACE:
-            why = self._cache.why_no_trace(read.plain.path, self._clock())
+            now = self._clock()
+            why = self._cache.why_no_trace(read.plain.path, now)
             is_fresh = block.directive is CacheDirective.REFRESH
             if why is None and not self._fills.concerns(read.plain, is_fresh=is_fresh):
                 return None
-        return _Reading(block, line[0], read, why)
+        return _Reading(block, line[0], read, why, now)
 
 
 def _meaning(target: str) -> _Target | None:
     if not is_webhdfs(target):
         return None
-    call, plain = parse_call("GET", target), parse_plain(target)
-    if not changes_nothing(call):
-        return None
-    return _Target(target, plain, why_not_asked(call), claimed_caller(call))
+    plain = parse_plain(target)
+    if plain is not None:
+        return _Target(target, plain, Bypass.NOT_PLAIN, claimed_caller(plain))
+    call = parse_call("GET", target)
+    return _Target(target, None, why_not_asked(call), claimed_caller(call)) if changes_nothing(call) else None
 
 
 _meaning_again = lru_cache(MAX_TARGETS)(_meaning)

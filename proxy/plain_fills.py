@@ -63,7 +63,7 @@ class PlainFrontEnd(Protocol):
         """Count a call that was forwarded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Question:
     """A plain GETFILESTATUS.
 
@@ -173,7 +173,7 @@ class PlainFill:
         is_stored = self._fills.ended(self._asked)
         client, reply, why = self._client, self._reply, self._asked.why
         if client is not None and reply is not None:
-            is_shown = shows_path(reply.status, reply.body)
+            is_shown = is_stored or shows_path(reply.status, reply.body)
             client.replied(reply.encode(forwarded(why, is_shown=is_shown, is_stored=is_stored)))
 
     def _stop_timer(self) -> None:
@@ -201,15 +201,15 @@ class PlainFills:
         """Whether the cache would have it asked at once, for any caller."""
         return is_fresh or self._cache.store.is_untouched(plain.path)
 
-    def begin(self, question: Question, client: PlainClient) -> PlainFill | None:
-        """Ask, if that can be done at once."""
+    def begin(self, question: Question, client: PlainClient, now: float) -> PlainFill | None:
+        """Ask, if that can be done at once; `now` is when it was found that it may be kept."""
         limits = self._front_end.call_limits
         if not limits.enter(question.holder, question.caller):
             return None
         fill = PlainFill(self, question, client)
         exchange = self._upstream.begin_plain(question.request, question.holder, fill)
         if exchange is not None:
-            asked = self._asked_of(question)
+            asked = self._asked_of(question, now)
             if asked is not None:
                 fill.begun(exchange, asked)
                 self.under_way += 1
@@ -218,12 +218,12 @@ class PlainFills:
         limits.leave(question.holder, question.caller)
         return None
 
-    def _asked_of(self, question: Question) -> Asked | None:
+    def _asked_of(self, question: Question, now: float) -> Asked | None:
         """Take a ticket, in the turn of the loop in which the question was sent; None if there is no use in it."""
         plain = question.plain
         try:
             caller = caller_of(plain, question.peer)
-            decision = self._cache.lookup(plain.path, caller, self._clock(), refresh=question.is_fresh)
+            decision = self._cache.lookup(plain.path, caller, now, refresh=question.is_fresh)
             assert isinstance(decision, Fetch), "of what is untouched nothing is served, nor waited for"
         except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path has it, whatever it is
             self.errors += 1

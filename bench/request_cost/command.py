@@ -57,6 +57,9 @@ ROUNDS: Final = {Shape.REPEATED: 10, Shape.REPEATED_BY_MANY: 10}
 _ROUNDS: Final = 5  # of the others
 _LISTED: Final = 20  # names in each directory that is listed
 _WARM_UP_S: Final = 2
+_WARM_UP_MISSES_S: Final = (
+    20  # what a NameNode does about a path that is not there is not what it was warmed up with
+)
 _IDLE_S: Final = 5.0
 _SHORTFALL: Final = 1
 
@@ -115,7 +118,7 @@ def _rounds(
     is_forwarded = shape in AT_THE_NAMENODE
     targets = forwarded if is_forwarded else cached
     for name in SERVERS[shape]:
-        measure(shape, targets[name], _WARM_UP_S)
+        measure(shape, targets[name], _WARM_UP_MISSES_S if shape is Shape.MISS else _WARM_UP_S)
     # A NameNode sets the rate here, and a slow one would have each call pay for more of what is done beside it.
     idle: dict[Name, Idle] = {}
     if is_forwarded:

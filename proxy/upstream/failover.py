@@ -294,7 +294,9 @@ class FailoverClient:
     def term_of(self, namenode: NameNode) -> int:
         """Return its term; NO_TERM if it is not the active one."""
         active = self._pool.active
-        return active.term if active is not None and active.namenode == namenode else NO_TERM
+        if active is None or (active.namenode is not namenode and active.namenode != namenode):
+            return NO_TERM
+        return active.term
 
     def _note(self, call: UpstreamCall, namenode: NameNode, error: UpstreamError) -> None:
         self._pool.suspect(namenode, str(error))

@@ -98,7 +98,7 @@ class PlainExchange:
         assert self._connection is not None
         self._connection.send_head(request)
         self._connection.protocol.taker = self
-        self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self._tell_unfinished)
+        self._timer = self._connection.loop.call_later(PATIENCE_S, self._tell_unfinished)
 
     def data_received(self, data: bytes) -> None:
         """Take a part of the reply."""

@@ -76,10 +76,10 @@ class Connection:
 
     __slots__ = (
         "_clock",
-        "_loop",
         "_waits",
         "holder",
         "idle_since",
+        "loop",
         "namenode",
         "protocol",
     )
@@ -97,7 +97,7 @@ class Connection:
         self.holder = ""
         self._clock = clock
         self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
-        self._loop = loop
+        self.loop = loop
 
     @property
     def is_usable(self) -> bool:
@@ -128,7 +128,7 @@ class Connection:
 
     def body_writer(self, *, chunked: bool) -> StreamWriter:
         """Return what writes the request's body, with back-pressure."""
-        writer = StreamWriter(self.protocol, self._loop)
+        writer = StreamWriter(self.protocol, self.loop)
         if chunked:
             writer.enable_chunking()
         return writer

@@ -2,12 +2,20 @@
 
 import asyncio
 from typing import Any, cast
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nncache.cache.decisions import Forward, Reason
+from nncache.hadoop.calls import parse_call, parse_plain
+from nncache.hadoop.effects import changes_nothing
 from nncache.proxy import plain_calls
+from nncache.proxy.cache_status import Bypass, why_not_asked
+from nncache.proxy.identity import claimed_caller
 from nncache.proxy.plain_calls import MAX_BLOCKS
+from nncache.proxy.targets import is_webhdfs
 from tests.proxy.plain_scene import (
     BODY,
     HEAD,
@@ -118,6 +126,24 @@ async def test_kinds_of_clients_that_are_known_are_bounded() -> None:
             fields = ((b"Host", b"nn"), (b"User-Agent", b"%d" % number))
             s.calls.learn(b"GET / HTTP/1.1\r\nHost: nn\r\nUser-Agent: %d\r\n\r\n" % number, fields)
         assert not s.calls.concerns(LIST)
+
+
+@given(
+    st.text("/wf.%2@:é", max_size=12).map(quote),
+    st.lists(
+        st.sampled_from(("user.name=joe", "doas=ann", "delegation=t0k", "user.name=hdfs/h@R")), max_size=3
+    ),
+)
+def test_what_the_strict_reader_takes_means_the_same_to_the_other(tail: str, query: list[str]) -> None:
+    """So it need not be read by both."""
+    target = "/webhdfs/v1/w/" + tail + "?" + "&".join(["op=GETFILESTATUS", *query])
+    plain = parse_plain(target)
+    if plain is not None:
+        call = parse_call("GET", target)
+        assert changes_nothing(call)
+        assert why_not_asked(call) is Bypass.NOT_PLAIN
+        assert claimed_caller(call) == claimed_caller(plain)
+        assert is_webhdfs(target)
 
 
 async def test_limits_of_calls_hold() -> None:
