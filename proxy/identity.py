@@ -33,10 +33,12 @@ def caller_of(plain: StatusRequest, peer: str) -> Caller:
 def claimed_caller(call: Call | StatusRequest) -> str:
     """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
     if isinstance(call, StatusRequest):
-        claims = {"user.name": call.user_name, "doas": call.doas}
+        user, doas = call.user_name, call.doas
     else:
-        claims = {key: next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas")}
-    name = "\0".join(f"{key}={value}" for key, value in claims.items() if value is not None)
+        user, doas = (next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas"))
+    name = "" if user is None else f"user.name={user}"
+    if doas is not None:
+        name = f"{name}\0doas={doas}" if name else f"doas={doas}"
     if len(name) <= _MAX_CLAIM_CHARS:
         return name
     return hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=20).hexdigest()

@@ -253,9 +253,9 @@ class Connections:
         lane.permits.give_back(connection.holder)
         connection.holder = ""
         if reusable and connection.is_usable and self._limits.upstream_idle_s > 0:
-            connection.idle_since = self._clock()
+            connection.idle_since = now = self._clock()
             lane.idle.append(connection)
-            self._prune(lane)
+            self._prune(lane, now)
         else:
             connection.abort()
 
@@ -320,7 +320,7 @@ class Connections:
             lane.relief = loop.call_later(CLIENT_PATIENCE_S, self.relieve, lane.namenode)
 
     def _pop_idle(self, lane: _Lane) -> Connection | None:
-        self._prune(lane)
+        self._prune(lane, self._clock())
         while lane.idle:
             connection = lane.idle.pop()
             if connection.is_usable:
@@ -328,14 +328,14 @@ class Connections:
             connection.abort()
         return None
 
-    def _prune(self, lane: _Lane) -> None:
-        too_old = self._clock() - self._limits.upstream_idle_s
+    def _prune(self, lane: _Lane, now: float) -> None:
+        too_old = now - self._limits.upstream_idle_s
         keep = self._limits.upstream_connections - lane.permits.in_use
         while lane.idle and (len(lane.idle) > keep or lane.idle[0].idle_since <= too_old):
             lane.idle.pop(0).abort()
 
     async def _open(self, namenode: NameNode, lane: _Lane) -> Connection:
-        self._prune(lane)
+        self._prune(lane, self._clock())
         host, port = split_address(namenode.http)
         loop = asyncio.get_running_loop()
         try:

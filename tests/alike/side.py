@@ -82,7 +82,7 @@ class _Connections(Connections):
         self._namenodes = namenodes
 
     async def _open(self, namenode: NameNode, lane: Any) -> Connection:
-        self._prune(lane)
+        self._prune(lane, self._clock())
         loop = asyncio.get_running_loop()
         protocol = NameNodeProtocol(loop)
         self._namenodes.connect(namenode, protocol)

@@ -28,6 +28,22 @@ def keep(
         store.keep_grant(ticket.directory, caller, of_status=False, proven_at=replied_at, expires_at=ends_at)
 
 
+def test_a_path_is_untouched_while_nothing_is_kept_of_it_nor_asked() -> None:
+    """What is kept or asked beside it, above it or below it is no matter."""
+    store = make_cache().store
+    assert store.is_untouched("/a/f")
+    for beside in ("/a/g", "/a/f/below", "/b/f"):
+        keep(store, beside)
+    assert store.is_untouched("/a/f")
+    ticket = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
+    assert not store.is_untouched("/a/f")
+    store.return_ticket(ticket)
+    assert store.is_untouched("/a/f")
+    keep(store, "/a/f")
+    assert not store.is_untouched("/a/f")
+    assert store.is_untouched("/f")
+
+
 HEAD = "GET /webhdfs/v1{}?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn.example.org:14000\r\n\r\n"
 
 
