@@ -44,6 +44,11 @@ class OneLine(logging.Formatter):
         return one_line(super().format(record))
 
 
+def set_log_level(settings: LogSettings) -> None:
+    """Have lines of this severity and above logged from now on."""
+    logging.getLogger().setLevel(settings.log_level.upper())
+
+
 def set_up_logs(settings: LogSettings) -> None:
     """Send every logger's lines to standard error; replaces what was set up before."""
     handler = logging.StreamHandler(sys.stderr)

@@ -22,6 +22,13 @@ class ProxySettings:
         default="127.0.0.1:9872",
         metadata={"help": "host:port of the health, readiness, metrics and explain pages."},
     )
+    lame_duck_s: float = field(
+        default=0.0,
+        metadata={
+            "help": "Seconds for which clients are still served after SIGTERM while /ready says 503, so that a load "
+            "balancer notices before the port is closed."
+        },
+    )
     join_wait_s: float = field(
         default=0.1,
         metadata={"help": "Seconds for which a read may wait for the reply to another caller's request."},
@@ -45,8 +52,9 @@ class ProxySettings:
     def __post_init__(self) -> None:
         parse_endpoint("listen", self.listen)
         parse_endpoint("admin", self.admin)
-        if not self.join_wait_s >= 0:
-            raise SettingError("join_wait_s", self.join_wait_s, "must be 0 seconds or more")
+        for key in ("lame_duck_s", "join_wait_s"):
+            if not getattr(self, key) >= 0:
+                raise SettingError(key, getattr(self, key), "must be 0 seconds or more")
         for key in ("namenode_query_timeout_s", "two_step_query_timeout_s"):
             value = getattr(self, key)
             if not value > 0:

@@ -17,11 +17,13 @@ class ProxyReadiness:
 
     Attributes:
         is_listening: clients can connect.
+        is_stopping: it was asked to end; clients can connect for `lame_duck_s`, and should go elsewhere.
         active: `host:port` of the active NameNode's HTTP server, when known.
         gate: `open`, or why it is closed.
     """
 
     is_listening: bool
+    is_stopping: bool = False
     active: str | None
     is_gate_open: bool
     gate: str
@@ -29,13 +31,15 @@ class ProxyReadiness:
     @property
     def is_ready(self) -> bool:
         """Whether clients should be sent here."""
-        return self.is_listening and self.active is not None
+        return self.is_listening and not self.is_stopping and self.active is not None
 
     @property
-    def reason(self) -> Literal["", "not-listening", "no-active-namenode", "gate-closed"]:
+    def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
         """What is out of order, for everybody; the last is so while it is ready."""
         if not self.is_listening:
             return "not-listening"
+        if self.is_stopping:
+            return "stopping"
         if self.active is None:
             return "no-active-namenode"
         return "" if self.is_gate_open else "gate-closed"

@@ -1,5 +1,6 @@
 """`nncache proxy`: read the settings and run. (nncache/commands/proxy.py)"""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,7 +14,8 @@ from nncache.settings.commands import PROXY, load_settings
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
-    settings = load_settings(PROXY, config, given(flags))
+    load = partial(load_settings, PROXY, config, given(flags))
+    settings = load()
     from nncache.daemons.proxy_wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 
-    run_proxy(settings)
+    run_proxy(settings, load)

@@ -1,5 +1,6 @@
 """`nncache publisher`: read the settings and run. (nncache/commands/publisher.py)"""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,7 +14,8 @@ from nncache.settings.commands import PUBLISHER, load_settings
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def publisher(config: Path | None, **flags: object) -> None:
     """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
-    settings = load_settings(PUBLISHER, config, given(flags))
+    load = partial(load_settings, PUBLISHER, config, given(flags))
+    settings = load()
     from nncache.daemons.publisher_wiring import run_publisher  # noqa: PLC0415 - as for the proxy
 
-    run_publisher(settings)
+    run_publisher(settings, load)

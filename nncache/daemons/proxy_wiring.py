@@ -7,6 +7,7 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -17,9 +18,12 @@ from nncache.admin.settings import access_of
 from nncache.cache import MetadataCache
 from nncache.clock import boottime
 from nncache.daemons.announcer import announce
-from nncache.daemons.daemon import run_until_signal
+from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
+from nncache.daemons.reloader import Reloader
+from nncache.daemons.reloading import OF_PROXY
+from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
@@ -29,7 +33,7 @@ from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
-from nncache.logs import set_up_logs
+from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
@@ -50,8 +54,8 @@ QUESTIONS_END_S = 5.0
 """What questions to a NameNode get to end when their clients have gone."""
 
 
-def run_proxy(settings: SettingsOfProxy) -> None:
-    """Serve until SIGTERM or SIGINT, then let what is under way finish.
+def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) -> None:
+    """Serve until SIGTERM or SIGINT, then let what is under way finish. At SIGHUP the settings are loaded again.
 
     Raises:
         StartError: this start cannot succeed; one line says why.
@@ -63,17 +67,35 @@ def run_proxy(settings: SettingsOfProxy) -> None:
         access = access_of(settings.admin, settings.proxy.admin_at.host)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-    run_until_signal(
-        lambda stop: ProxySystem(settings, boottime, access).serve(stop),
-        "no new connections, requests under way are finished",
-    )
+    manager = ServiceManager()
+
+    async def serve(signals: Signals) -> None:
+        system = ProxySystem(settings, boottime, access, manager)
+        signals.on_reload = Reloader(load, settings, OF_PROXY, system.take, manager).reload
+        await system.serve(signals.stop)
+
+    run_until_signal(serve, "requests under way are finished, then it ends")
 
 
 class ProxySystem:
     """A proxy: all its parts, and the order in which they begin and end."""
 
-    def __init__(self, settings: SettingsOfProxy, clock: Clock, access: Access | None = None) -> None:
-        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
+    def __init__(
+        self,
+        settings: SettingsOfProxy,
+        clock: Clock,
+        access: Access | None = None,
+        manager: ServiceManager | None = None,
+    ) -> None:
+        """Build it.
+
+        Args:
+            settings: all of them.
+            clock: seconds of CLOCK_BOOTTIME.
+            access: what the settings say of the operators' pages, if that was read already.
+            manager: told when it serves and when it ends.
+        """
+        self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
@@ -115,6 +137,7 @@ class ProxySystem:
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
         )
         self._is_listening = False
+        self._is_stopping = False
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Run until `stop` is set; then listen no more, finish what is under way, and end.
@@ -159,8 +182,13 @@ class ProxySystem:
                 self._is_listening = True
                 self._say_where()
                 calm_collector()
+                self._manager.ready()
                 try:
                     await stop.wait()
+                    self._is_stopping = True
+                    self._manager.stopping()
+                    if lame_duck_s := self._settings.proxy.lame_duck_s:
+                        await asyncio.sleep(lame_duck_s)
                 finally:
                     self._is_listening = False
                     await self._server.stop()
@@ -176,8 +204,17 @@ class ProxySystem:
             ("accepting what waits", self._server.catch_up),
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
+            ("signs of life for the service manager", self._manager.beat),
             ("the log of what changes", lambda: announce(self._situation, lines)),
         )
+
+    def take(self, settings: SettingsOfProxy, changed: AbstractSet[str]) -> None:
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        if "glob" in changed:
+            self._cache.set_filters({glob: glob for glob in settings.cache.glob})
+        if "log_level" in changed:
+            set_log_level(settings.log)
+        self._settings = settings
 
     def _say_where(self) -> None:
         settings = self._settings
@@ -223,6 +260,7 @@ class ProxySystem:
         now = self._situation()
         return ProxyReadiness(
             is_listening=self._is_listening,
+            is_stopping=self._is_stopping,
             active=None if now.active is None else now.active.namenode.http,
             is_gate_open=now.is_gate_open,
             gate=now.gate,

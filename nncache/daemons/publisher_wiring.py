@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -17,10 +18,13 @@ from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
 from nncache.daemons.announcer import announce
-from nncache.daemons.daemon import run_until_signal
+from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
 from nncache.daemons.housekeeping import calm_collector
 from nncache.daemons.publisher_situation import PublisherSituation, lines
+from nncache.daemons.reloader import Reloader
+from nncache.daemons.reloading import OF_PUBLISHER
+from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
@@ -35,7 +39,7 @@ from nncache.invalidation.publisher.output_stream import OutputSetup, load_outpu
 from nncache.invalidation.publisher.publisher import Publisher
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.settings import ZOOKEEPER
-from nncache.logs import set_up_logs
+from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
 from nncache.settings.commands import SettingsOfPublisher
 
@@ -47,8 +51,10 @@ HDFS_TIMEOUT_S = 10.0
 """For a call about the filters; what is published stays in force meanwhile."""
 
 
-def run_publisher(settings: SettingsOfPublisher) -> None:
+def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPublisher]) -> None:
     """Publish until SIGTERM or SIGINT, then let another publisher take over at once.
+
+    At SIGHUP the settings are loaded again.
 
     Raises:
         StartError: this start cannot succeed; one line says why.
@@ -59,17 +65,28 @@ def run_publisher(settings: SettingsOfPublisher) -> None:
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
-    run_until_signal(
-        lambda stop: PublisherSystem(settings, boottime, access).serve(stop),
-        "nothing more is published, another publisher may take over",
-    )
+    manager = ServiceManager()
+
+    async def serve(signals: Signals) -> None:
+        system = PublisherSystem(settings, boottime, access, manager)
+        signals.on_reload = Reloader(load, settings, OF_PUBLISHER, system.take, manager).reload
+        await system.serve(signals.stop)
+
+    run_until_signal(serve, "nothing more is published, another publisher may take over")
 
 
 class PublisherSystem:
     """A publisher: all its parts, and the order in which they begin and end."""
 
-    def __init__(self, settings: SettingsOfPublisher, clock: Clock, access: Access | None = None) -> None:
-        """Build it; `access` is what the settings say of the operators' pages, if that was read already."""
+    def __init__(
+        self,
+        settings: SettingsOfPublisher,
+        clock: Clock,
+        access: Access | None = None,
+        manager: ServiceManager | None = None,
+    ) -> None:
+        """Build it; `access` and `manager` as for the proxy."""
+        self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock)
@@ -108,7 +125,9 @@ class PublisherSystem:
                     async with background(self._works(publisher)):
                         self._say_where()
                         calm_collector()
+                        self._manager.ready()
                         await stop.wait()
+                        self._manager.stopping()
                 finally:
                     await publisher.shut_down()
                     await self._pool.close()
@@ -140,8 +159,14 @@ class PublisherSystem:
             ("the watch over the NameNodes", self._pool.run),
             ("publishing", publisher.run),
             ("the watch over the event loop", self._watchdog.run),
+            ("signs of life for the service manager", self._manager.beat),
             ("the log of what changes", lambda: announce(self._situation, lines)),
         )
+
+    def take(self, settings: SettingsOfPublisher, changed: AbstractSet[str]) -> None:
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        if "log_level" in changed:
+            set_log_level(settings.log)
 
     def _say_where(self) -> None:
         settings = self._settings

@@ -25,6 +25,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",
     "tests/hadoop/test_any_election.py": "hadoop",
     "tests/hadoop/test_failover.py": "hadoop",
+    "tests/nncache/commands/test_signals.py": "nncache/commands",
     "tests/proxy/test_failing_cache.py": "proxy",
     "tests/proxy/test_handed_over_calls.py": "proxy",
     "tests/proxy/upstream/test_large_bodies.py": "proxy/upstream",

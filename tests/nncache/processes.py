@@ -1,6 +1,7 @@
 """nncache as a process, typed as a user would type it."""
 
 import http.client
+import os
 import socket
 import subprocess
 import sys
@@ -22,10 +23,10 @@ def free_address() -> str:
 
 
 @contextmanager
-def running(*words: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(*words: str, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run `nncache WORDS`, what it says in the log; it is killed at the end if it still runs."""
     with log.open("ab") as lines:
-        process = subprocess.Popen([*NNCACHE, *words], stderr=lines)
+        process = subprocess.Popen([*NNCACHE, *words], stderr=lines, env=os.environ | environment)
     try:
         yield process
     finally:

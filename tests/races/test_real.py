@@ -14,7 +14,7 @@ from tests.races.real import Part
 RACES = 80
 
 OFTEN = (
-    "proxy.reads.Reads._fetched: await flight.answer",
+    "proxy.reads.Reads._fetched: await asked.flight.answer",
     "proxy.flights.Flights._run: await self._fetcher.fetch",
     "proxy.upstream.exchange.Exchange._receive_message: await self._connection.protocol.read",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",

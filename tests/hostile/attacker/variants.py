@@ -26,8 +26,8 @@ NO_BOUND: Final = Variant(
     guarantee=Guarantee.FAIL_TO_NAMENODE,
     rule="The cache holds so many entries and rights, and no more.",
     module="cache/store.py",
-    old="while self.bytes > self._max_bytes or self._items > self._max_items:",
-    new="while self.bytes > self._max_bytes:",
+    old="while (taken := self.bytes) > self._max_bytes or self._items > self._max_items:",
+    new="while (taken := self.bytes) > self._max_bytes:",
 )
 NO_RIGHT: Final = Variant(
     name="no-right",

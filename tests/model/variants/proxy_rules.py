@@ -101,8 +101,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.OPEN_FILE_UNCACHED,
         rule="A file is kept only if the NameNode says that it is closed.",
         module=_FLIGHTS,
-        old="if await self._is_closed(reply, plain):",
-        new="if await self._is_closed(reply, plain) or plain:",
+        old="if await self._is_closed(reply, flight.plain):",
+        new="if await self._is_closed(reply, flight.plain) or flight:",
     ),
     Variant(
         name="witness-of-a-file-not-asked-about",
@@ -174,8 +174,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.VERBATIM,
         rule="A Set-Cookie belongs to the reply with which it came, and is never repeated.",
         module="proxy/headers.py",
-        old='b"date", b"expires", b"set-cookie"})',
-        new='b"date", b"expires"})',
+        old='b"date", b"expires", b"set-cookie"}',
+        new='b"date", b"expires"}',
     ),
     Variant(
         name="one-caller-for-all",

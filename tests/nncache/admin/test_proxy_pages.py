@@ -69,6 +69,7 @@ async def test_health_says_that_the_process_lives() -> None:
         (replace(READY, is_gate_open=False, gate="closed: the edits cannot be read"), 200, "gate-closed"),
         (replace(READY, active=None, is_gate_open=False), 503, "no-active-namenode"),
         (replace(READY, is_listening=False, active=None), 503, "not-listening"),
+        (replace(READY, is_stopping=True), 503, "stopping"),
     ],
 )
 async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int, reason: str) -> None:
@@ -81,6 +82,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
             "ready": status == 200,
             "reason": reason,
             "is_listening": readiness.is_listening,
+            "is_stopping": readiness.is_stopping,
             "active": readiness.active,
             "is_gate_open": readiness.is_gate_open,
             "gate": readiness.gate,

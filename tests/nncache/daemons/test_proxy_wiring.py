@@ -178,7 +178,10 @@ def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^admin: {address}: "):
-            run_proxy(settings(free_address(), admin=address, admin_token_file=str(file)))
+            run_proxy(
+                settings(free_address(), admin=address, admin_token_file=str(file)),
+                lambda: settings(free_address()),
+            )
 
 
 def test_a_token_file_that_is_not_there_ends_the_start(
@@ -187,4 +190,7 @@ def test_a_token_file_that_is_not_there_ends_the_start(
     """One line that names the setting, before anything is opened."""
     monkeypatch.setattr("nncache.daemons.proxy_wiring.set_up_logs", lambda _: None)
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
-        run_proxy(settings(free_address(), admin_token_file=str(tmp_path / "none")))
+        run_proxy(
+            settings(free_address(), admin_token_file=str(tmp_path / "none")),
+            lambda: settings(free_address()),
+        )

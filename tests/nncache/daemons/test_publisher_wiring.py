@@ -122,7 +122,7 @@ async def test_an_address_in_use_ends_the_start() -> None:
 def test_an_output_that_is_none_ends_the_start() -> None:
     """Before anything is opened."""
     with pytest.raises(ConfigurationError, match=r"^output_stream: json:loads: must be zookeeper or package"):
-        run_publisher(settings(output_stream="json:loads"))
+        run_publisher(settings(output_stream="json:loads"), settings)
 
 
 def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^admin: {address}: "):
-            run_publisher(settings(admin=address, admin_token_file=str(file)))
+            run_publisher(settings(admin=address, admin_token_file=str(file)), settings)
 
 
 def test_a_token_file_that_is_not_there_ends_the_start(
@@ -149,4 +149,4 @@ def test_a_token_file_that_is_not_there_ends_the_start(
     """One line that names the setting, before anything is opened."""
     monkeypatch.setattr("nncache.daemons.publisher_wiring.set_up_logs", lambda _: None)
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
-        run_publisher(settings(admin_token_file=str(tmp_path / "none")))
+        run_publisher(settings(admin_token_file=str(tmp_path / "none")), settings)

@@ -1,0 +1,60 @@
+"""The units, by systemd's own judgement, and what they name."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nncache.commands.group import nncache
+from tests.house.tree import ROOT
+
+UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+MAX_EXPOSURE = 20
+"""Tenths, as `systemd-analyze security` counts: 100 is a service without any fence."""
+
+needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="apt-get install systemd")
+
+
+def installed(unit: Path, directory: Path) -> Path:
+    """Return the unit with a program that is there."""
+    copy = directory / unit.name
+    program = Path(sys.executable).with_name("nncache")
+    copy.write_text(unit.read_text().replace("/opt/nncache/bin/nncache", str(program)))
+    return copy
+
+
+def analyzed(*words: str) -> str:
+    """Return what systemd-analyze says; it must find nothing."""
+    done = subprocess.run(
+        ["systemd-analyze", *words], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_each_daemon_has_a_unit() -> None:
+    """Whose line is one that the command line understands."""
+    commands = list[str]()
+    for unit in UNITS:
+        (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
+        _, command, *rest = line.split()
+        nncache.commands[command].make_context(command, rest, resilient_parsing=True)
+        commands.append(command)
+    assert commands == ["proxy", "publisher"]
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_systemd_understands_all_of_it(unit: Path, tmp_path: Path) -> None:
+    """No unknown key, no value that is none."""
+    assert analyzed("verify", str(installed(unit, tmp_path))) == ""
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_the_fences_are_high(unit: Path, tmp_path: Path) -> None:
+    """Of what the machine has, a daemon needs the network and its own files."""
+    analyzed("security", "--offline=true", f"--threshold={MAX_EXPOSURE}", str(installed(unit, tmp_path)))

@@ -1,0 +1,106 @@
+"""SIGHUP: what is right is taken over, what is wrong changes nothing."""
+
+import logging
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+import pytest
+
+from nncache.daemons.reloader import Reloader
+from nncache.daemons.service_manager import ServiceManager
+from nncache.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some keys."""
+
+    glob: str = "/a"
+    listen: str = "h:1"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One component."""
+
+    part: Part = field(default_factory=Part)
+
+
+class Manager(ServiceManager):
+    """Takes note of what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.heard = list[str]()
+
+    def ready(self) -> None:
+        """Take note."""
+        self.heard.append("ready")
+
+    def reloading(self) -> None:
+        """Take note."""
+        self.heard.append("reloading")
+
+
+class Scene:
+    """A daemon."""
+
+    def __init__(self) -> None:
+        self.wanted: Settings | Exception = Settings()
+        self.taken = list[tuple[Settings, AbstractSet[str]]]()
+        self.fails: Exception | None = None
+        self.manager = Manager()
+        self.reloader = Reloader(self.load, Settings(), {"glob"}, self.take, self.manager)
+
+    def load(self) -> Settings:
+        """Read the file."""
+        if isinstance(self.wanted, Exception):
+            raise self.wanted
+        return self.wanted
+
+    def take(self, settings: Settings, changed: AbstractSet[str]) -> None:
+        """Work by them."""
+        if self.fails is not None:
+            raise self.fails
+        self.taken.append((settings, changed))
+
+
+def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> None:
+    """And what needs a restart is named each time, as a warning."""
+    caplog.set_level(logging.INFO)
+    s = Scene()
+    s.wanted = Settings(Part("/b", "h:2"))
+    s.reloader.reload()
+    s.reloader.reload()
+    in_force = Settings(Part("/b", "h:1"))
+    assert s.taken == [(in_force, {"glob"}), (in_force, frozenset())]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "SIGHUP: settings were read again; changed: glob; needs a restart: listen"),
+        ("WARNING", "SIGHUP: settings were read again; needs a restart: listen"),
+    ]
+    assert s.manager.heard == ["reloading", "ready"] * 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (ConfigurationError("glob: [: is none"), "the new ones are wrong: glob: [: is none"),
+        (LookupError("a bug"), "the new ones could not be taken"),
+    ],
+)
+def test_a_wrong_file_changes_nothing(
+    failure: Exception, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The daemon goes on as it was, and the manager is told so; the next file is read."""
+    s = Scene()
+    s.wanted = failure
+    s.reloader.reload()
+    assert s.taken == []
+    assert caplog.messages == [f"SIGHUP: the settings in force stay, {said}"]
+    assert s.manager.heard == ["reloading", "ready"]
+    s.wanted = Settings(Part("/b"))
+    s.fails = LookupError("a bug")
+    s.reloader.reload()
+    s.fails = None
+    s.reloader.reload()
+    assert s.taken == [(s.wanted, {"glob"})]
