@@ -24,6 +24,11 @@ Served in the Prometheus text format at `/metrics` of the admin port of `nncache
 Values are read when they are asked for.
 The process itself (`process_*`), the interpreter (`python_info`) and its garbage collector (`python_gc_*`)
 are there too.
+
+With the recording rules of `deploy/prometheus/nncache.rules.yml`, `nncache:hit_ratio:rate5m` is the share of requests
+that needed no call of their own, and `nncache:calls_saved:rate5m` how many calls a second the NameNodes are spared by
+all proxies and publishers together, less what these ask on their own account. The alerts beside them are explained in
+[runbook.md](runbook.md).
 """
 
 

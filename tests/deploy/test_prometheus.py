@@ -1,0 +1,80 @@
+"""The rules, by promtool's judgement, and what they name."""
+
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from nncache.metrics.table import METRICS
+from tests.house.tree import ROOT
+
+RULES = ROOT / "deploy" / "prometheus" / "nncache.rules.yml"
+CASES = ROOT / "tests" / "deploy" / "nncache.rules.test.yml"
+RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
+
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="apt-get install prometheus")
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return all of them."""
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+ALERTS = {rule["alert"]: rule for rule in rules() if "alert" in rule}
+
+
+def promtool(*words: str) -> None:
+    """Run it; it must find nothing."""
+    done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+def test_prometheus_understands_them() -> None:
+    """The file as a whole."""
+    promtool("check", "rules", str(RULES))
+
+
+@needs_promtool
+def test_each_fires_when_it_should_and_not_otherwise() -> None:
+    """In the cases that are written beside this file."""
+    promtool("test", "rules", str(CASES))
+
+
+def test_each_alert_has_a_case_of_either_kind() -> None:
+    """One in which it fires, and one in which it keeps silent."""
+    fired, silent = set[str](), set[str]()
+    for case in yaml.safe_load(CASES.read_text())["tests"]:
+        for test in case.get("alert_rule_test", ()):
+            (fired if test["exp_alerts"] else silent).add(test["alertname"])
+    assert fired == silent == ALERTS.keys()
+
+
+@pytest.mark.parametrize("name", ALERTS)
+def test_an_alert_says_what_to_do(name: str) -> None:
+    """How bad it is, for how long it must be so, and an entry of the runbook in three parts."""
+    alert = ALERTS[name]
+    assert alert["for"]
+    assert alert["labels"]["severity"] in {"page", "ticket"}
+    assert alert["annotations"]["summary"]
+    assert alert["annotations"]["runbook_url"] == f"docs/runbook.md#{name.lower()}"
+    entry = RUNBOOK.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    for part in ("**Means**", "**Look at**", "**Do**"):
+        assert part in entry
+
+
+def test_the_runbook_has_no_other_entries() -> None:
+    """An alert that is gone leaves none behind."""
+    assert set(re.findall(r"^## (\w+)$", RUNBOOK, re.MULTILINE)) == ALERTS.keys()
+
+
+def test_what_they_name_is_there() -> None:
+    """Metrics by their names, and other rules by theirs."""
+    names = {metric.name for metric in METRICS} | {rule["record"] for rule in rules() if "record" in rule}
+    named = {name for rule in rules() for name in re.findall(r"\bnncache[:_][\w:]+", rule["expr"])}
+    assert named <= names
+    assert len(named) > len(ALERTS)
+    assert set(re.findall(r"`(nncache_\w+)`", RUNBOOK)) <= names
