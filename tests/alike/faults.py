@@ -12,10 +12,10 @@ from tests.model.guarantee import Guarantee
 from tests.model.variants import patching
 from tests.model.variants.variant import Variant
 
-REQUESTS: Final = 40_000
+REQUESTS: Final = 100_000
 """Within so many each is seen."""
 
-_PATIENCE_S: Final = 120
+_PATIENCE_S: Final = 300
 """A broken product may never end a conversation; that is seen as well."""
 
 
