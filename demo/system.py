@@ -103,8 +103,8 @@ class System:
         """Return what proxy and NameNode have counted by now."""
         figures = await asyncio.to_thread(self.proxy.metrics)
         return Totals(
-            hits=round(figures["nncache_hits_total"] + figures["nncache_fast_path_hits_total"]),
-            joined=round(figures["nncache_collapsed_total"]),
+            hits=round(figures.get('nncache_requests_total{result="hit"}', 0.0)),
+            joined=round(figures.get('nncache_requests_total{result="collapsed"}', 0.0)),
             calls=await self.counter.calls(),
         )
 

@@ -12,3 +12,8 @@ import time
 def boottime() -> float:
     """Return the seconds since boot, time in suspend included (about 60 ns)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def unix_time_of_boot() -> float:
+    """Return the Unix time at which `boottime` was zero, by the wall clock of now."""
+    return time.time() - boottime()  # noqa: TID251 - this is where the two meet

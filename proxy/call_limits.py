@@ -17,6 +17,9 @@ from nncache.proxy.ports import Fetcher
 from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.upstream.plain_exchange import Begun
 
+CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
+"""The settings that can stop a call, as `CallLimits.refused` names them."""
+
 _MAX_BUCKETS: Final = 65_536
 """Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""
 

@@ -29,6 +29,7 @@ from nncache.proxy.cache_status import (
 from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.headers import HIT, request_headers
@@ -49,6 +50,7 @@ from nncache.proxy.reads import (
 )
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.plain_exchange import BEGUN
 from nncache.proxy.writes import Writes
 
@@ -68,16 +70,10 @@ class HitMemory(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEndStats:
-    """Figures since the start; a request answered on the fast path is not among them.
+    """Figures since the start; what became of each request is in `nncache.proxy.traffic`.
 
     Attributes:
-        requests: all that came here.
-        hits: answered from memory.
-        collapsed: answered with another's reply.
-        stored: of the replies fetched for a client, those it was told are kept.
-        forwarded: the others that reached the NameNode, by reason.
-        refused: targets that are not WebHDFS.
-        failed: answered with an error of the proxy's own.
+        forwarded: requests for which a NameNode was asked, by reason.
         flights: reads on their way to the NameNode now.
         fetches: reads sent to the NameNode in such a flight.
         closed_queries: questions whether a file is closed.
@@ -92,13 +88,7 @@ class FrontEndStats:
         calls_refused: calls beyond a limit, by the setting.
     """
 
-    requests: int
-    hits: int
-    collapsed: int
-    stored: int
     forwarded: dict[ForwardReason, int]
-    refused: int
-    failed: int
     flights: int
     fetches: int
     closed_queries: int
@@ -125,8 +115,10 @@ class FrontEnd:
         settings: ProxySettings,
         clock: Clock,
         limits: LimitSettings | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         self._clock = clock
+        self.traffic = traffic or Traffic(clock)
         self._tasks = asyncio.TaskGroup()  # holds the flights
         timeout_s = settings.namenode_query_timeout_s
         self.call_limits = CallLimits(limits or LimitSettings(), clock)
@@ -146,7 +138,7 @@ class FrontEnd:
         )
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
-        self._counts: Counter[str] = Counter()
+        self._errors = 0  # exceptions of our own; the call was forwarded all the same
         self._forwarded: Counter[ForwardReason] = Counter()
 
     async def __aenter__(self) -> Self:
@@ -161,35 +153,52 @@ class FrontEnd:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        self._counts["requests"] += 1
-        target, peer = request.raw_path, request.remote or ""
+        exchange = Exchange(request.method, request.raw_path, request.remote or "", self._clock())
+        try:
+            response = await self._handle(request, exchange)
+            exchange.status, exchange.body_bytes = response.status, _known_length(response)
+            if request.transport is None:
+                exchange.result = Result.ABANDONED
+        except Exception as error:
+            exchange.result = result_of(error)
+            raise
+        else:
+            return response
+        finally:
+            self.traffic.ended(exchange)
+
+    async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        target, peer = exchange.target, exchange.peer
         if not is_webhdfs(target):
-            self._counts["refused"] += 1
+            exchange.result = Result.REFUSED
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
         plain = parse_plain(target) if request.method == "GET" else None
         directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
         if plain is None or directive is CacheDirective.NO_TRACE:
             call = parse_call(request.method, target)
-            return await self._pass_on(request, _head_of(request, call), call, why_not_asked(call))
+            return await self._pass_on(request, exchange, _head_of(request, call), call, why_not_asked(call))
         caller, head = caller_of(plain, peer), _head_of(request, plain)
+        exchange.operation, exchange.caller = GETFILESTATUS, head.caller
         is_fresh = directive is CacheDirective.REFRESH
         read = Read(plain=plain, caller=caller, head=head, refresh=is_fresh, asked=request.get(ASKED))
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
+                exchange.result = Result.HIT
                 return self._from_memory(request, plain, hit)
             case Collapsed(known):
+                exchange.result = Result.COLLAPSED
                 return self._collapsed(plain, known)
             case FromNameNode(reply, why, is_stored):
-                self._forwarded[why] += 1
-                self._counts["stored"] += is_stored
+                self._note_forwarded(exchange, why)
+                exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
                 return whole_reply(reply, (forwarded(why, is_shown=is_shown, is_stored=is_stored),))
             case Unanswered(error, why):
-                self._forwarded[why] += 1
-                return self._failed(error, why)
+                self._note_forwarded(exchange, why)
+                return _failed(exchange, error, why)
             case PassOn(why):
-                return await self._pass_on(request, head, parse_call(head.method, head.target), why)
+                return await self._pass_on(request, exchange, head, parse_call(head.method, head.target), why)
             case _:
                 assert_never(answer)
 
@@ -197,12 +206,11 @@ class FrontEnd:
         try:
             return await self._reads.answer(read)
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
-            self._counts["errors"] += 1
+            self._errors += 1
             _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
             return PassOn(Bypass.CACHE_ERROR)
 
     def _from_memory(self, request: web.BaseRequest, plain: StatusRequest, hit: Hit) -> web.StreamResponse:
-        self._counts["hits"] += 1
         entry = hit.entry
         body = body_of(entry.reply, plain.as_requested)
         if self.hit_memory is not None and plain.doas is None:
@@ -212,7 +220,6 @@ class FrontEnd:
         )
 
     def _collapsed(self, plain: StatusRequest, known: Known) -> web.StreamResponse:
-        self._counts["collapsed"] += 1
         return cached_reply(
             known.reply,
             body_of(known.reply, plain.as_requested),
@@ -223,41 +230,36 @@ class FrontEnd:
         )
 
     async def _pass_on(
-        self, request: web.BaseRequest, head: RequestHead, call: Call, why: ForwardReason
+        self, request: web.BaseRequest, exchange: Exchange, head: RequestHead, call: Call, why: ForwardReason
     ) -> web.StreamResponse:
-        self._forwarded[why] += 1
+        exchange.operation, exchange.caller = operation_name(call), head.caller
+        self._note_forwarded(exchange, why)
 
         def how(reply: SettledReply) -> Headers:
             return (forwarded(why, is_shown=shows_path(reply.status, reply.body)),)
 
         try:
             with self.call_limits.admitted(head, is_charged=BEGUN in request):
-                return await self._writes.pass_through(request, head, call, how)
+                response = await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
-            return self._failed(error, why)
+            return _failed(exchange, error, why)
+        exchange.result = Result.FORWARDED
+        return response
 
-    def _failed(self, error: ProxyError, why: ForwardReason) -> web.StreamResponse:
-        self._counts["failed"] += 1
-        return error_reply(error, (forwarded(why, is_shown=False),))
-
-    def count_plain(self, why: ForwardReason, *, is_stored: bool = False, has_failed: bool = False) -> None:
-        """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
-        self._counts["requests"] += 1
+    def _note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
+        exchange.why = why
         self._forwarded[why] += 1
-        self._counts["stored"] += is_stored
-        self._counts["failed"] += has_failed
+
+    def plain_ended(self, exchange: Exchange, why: ForwardReason) -> None:
+        """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
+        self._note_forwarded(exchange, why)
+        self.traffic.ended(exchange)
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""
-        counts, flights, writes = self._counts, self.flights, self._writes
+        flights, writes = self.flights, self._writes
         return FrontEndStats(
-            requests=counts["requests"],
-            hits=counts["hits"],
-            collapsed=counts["collapsed"],
-            stored=counts["stored"],
             forwarded=dict(self._forwarded),
-            refused=counts["refused"],
-            failed=counts["failed"],
             flights=len(flights),
             fetches=flights.fetches,
             closed_queries=flights.closed_queries,
@@ -267,10 +269,20 @@ class FrontEnd:
             windows_opened=writes.windows_opened,
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
-            cache_errors=counts["errors"] + flights.errors + writes.errors,
+            cache_errors=self._errors + flights.errors + writes.errors,
             calls_under_way=self.call_limits.under_way,
             calls_refused=dict(self.call_limits.refused),
         )
+
+
+def _known_length(response: web.StreamResponse) -> int:
+    """Return the bytes of the reply's body; -1 if that is not known."""
+    return response.known_length if isinstance(response, RawResponse) else -1
+
+
+def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason) -> web.StreamResponse:
+    exchange.result = result_of(error)
+    return error_reply(error, (forwarded(why, is_shown=False),))
 
 
 def _head_of(request: web.BaseRequest, call: Call | StatusRequest) -> RequestHead:

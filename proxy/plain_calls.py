@@ -28,6 +28,7 @@ from nncache.proxy.messages import Header, Headers
 from nncache.proxy.plain_fills import PlainClient, PlainFills, PlainFrontEnd, PlainUpstream, Question
 from nncache.proxy.ports import Clock
 from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
 from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange
 from nncache.proxy.upstream.plain_reply import PlainReply
 
@@ -101,12 +102,14 @@ class _Target:
         plain: what it is if it is a plain GETFILESTATUS; the cache says what becomes of that.
         why_not_asked: why the cache is not asked about anything else.
         caller: who asks.
+        operation: its name.
     """
 
     text: str
     plain: StatusRequest | None
     why_not_asked: Bypass
     caller: str
+    operation: str = GETFILESTATUS
 
 
 @dataclass(slots=True)
@@ -133,7 +136,7 @@ class PlainCall:
         head: the request.
     """
 
-    __slots__ = ("_caller", "_calls", "_client", "_exchange", "_holder", "_why", "head")
+    __slots__ = ("_calls", "_client", "_exchange", "_holder", "_seen", "_why", "head")
 
     def __init__(
         self,
@@ -142,14 +145,14 @@ class PlainCall:
         head: bytes,
         why: ForwardReason,
         holder: str,
-        caller: str,
+        seen: Exchange,
     ) -> None:
         self.head = head
         self._calls = calls
         self._client = client
         self._why = why
         self._holder = holder
-        self._caller = caller
+        self._seen = seen
         self._exchange: PlainExchange | None = None
 
     def sent(self, exchange: PlainExchange) -> None:
@@ -158,7 +161,9 @@ class PlainCall:
 
     def replied(self, reply: PlainReply) -> None:
         """Send the NameNode's reply on."""
-        self._calls.ended(self._why, self._holder, self._caller)
+        seen = self._seen
+        seen.result, seen.status, seen.body_bytes = Result.FORWARDED, reply.status, len(reply.body)
+        self._calls.ended(seen, self._why, self._holder)
         said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
         self._client.replied(reply.encode(said))
 
@@ -168,13 +173,13 @@ class PlainCall:
 
     def hand_over(self) -> Begun:
         """Return the call as it stands; those who go on with it count it again."""
-        self._calls.left(self._holder, self._caller)
+        self._calls.left(self._holder, self._seen.caller)
         assert self._exchange is not None
         return self._exchange.hand_over()
 
     def abandon(self) -> None:
         """End it: the client is gone."""
-        self._calls.ended(self._why, self._holder, self._caller)
+        self._calls.ended(self._seen, self._why, self._holder)
         assert self._exchange is not None
         self._exchange.abandon()
 
@@ -199,7 +204,7 @@ class PlainCalls:
         self._cache = cache
         self._upstream = upstream
         self._call_limits = front_end.call_limits
-        self._count = front_end.count_plain
+        self._count = front_end.plain_ended
         self._fills = PlainFills(front_end, cache, upstream, clock)
         self._clock = clock
         # Of a field the ordinary path counts up to a byte more than it has.
@@ -255,6 +260,8 @@ class PlainCalls:
         if read is None:
             return None
         target, caller = read.target, read.target.caller
+        seen = Exchange("GET", target.text, peer, read.now or self._clock())
+        seen.operation, seen.caller = target.operation, caller
         peer_text = peer.encode("ascii", "replace")
         request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (read.line, read.block.text, peer_text)
         if read.why is None:
@@ -269,11 +276,12 @@ class PlainCalls:
                 holder=holder,
                 caller=caller,
                 is_fresh=read.block.directive is CacheDirective.REFRESH,
+                seen=seen,
             )
-            return self._fills.begin(question, client, read.now)
+            return self._fills.begin(question, client)
         if not self._call_limits.enter(holder, caller):
             return None
-        call = PlainCall(self, client, head, read.why, holder, caller)
+        call = PlainCall(self, client, head, read.why, holder, seen)
         exchange = self._upstream.begin_plain(request, holder, call)
         if exchange is None:
             self._call_limits.leave(holder, caller)
@@ -282,11 +290,11 @@ class PlainCalls:
         self._under_way += 1
         return call
 
-    def ended(self, why: ForwardReason, holder: str, caller: str) -> None:
+    def ended(self, seen: Exchange, why: ForwardReason, holder: str) -> None:
         """Count a call that ended here."""
         self._forwarded += 1
-        self._count(why)
-        self.left(holder, caller)
+        self._count(seen, why)
+        self.left(holder, seen.caller)
 
     def left(self, holder: str, caller: str) -> None:
         """Count one call less."""
@@ -332,7 +340,9 @@ def _meaning(target: str) -> _Target | None:
     if plain is not None:
         return _Target(target, plain, Bypass.NOT_PLAIN, claimed_caller(plain))
     call = parse_call("GET", target)
-    return _Target(target, None, why_not_asked(call), claimed_caller(call)) if changes_nothing(call) else None
+    if not changes_nothing(call):
+        return None
+    return _Target(target, None, why_not_asked(call), claimed_caller(call), operation_name(call))
 
 
 _meaning_again = lru_cache(MAX_TARGETS)(_meaning)

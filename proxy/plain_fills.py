@@ -22,6 +22,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import NO_TERM, Headers, RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reads import Asked
+from nncache.proxy.traffic import Exchange, Result, result_of
 from nncache.proxy.upstream.plain_exchange import PlainExchange, PlainReader
 from nncache.proxy.upstream.plain_reply import PlainReply
 
@@ -59,7 +60,7 @@ class PlainFrontEnd(Protocol):
     flights: Flights
     join_wait_s: float
 
-    def count_plain(self, why: ForwardReason, *, is_stored: bool = False, has_failed: bool = False) -> None:
+    def plain_ended(self, exchange: Exchange, why: ForwardReason) -> None:
         """Count a call that was forwarded."""
 
 
@@ -75,6 +76,7 @@ class Question:
         holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
         caller: who asks, as the request says; limits go by it.
         is_fresh: the caller wants the NameNode's own answer.
+        seen: what is counted of it.
     """
 
     text: bytes
@@ -86,6 +88,7 @@ class Question:
     holder: str
     caller: str
     is_fresh: bool
+    seen: Exchange
 
 
 class PlainFill:
@@ -170,8 +173,11 @@ class PlainFill:
         self._is_over = True
         self._stop_timer()
         assert self._asked is not None
-        is_stored = self._fills.ended(self._asked)
         client, reply, why = self._client, self._reply, self._asked.why
+        if reply is not None:
+            seen = self._question.seen
+            seen.status, seen.body_bytes = reply.status, len(reply.body)
+        is_stored = self._fills.ended(self._question, self._asked, is_abandoned=client is None)
         if client is not None and reply is not None:
             is_shown = is_stored or shows_path(reply.status, reply.body)
             client.replied(reply.encode(forwarded(why, is_shown=is_shown, is_stored=is_stored)))
@@ -201,15 +207,15 @@ class PlainFills:
         """Whether the cache would have it asked at once, for any caller."""
         return is_fresh or self._cache.store.is_untouched(plain.path)
 
-    def begin(self, question: Question, client: PlainClient, now: float) -> PlainFill | None:
-        """Ask, if that can be done at once; `now` is when it was found that it may be kept."""
+    def begin(self, question: Question, client: PlainClient) -> PlainFill | None:
+        """Ask, if that can be done at once."""
         limits = self._front_end.call_limits
         if not limits.enter(question.holder, question.caller):
             return None
         fill = PlainFill(self, question, client)
         exchange = self._upstream.begin_plain(question.request, question.holder, fill)
         if exchange is not None:
-            asked = self._asked_of(question, now)
+            asked = self._asked_of(question)
             if asked is not None:
                 fill.begun(exchange, asked)
                 self.under_way += 1
@@ -218,11 +224,12 @@ class PlainFills:
         limits.leave(question.holder, question.caller)
         return None
 
-    def _asked_of(self, question: Question, now: float) -> Asked | None:
+    def _asked_of(self, question: Question) -> Asked | None:
         """Take a ticket, in the turn of the loop in which the question was sent; None if there is no use in it."""
         plain = question.plain
         try:
             caller = caller_of(plain, question.peer)
+            now = question.seen.started  # when it was found that it may be kept
             decision = self._cache.lookup(plain.path, caller, now, refresh=question.is_fresh)
             assert isinstance(decision, Fetch), "of what is untouched nothing is served, nor waited for"
         except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path has it, whatever it is
@@ -256,12 +263,17 @@ class PlainFills:
         head = RequestHead("GET", question.target, fields, peer, question.caller)
         self._front_end.flights.ask(flight, head, exchange.hand_over())
 
-    def ended(self, asked: Asked) -> bool:
+    def ended(self, question: Question, asked: Asked, *, is_abandoned: bool) -> bool:
         """Count a call that ended here; whether the cache is known to keep the reply."""
         self.requests += 1
         self.under_way -= 1
-        flight = asked.flight
+        flight, seen = asked.flight, question.seen
         is_stored = flight.done.done() and flight.done.result().conclusion.is_shareable
-        has_failed = flight.answered.done() and isinstance(flight.answered.result(), ProxyError)
-        self._front_end.count_plain(asked.why, is_stored=is_stored, has_failed=has_failed)
+        answer = flight.answered.result() if flight.answered.done() else None
+        seen.result = Result.STORED if is_stored else Result.FORWARDED
+        if isinstance(answer, ProxyError):
+            seen.result = result_of(answer)
+        if is_abandoned:
+            seen.result = Result.ABANDONED
+        self._front_end.plain_ended(seen, asked.why)
         return is_stored

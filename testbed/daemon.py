@@ -19,6 +19,7 @@ from nncache.testbed.process import Lifeline, ServerProcess
 _ASK_TIMEOUT_S = 5.0
 _ADMIN = "--admin"
 _LISTEN = "--listen"
+_LABEL = re.compile(r'[a-z_]+="[^"]*"')
 _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE)
 
 
@@ -116,10 +117,16 @@ class Daemon:
             return {}
 
     def metrics(self, timeout_s: float = _ASK_TIMEOUT_S) -> dict[str, float]:
-        """Return all samples of its metrics page, summed over their labels."""
+        """Return the samples of its metrics page: by name, and by name and one label (`name{label="value"}`).
+
+        Each is the sum over all other labels.
+        """
         sums: dict[str, float] = {}
         for sample in _SAMPLE.finditer(self._page("/metrics", timeout_s).decode()):
-            sums[sample["name"]] = sums.get(sample["name"], 0.0) + float(sample["value"])
+            name, value = sample["name"], float(sample["value"])
+            labels = _LABEL.findall(sample["labels"] or "")
+            for key in (name, *(f"{name}{{{label}}}" for label in labels)):
+                sums[key] = sums.get(key, 0.0) + value
         return sums
 
     def _page(self, target: str, timeout_s: float = _ASK_TIMEOUT_S) -> bytes:

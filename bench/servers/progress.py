@@ -29,7 +29,7 @@ class Progress:
 def of_nncache(metrics: Mapping[str, float]) -> Progress:
     """Read the metrics of a proxy."""
     return Progress(
-        answered=int(metrics["nncache_fast_path_hits_total"] + metrics["nncache_hits_total"]),
+        answered=int(metrics['nncache_requests_total{result="hit"}']),
         connections=int(metrics["nncache_connections_open"]),
         entries=int(metrics["nncache_cache_entries"]),
     )

@@ -42,6 +42,7 @@ from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.limits import reserve_files
 from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
 from nncache.settings.commands import SettingsOfProxy
@@ -118,13 +119,24 @@ class ProxySystem:
             asks_txid_over_jmx=settings.channel_name == ZOOKEEPER,  # no superuser is needed then
             clock=clock,
         )
+        traffic = self._traffic = Traffic(clock)
         self._front_end = FrontEnd(
-            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock, settings.limits
+            self._cache,
+            self._upstream,
+            queries,
+            self._consumer,
+            settings.proxy,
+            clock,
+            settings.limits,
+            traffic,
         )
-        self._fast_path = FastPath(self._cache.is_good, self._cache.store, clock, settings.limits)
+        self._fast_path = FastPath(
+            self._cache.is_good, self._cache.store, clock, settings.limits, traffic.sampled
+        )
+        traffic.hits_of_fast_path = lambda: self._fast_path.hits
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
-        self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls)
+        self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
         sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self.figures).render,
@@ -253,6 +265,7 @@ class ProxySystem:
             "pool": self._pool.stats(),
             "server": self._server.stats(),
             "stream": stream,
+            "traffic": self._traffic.stats(),
             "zookeeper": stream.channel.session,
         }
 

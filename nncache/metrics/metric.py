@@ -1,7 +1,7 @@
 """A row of the table of metrics: what a figure is called outside, and where it is read. (nncache/metrics/metric.py)"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Daemon: TypeAlias = Literal["proxy", "publisher"]
@@ -19,6 +19,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "records": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
+    "traffic": ("proxy",),
     "zookeeper": ("proxy", "publisher"),
 }
 """Whose figures there are, and which daemons have them. Each is one Stats value."""
@@ -29,13 +30,17 @@ class Metric:
     """One row."""
 
     name: str
-    kind: Literal["counter", "gauge"]
+    kind: Literal["counter", "gauge", "histogram"]
     unit: str
     source: str
     """One of ROOMS, and the field of its Stats: `cache.serves`."""
     meaning: str
-    label: str | None = None
-    """The field is a mapping; its keys become values of this label."""
+    labels: tuple[str, ...] = ()
+    """The field is a mapping; its keys become values of this label, or of these."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What the only label can say, and what each word means; shown as zero before it happens."""
+    is_boot_time: bool = False
+    """The field is in seconds since boot, of the clock that no one can set; shown as Unix time."""
 
     @property
     def room(self) -> str:
@@ -48,15 +53,50 @@ class Metric:
         return ROOMS[self.room]
 
 
-def counter(source: str, name: str, unit: str, meaning: str, label: str | None = None) -> Metric:
+def counter(
+    source: str,
+    name: str,
+    unit: str,
+    meaning: str,
+    label: str | tuple[str, ...] = (),
+    values: Mapping[str, str] | None = None,
+) -> Metric:
     """Return the row of a figure that only grows."""
     return Metric(
-        name=f"nncache_{name}_total", kind="counter", unit=unit, source=source, meaning=meaning, label=label
+        name=f"nncache_{name}_total",
+        kind="counter",
+        unit=unit,
+        source=source,
+        meaning=meaning,
+        labels=(label,) if isinstance(label, str) else label,
+        values=values or {},
     )
 
 
-def gauge(source: str, name: str, unit: str, meaning: str, label: str | None = None) -> Metric:
+def gauge(source: str, name: str, unit: str, meaning: str) -> Metric:
     """Return the row of a figure that comes and goes."""
+    return Metric(name=f"nncache_{name}", kind="gauge", unit=unit, source=source, meaning=meaning)
+
+
+def moment(source: str, name: str, meaning: str) -> Metric:
+    """Return the row of a moment, counted since boot inside and shown as Unix time (Prometheus compares `time()`)."""
     return Metric(
-        name=f"nncache_{name}", kind="gauge", unit=unit, source=source, meaning=meaning, label=label
+        name=f"nncache_{name}_timestamp_seconds",
+        kind="gauge",
+        unit="Unix seconds",
+        source=source,
+        meaning=meaning,
+        is_boot_time=True,
+    )
+
+
+def histogram(source: str, name: str, meaning: str, label: str) -> Metric:
+    """Return the row of durations, one `Durations` for each value of the label."""
+    return Metric(
+        name=f"nncache_{name}_seconds",
+        kind="histogram",
+        unit="seconds",
+        source=source,
+        meaning=meaning,
+        labels=(label,),
     )

@@ -1,8 +1,11 @@
 """The page at `/metrics`, in Prometheus' text format. (nncache/metrics/page.py)"""
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from importlib.metadata import version
+from itertools import accumulate
 from operator import attrgetter
+from typing import cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -12,12 +15,14 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
+from nncache.clock import unix_time_of_boot
 from nncache.metrics.metric import Daemon, Metric
 from nncache.metrics.table import METRICS
+from nncache.proxy.traffic import BOUNDS_S, Durations
 
 Figures = Mapping[str, object]
 """Room -> its Stats value of this moment: keys as in the first part of `Metric.source`."""
@@ -62,14 +67,39 @@ class MetricsPage:
 
 def family(metric: Metric, value: object) -> Family:
     """Return the Prometheus form of one row."""
+    if metric.kind == "histogram":
+        return _histogram(metric, cast("Mapping[object, Durations]", value))
     kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
-    made = kind(metric.name, metric.meaning, labels=[] if metric.label is None else [metric.label])
+    made = kind(metric.name, metric.meaning, labels=list(metric.labels))
     match value:
         case dict():
-            for key, count in value.items():
-                made.add_metric([str(key)], float(count))
+            counts = dict.fromkeys(metric.values, 0) | {_words(key): count for key, count in value.items()}
+            for key, count in counts.items():
+                made.add_metric([key] if isinstance(key, str) else list(key), float(count))
         case int() | float():
-            made.add_metric([], float(value))
+            made.add_metric(
+                [], float(value) + (unix_time_of_boot() if metric.is_boot_time and value else 0.0)
+            )
         case _:
             raise TypeError(f"{metric.source} is not a number: {value!r}")
     return made
+
+
+def _histogram(metric: Metric, by_label: Mapping[object, Durations]) -> Family:
+    made = HistogramMetricFamily(metric.name, metric.meaning, labels=list(metric.labels))
+    bounds = [*map(str, BOUNDS_S), "+Inf"]
+    for key, durations in by_label.items():
+        buckets = list(zip(bounds, map(float, accumulate(durations.counts)), strict=True))
+        made.add_metric([str(_words(key))], buckets, sum_value=durations.sum_s)
+    return made
+
+
+def _words(key: object) -> str | tuple[str, ...]:
+    """Return the label's value that a key stands for: words as in the documentation, not Python's names."""
+    match key:
+        case tuple():
+            return tuple(str(_words(each)) for each in key)
+        case Enum():
+            return str(key.value)
+        case _:
+            return str(key)

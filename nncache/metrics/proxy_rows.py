@@ -1,6 +1,21 @@
 """What only a proxy has. (nncache/metrics/proxy_rows.py)"""
 
-from nncache.metrics.metric import Metric, counter, gauge
+from collections.abc import Mapping
+from typing import Final
+
+from nncache.cache.decisions import Conclusion, Reason
+from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
+from nncache.proxy.cache_status import REASONS
+from nncache.proxy.call_limits import CALL_LIMITS
+
+CONCLUSIONS: Final[Mapping[str, str]] = {
+    Conclusion.STORED.value: "kept, and shared with those who waited for it",
+    Conclusion.CONFIRMED.value: "equal to what is kept, which is fresh again",
+    Conclusion.UNCHANGED.value: "equal to a file's status that is kept; only the right was renewed",
+    Conclusion.SPOILED.value: "not kept: a change came while it was on its way",
+    Conclusion.NOT_KEPT.value: "not kept: refused, failed, an open file, or not fresh enough",
+}
+"""What became of a fetched reply, as the label says it."""
 
 PROXY_ROWS: tuple[Metric, ...] = (
     # ---- cache: what is held, and what was decided
@@ -52,13 +67,21 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "lookups",
         "Lookups that waited for another caller's request or for the gate.",
     ),
-    counter("cache.decisions", "cache_asked", "lookups", "Lookups that went to the NameNode.", "reason"),
+    counter(
+        "cache.decisions",
+        "cache_asked",
+        "lookups",
+        "Lookups that went to the NameNode.",
+        "reason",
+        {reason: REASONS[reason].meaning for reason in Reason},
+    ),
     counter(
         "cache.conclusions",
         "cache_conclusions",
         "replies",
-        "Replies fetched, by result.",
+        "Replies fetched, by what became of them.",
         "outcome",
+        CONCLUSIONS,
     ),
     counter("cache.changes", "cache_changes", "changes", "Changes applied, from the stream and from writes."),
     counter(
@@ -82,18 +105,11 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "connections",
         "Client connections refused because of max_connections.",
     ),
-    counter("server.requests", "server_requests", "requests", "Requests parsed, fast path excluded."),
     gauge(
         "server.requests_in_progress",
         "server_requests_in_progress",
         "requests",
         "Requests being answered now.",
-    ),
-    counter(
-        "server.requests_refused",
-        "server_requests_refused",
-        "requests",
-        "Requests refused because they were malformed or too slow.",
     ),
     counter("server.bugs", "server_bugs", "requests", "Requests that met an internal error; each is logged."),
     counter(
@@ -111,30 +127,27 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "requests",
         "Requests evicted from the fast path for lack of memory.",
     ),
-    # ---- proxy: requests, but for those that the fast path answered
-    counter("front_end.requests", "requests", "requests", "Requests, fast path excluded."),
-    counter("front_end.hits", "hits", "requests", "Of these, answered from memory."),
+    # ---- proxy: requests, each counted once
     counter(
-        "front_end.collapsed",
-        "collapsed",
+        "traffic.requests",
         "requests",
-        "Requests answered with the reply to an identical request of the same caller.",
+        "requests",
+        "Requests, each counted once, by what became of it and by WebHDFS operation (`other`: none for certain).",
+        ("result", "operation"),
     ),
-    counter(
-        "front_end.stored", "stored", "requests", "Requests answered by the NameNode whose reply was cached."
+    histogram(
+        "traffic.durations",
+        "request_duration",
+        "Time from the complete request to its reply; of hits of the fast path a random sample, each for 64.",
+        "result",
     ),
     counter(
         "front_end.forwarded",
         "forwarded",
         "requests",
-        "Requests forwarded to the NameNode.",
+        "Requests for which a NameNode was asked, by the reason why they were not answered from memory.",
         "reason",
-    ),
-    counter(
-        "front_end.refused", "refused", "requests", "Requests refused because their target is not WebHDFS."
-    ),
-    counter(
-        "front_end.failed", "failed", "requests", "Requests that the proxy itself answered with an error."
+        {reason.value: explained.meaning for reason, explained in REASONS.items()},
     ),
     gauge("front_end.flights", "flights", "questions", "Reads in flight to the NameNode."),
     counter(
@@ -193,6 +206,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "calls",
         "Calls answered 503 or 429 because a limit was reached.",
         "limit",
+        {each: f"the setting {each}" for each in CALL_LIMITS},
     ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
@@ -274,12 +288,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter("stream.changes", "stream_changes", "changes", "Changes that the events stood for."),
     counter("stream.covers", "stream_covers", "proofs", "Times all changes were shown to be applied."),
     gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
-    gauge(
-        "stream.fresh_as_of",
-        "stream_covered_as_of_seconds",
-        "seconds since boot",
-        "As of when all is applied.",
-    ),
+    moment("stream.fresh_as_of", "stream_covered", "As of when all changes are known to be applied."),
     # ---- invalidation: the records of a publisher; all zero without one
     counter(
         "records.records_read",

@@ -1,6 +1,6 @@
 """What only a publisher has. (nncache/metrics/publisher_rows.py)"""
 
-from nncache.metrics.metric import Metric, counter, gauge
+from nncache.metrics.metric import Metric, counter, gauge, moment
 
 PUBLISHER_ROWS: tuple[Metric, ...] = (
     # ---- the publisher's runs
@@ -25,24 +25,14 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
     ),
     # ---- what it has read and published
     gauge("publisher.read_txid", "publisher_read_txid", "transaction id", "Last transaction read."),
-    gauge(
-        "publisher.read_at",
-        "publisher_read_at_seconds",
-        "seconds since boot",
-        "When the edits were last read.",
-    ),
+    moment("publisher.read_at", "publisher_read", "When the edits were last read."),
     gauge(
         "publisher.published_txid",
         "publisher_published_txid",
         "transaction id",
         "Last transaction published to the caches.",
     ),
-    gauge(
-        "publisher.published_at",
-        "publisher_published_at_seconds",
-        "seconds since boot",
-        "When the last record was written.",
-    ),
+    moment("publisher.published_at", "publisher_published", "When the last record was written."),
     counter(
         "publisher.output.cache_records",
         "publisher_cache_records",

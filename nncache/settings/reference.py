@@ -2,9 +2,11 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from nncache.metrics.table import METRICS
+from nncache.proxy.traffic import MEANINGS
 from nncache.settings.commands import FORMS
 from nncache.settings.keys import COMMA_SEPARATED, Key, Kind, keys_of
 
@@ -25,10 +27,15 @@ Values are read when they are asked for.
 The process itself (`process_*`), the interpreter (`python_info`) and its garbage collector (`python_gc_*`)
 are there too.
 
-With the recording rules of `deploy/prometheus/nncache.rules.yml`, `nncache:hit_ratio:rate5m` is the share of requests
-that needed no call of their own, and `nncache:calls_saved:rate5m` how many calls a second the NameNodes are spared by
-all proxies and publishers together, less what these ask on their own account. The alerts beside them are explained in
-[runbook.md](runbook.md).
+Hit ratio, the share of requests that needed no call of their own:
+
+```
+sum(rate(nncache_requests_total{result=~"hit|collapsed"}[5m])) / sum(rate(nncache_requests_total[5m]))
+```
+
+Calls saved, how many calls a second the NameNodes are spared by all proxies and publishers together, less what these
+ask on their own account: `nncache:calls_saved:rate5m` of the recording rules in `deploy/prometheus/nncache.rules.yml`.
+The alerts beside them are explained in [runbook.md](runbook.md).
 """
 
 
@@ -75,14 +82,29 @@ def metrics_page() -> str:
         f"| `{metric.name}` | {metric.kind} | {metric.unit} | {', '.join(metric.daemons)} | {_cell(metric.meaning)} |\n"
         for metric in METRICS
     )
+    results = {each.value: meaning for each, meaning in MEANINGS.items()}
+    labels = {
+        f"{metric.name}`, label `{metric.labels[0]}": metric.values for metric in METRICS if metric.values
+    }
+    tables = "\n".join(
+        f"`{name}`:\n\n| value | meaning |\n|---|---|\n{_values(values)}"
+        for name, values in {"nncache_requests_total`, label `result": results, **labels}.items()
+    )
     return "\n".join(
         [
             "# Metrics\n",
             NOTE,
             METRICS_NOTE,
             f"| name | kind | unit | daemon | meaning |\n|---|---|---|---|---|\n{rows}",
+            "## Values of labels\n",
+            "`operation` is the name of a WebHDFS operation, or `other`.\n",
+            tables,
         ]
     )
+
+
+def _values(values: Mapping[str, str]) -> str:
+    return "".join(f"| `{value}` | {_cell(meaning)} |\n" for value, meaning in values.items())
 
 
 def _cell(text: str) -> str:

@@ -19,6 +19,7 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.quick_connection import Admission
+from nncache.proxy.clients.response import peer_of
 from nncache.proxy.clients.vetting import (
     ascii_request_line,
     is_last,
@@ -35,7 +36,7 @@ from nncache.proxy.errors import (
     SlowRequestError,
     TargetTooLongError,
     TooManyConnectionsError,
-)
+)  # fmt: skip
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import CallUnderWay
 
@@ -103,7 +104,7 @@ class ClientConnection(OneTaskHandler):
         self._is_admitted = is_admitted
         self._holder = holder
         self._is_given_back = False
-        self._begun: CallUnderWay | None = None  # the call of the first request, which was sent already
+        self._begun: CallUnderWay | None = None  # the first request's call, which was sent already
         self._known_in_a_row = 0  # requests that the fast path answered since one that it did not
         self.is_half_closed = False  # the client will send nothing more
         self._at_boundary = True  # H1
@@ -168,7 +169,7 @@ class ClientConnection(OneTaskHandler):
         if self.is_idle and self._at_boundary and not self._paused:
             reply = self._fast_path.answer(data)
             if reply is not None:
-                self._answer_known(reply)
+                self._answer_known(data, reply)
                 return
             if self._admission.concerns(data):
                 self._known_in_a_row += 1
@@ -203,11 +204,13 @@ class ClientConnection(OneTaskHandler):
                 TooManyConnectionsError(f"too many connections: at most {most}, of each address its share")
             )
 
-    def _answer_known(self, reply: bytes) -> None:
+    def _answer_known(self, head: bytes, reply: bytes) -> None:
         """Send an answer; after some in a row, of which the client reads all, give the transport back."""
         transport = self.transport
         assert transport is not None
         transport.write(reply)
+        if self._fast_path.is_sampled:
+            self._fast_path.observe(head, peer_of(transport))
         # aiohttp's keep-alive timer looks at this when it fires, and starts again if it is early.
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._known_in_a_row += 1
@@ -225,8 +228,7 @@ class ClientConnection(OneTaskHandler):
     def _take(self, data: bytes, *, is_idle: bool) -> None:
         """Give bytes to the parser and keep track of where it stands."""
         before = self._request_count
-        is_alone = is_idle and self._at_boundary
-        if is_alone and is_one_head(data):  # nearly always
+        if (is_alone := is_idle and self._at_boundary) and is_one_head(data):  # nearly always
             self._parse(ascii_request_line(one_host(data)))
         elif data:
             self._incoming.add(data)
@@ -354,6 +356,7 @@ class ClientConnection(OneTaskHandler):
         if self._close or self.transport is None:
             return
         self._stop_head_timer()
+        self._admission.refused(error, peer_of(self.transport))
         self.transport.write(raw_error_reply(error))
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -372,6 +375,7 @@ class ClientConnection(OneTaskHandler):
         error: ClientError = refusal_of(err_info.exc, self._limits)
 
         async def refuse(_: web.BaseRequest) -> web.StreamResponse:
+            self._admission.refused(error, peer_of(self.transport))
             return error_reply(error)
 
         return refuse

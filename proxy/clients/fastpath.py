@@ -9,6 +9,7 @@ one hand chooses what goes when there is no room.
 """
 
 import hashlib
+import random
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
 from nncache.proxy.clients.per_request_fields import without_per_request_fields
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
+
+SAMPLE_EVERY: Final = 64
+"""Answers, of which one is timed and shown to observers; it stands for as many."""
 
 MAX_HEAD_BYTES: Final = 16_384
 """Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
@@ -96,7 +101,8 @@ class FastPath:
     Invariants:
         F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
         F2  An answer was good, by the cache's own word, at the very moment it was given.
-        F3  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
+        F3  One answer in about `sample_every` is to be observed, at a random distance from the one before.
+        F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
     """
 
     def __init__(
@@ -105,6 +111,7 @@ class FastPath:
         store: Store,
         clock: Callable[[], float],
         limits: LimitSettings,
+        observe: Callable[[Exchange], None] = lambda _: None,
     ) -> None:
         """Make an empty table.
 
@@ -113,6 +120,7 @@ class FastPath:
             store: that cache's own, which holds the answers; nothing else may hold any there.
             clock: local time in seconds.
             limits: what the ordinary path takes for a head.
+            observe: takes the answers that are sampled (`Traffic.sampled`).
         """
         self._is_good = is_good
         self._store = store
@@ -125,8 +133,13 @@ class FastPath:
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
         self._texts: list[_Answer] = []
-        self._hits = 0
+        self.hits = 0  # requests answered
         self._bytes_sent = 0
+        self._observe = observe
+        self.sample_every = SAMPLE_EVERY  # answers, on average; 1: each is observed
+        self._next_sample = 1  # of `_hits`
+        self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
+        self.is_sampled = False  # the last answer is to be observed once it is written
 
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
@@ -146,9 +159,24 @@ class FastPath:
         if int(now) != self._second:
             self._turn(now)
         text = answer.text or self._render(answer, now)
-        self._hits += 1
+        self.hits += 1
         self._bytes_sent += len(text)
+        if self.hits >= self._next_sample:
+            self._sampled, self.is_sampled = (answer, now, text), True
         return text
+
+    def observe(self, head: bytes, peer: str) -> None:
+        """Show the last answer to the observers, now that it is written."""
+        sampled, self._sampled, self.is_sampled = self._sampled, None, False
+        assert sampled is not None
+        answer, started, text = sampled
+        # At random: callers that ask for so many paths in turn would show the same one each time.
+        self._next_sample = self.hits + random.randint(1, 2 * self.sample_every - 1)  # noqa: S311 - no secret
+        exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
+        exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sample_every
+        exchange.status = answer.entry.reply.status
+        exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
+        self._observe(exchange)
 
     def remember(self, head: bytes, hit: Hit, body: bytes) -> None:
         """Keep the answer to a head that the ordinary path has vetted and answered with this body."""
@@ -168,7 +196,7 @@ class FastPath:
     def stats(self) -> FastPathStats:
         """Return the figures so far."""
         return FastPathStats(
-            hits=self._hits,
+            hits=self.hits,
             bytes_sent=self._bytes_sent,
             heads=len(self._table),
             bytes_held=self._store.held_bytes,
@@ -176,7 +204,7 @@ class FastPath:
         )
 
     def check(self) -> None:
-        """Assert F1, F3 and the bound of the frames."""
+        """Assert F1, F4 and the bound of the frames."""
         assert len(self._frames) <= MAX_FRAMES
         assert all(is_harmless(key) for key in self._table if len(key) != _DIGEST_BYTES)
         assert len(self._texts) <= MAX_TEXTS

@@ -10,11 +10,15 @@ import select
 from typing import Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.errors import ProxyError
 from nncache.proxy.plain_calls import QuickCall
 
 
 class Admission(Protocol):
     """Counts connections; `nncache.proxy.clients.server` implements it."""
+
+    def refused(self, error: ProxyError, peer: str) -> None:
+        """Count what is refused without being a request."""
 
     def may_be_told(self) -> bool:
         """Whether one that may not be served can stay for a moment, to be told so."""
@@ -132,6 +136,8 @@ class QuickConnection(asyncio.Protocol):
         if reply is not None:
             self._used_at = self._loop.time()
             transport.write(reply)
+            if self._fast_path.is_sampled:
+                self._fast_path.observe(data, self.peer)
             return True
         if not transport.get_write_buffer_size():
             self._call = self._owner.forward(self, data)

@@ -94,6 +94,11 @@ class RawResponse(web.StreamResponse):
         return not self._close_after
 
     @property
+    def known_length(self) -> int:
+        """Bytes of the body; -1 if it is written part by part and its length is not known."""
+        return -1 if self._length is None else self._length
+
+    @property
     def body_length(self) -> int:
         """Bytes written so far, the head included."""
         return self._out.output_size if self._out is not None else 0
@@ -259,3 +264,9 @@ def reset(transport: asyncio.Transport | None) -> None:
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_OFF)
     transport.abort()
+
+
+def peer_of(transport: asyncio.BaseTransport | None) -> str:
+    """Return the client's address; "" if it is gone."""
+    address = None if transport is None else transport.get_extra_info("peername")
+    return address[0] if address else ""

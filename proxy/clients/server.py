@@ -1,6 +1,7 @@
 """Listens for clients, hands their requests on, and stops without breaking any off. (proxy/clients/server.py)"""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
@@ -15,12 +16,13 @@ from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import repeatable_head
 from nncache.proxy.clients.quick_connection import QuickConnection
-from nncache.proxy.clients.response import RawResponse, reset
+from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.plain_calls import PlainCalls, QuickCall
 from nncache.proxy.shares import Shares, holder_of
+from nncache.proxy.traffic import Traffic
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers one vetted request; a ProxyError that it raises becomes the reply."""
@@ -33,9 +35,7 @@ class ServerStats:
     connections_open: int
     connections_accepted: int
     connections_refused: int
-    requests: int  # those that the fast path answered are not among them
-    requests_in_progress: int
-    requests_refused: int  # by vetting, or ended by an error of this room
+    requests_in_progress: int  # but for those that the fast path answers at once
     bugs: int
 
 
@@ -48,7 +48,9 @@ class Server:
         fast_path: FastPath,
         limits: LimitSettings,
         plain_calls: PlainCalls | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
+        self._traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
         self._plain_calls = plain_calls
@@ -68,7 +70,6 @@ class Server:
         self._turned_away = 0  # of those, still open
         self._requests = 0
         self._in_progress = 0
-        self._requests_refused = 0
         self._bugs = 0
 
     async def start(self, host: str, port: int) -> None:
@@ -128,6 +129,11 @@ class Server:
                     reset(connection.transport)
         await self._http.shutdown(timeout=0.1)
 
+    @property
+    def requests(self) -> int:
+        """Requests that were taken apart; those that the fast path answered are not among them."""
+        return self._requests + (0 if self._plain_calls is None else self._plain_calls.requests)
+
     def stats(self) -> ServerStats:
         """Return the figures so far."""
         plain = self._plain_calls
@@ -135,9 +141,7 @@ class Server:
             connections_open=self._connections.in_use,
             connections_accepted=self._accepted,
             connections_refused=self._refused,
-            requests=self._requests + (0 if plain is None else plain.requests),
             requests_in_progress=self._in_progress + (0 if plain is None else plain.under_way),
-            requests_refused=self._requests_refused,
             bugs=self._bugs + (0 if plain is None else plain.errors),
         )
 
@@ -147,7 +151,7 @@ class Server:
 
     def connected(self, connection: QuickConnection, transport: asyncio.Transport) -> None:
         """Count one more connection, and have it served or refused."""
-        peer = _peer_of(transport)
+        peer = peer_of(transport)
         holder = holder_of(peer)
         if self._connections.take(holder):
             self._accepted += 1
@@ -221,10 +225,14 @@ class Server:
         """Serve a connection on, of which the last requests were all known."""
         quick = self.connection()
         transport.set_protocol(quick)
-        quick.serve(transport, holder, _peer_of(transport))
+        quick.serve(transport, holder, peer_of(transport))
         self._quick.add(quick)
         if data:
             quick.data_received(data)
+
+    def refused(self, error: ProxyError, peer: str) -> None:
+        """Count what is refused without being a request."""
+        self._traffic.refused(error, peer)
 
     def may_be_told(self) -> bool:
         """Whether a connection too many can stay until it has been told so.
@@ -267,14 +275,26 @@ class Server:
             response.force_close()
         return response
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    def _vet(self, request: web.BaseRequest) -> None:
+        """Refuse a malformed request.
+
+        Raises:
+            ClientError: what is wrong with it.
+        """
         try:
             vet(request, self._limits)
+        except ProxyError as error:
+            peer = request.remote or ""
+            self._traffic.refused(error, peer, method=request.method, target=request.raw_path)
+            raise
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            self._vet(request)
             if self._plain_calls is not None and (head := repeatable_head(request)) is not None:
                 self._plain_calls.learn(head, request.raw_headers)
             return await self._handler(request)
         except ProxyError as exc:
-            self._requests_refused += 1
             reply = error_reply(exc)
         except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
             reply = error_reply(ClientGoneError(str(exc)))
@@ -286,11 +306,6 @@ class Server:
             raise
         _cut_what_has_begun(request)
         return reply
-
-
-def _peer_of(transport: asyncio.Transport) -> str:
-    address = transport.get_extra_info("peername")
-    return address[0] if address else ""
 
 
 def _cut_what_has_begun(request: web.BaseRequest) -> None:

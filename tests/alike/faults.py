@@ -198,8 +198,8 @@ FAULTS: Final = {
             "access-time-untold",
             "A read that may change something is no plain call.",
             "plain_calls",
-            "if changes_nothing(call) else None",
-            "if call.is_read else None",
+            "if not changes_nothing(call):",
+            "if not call.is_read:",
         ),
         _fault(
             "path-not-shown",
@@ -212,14 +212,14 @@ FAULTS: Final = {
             "call-counted-twice",
             "A call that is handed over is not counted any more by the one who hands it over.",
             "plain_calls",
-            "        self._calls.left(self._holder, self._caller)",
+            "        self._calls.left(self._holder, self._seen.caller)",
             "        self._calls.under_way -= 1",
         ),
         _fault(
             "reason-not-counted",
             "A plain call counts among those that were forwarded, by reason.",
             "plain_calls",
-            "        self._count(why)",
+            "        self._count(seen, why)",
             "        _ = why",
         ),
         _fault(

@@ -146,13 +146,15 @@ class Side:
         self.front_end = FrontEnd(
             self.cache, self.upstream, self.namenode, _Signal(), ProxySettings(), self.now, LIMITS
         )
+        traffic = self.front_end.traffic
         make = FastPath if is_quick else _NoFastPath
-        self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS)
+        self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS, traffic.sampled)
+        traffic.hits_of_fast_path = lambda: self.fast_path.hits
         self.front_end._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
         self.front_end.hit_memory = FastPathMemory(self.fast_path)
         front, upstream = self.front_end, self.upstream
         plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)
-        self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None)
+        self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None, traffic)
 
     async def __aenter__(self) -> Self:
         await self.namenode.__aenter__()
@@ -203,9 +205,8 @@ class Side:
         front, upstream = self.front_end.stats(), self.upstream.stats()
         return {
             "forwarded": front.forwarded,
-            "failed": front.failed,
             "calls": upstream.calls,
-            "requests": self.server.stats().requests + self.fast_path.stats().hits,
+            "requests": self.front_end.traffic.stats().requests,
         }
 
     def take_asked(self) -> list[Asked]:

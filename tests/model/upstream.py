@@ -74,6 +74,7 @@ class ClientRequest:
     writing: Writing | None = None
     answer: Answer = REDIRECT
     is_sent: bool = False
+    transport: Any = "there"
 
     def get(self, _: Any, default: Any = None) -> Any:
         """Nothing was sent for it before."""

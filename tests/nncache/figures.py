@@ -15,6 +15,7 @@ from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
 
 
@@ -63,13 +64,7 @@ def _all() -> dict[str, object]:
             clients_cut=0,
         ),
         "front_end": FrontEndStats(
-            requests=1,
-            hits=0,
-            collapsed=0,
-            stored=1,
             forwarded={Reason.MISS: 1, Bypass.METHOD: 2},
-            refused=0,
-            failed=0,
             flights=0,
             fetches=1,
             closed_queries=0,
@@ -99,14 +94,16 @@ def _all() -> dict[str, object]:
             connections_open=1,
             connections_accepted=1,
             connections_refused=0,
-            requests=1,
             requests_in_progress=0,
-            requests_refused=0,
             bugs=0,
         ),
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),
         "stream": StreamStats(),
+        "traffic": TrafficStats(
+            requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},
+            durations={Result.HIT: Durations(counts=(4, 1, *[0] * (len(BOUNDS_S) - 1)), sum_s=0.0002)},
+        ),
         "zookeeper": SessionStats(),
     }

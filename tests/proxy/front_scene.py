@@ -202,7 +202,12 @@ async def scene(limits: LimitSettings | None = None) -> AsyncIterator[Scene]:
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock, limits
     ) as front:
         front.hit_memory = memory
-        server = Server(front.handle, FastPath(cache.is_good, cache.store, clock, limits), limits)
+        server = Server(
+            front.handle,
+            FastPath(cache.is_good, cache.store, clock, limits),
+            limits,
+            traffic=front.traffic,
+        )
         await server.start("127.0.0.1", 0)
         try:
             yield Scene(clock, cache, namenode, front, memory, server.port)

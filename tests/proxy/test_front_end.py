@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from collections import Counter
 
 import pytest
 
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.errors import NoActiveNameNodeError
+from nncache.proxy.traffic import Result
 from nncache.testbed import Cluster
 from tests.patience import HANG_S
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE
@@ -227,7 +229,7 @@ async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
             reply = await s.ask(target, method=method)
             assert (reply.status, reply.made) == (503, made)
             assert "nobody is active" in json.loads(reply.body)["RemoteException"]["message"]
-        assert s.front_end.stats().failed == 3
+        assert s.front_end.traffic.stats().of(Result.FAILED) == 3
 
 
 async def test_a_cache_that_fails_costs_a_call_not_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,10 +267,17 @@ async def test_figures_add_up() -> None:
         await s.ask("/webhdfs/v1/w/f?op=SETTIMES", method="PUT")
         await s.ask("/jmx")
         stats = s.front_end.stats()
-        assert stats.requests == 6
-        assert stats.hits + stats.collapsed + stats.refused + sum(stats.forwarded.values()) == stats.requests
-        assert (stats.hits, stats.refused, stats.stored, stats.fetches) == (1, 1, 2, 2)
-        assert (stats.settled, stats.flights) == (1, 0)
+        traffic = s.front_end.traffic.stats()
+        assert +Counter(traffic.requests) == {
+            (Result.HIT, "GETFILESTATUS"): 1,
+            (Result.STORED, "GETFILESTATUS"): 2,
+            (Result.FORWARDED, "GETFILESTATUS"): 1,
+            (Result.FORWARDED, "SETTIMES"): 1,
+            (Result.REFUSED, "other"): 1,
+        }
+        assert traffic.total == 6 == 1 + sum(sum(each.counts) for each in traffic.durations.values())
+        assert sum(stats.forwarded.values()) == 4
+        assert (stats.fetches, stats.settled, stats.flights) == (2, 1, 0)
 
 
 # ---- the real NameNode ------------------------------------------------------------------------------

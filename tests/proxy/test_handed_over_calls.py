@@ -75,7 +75,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
                 got.append(await client.reply())
             assert len(namenode.heads) == 1 + asked + 1
             await until(lambda s=s: s.is_quiet)  # type: ignore[misc] # the scene of this turn
-            assert s.front_end.stats().requests == s.server.stats().requests == s.upstream.stats().calls == 3
+            assert s.front_end.traffic.stats().total == s.server.requests == s.upstream.stats().calls == 3
     assert got[:2] == got[2:]
 
 
@@ -87,7 +87,7 @@ async def test_a_slow_reply_is_waited_for_by_the_way_that_can(monkeypatch: pytes
         await s.learn()
         async with s.client() as client:
             client.send(LIST)
-            await until(lambda: s.server.stats().requests == 2)
+            await until(lambda: s.server.requests == 2)
             assert (s.calls.under_way, s.server.stats().requests_in_progress) == (0, 1)
             held.goes_on.set()
             assert (await client.reply()).body == BODY

@@ -49,7 +49,7 @@ async def test_a_known_kind_of_call_needs_no_parser() -> None:
                 assert s.calls.requests == number
         assert len(set(namenode.heads)) == 1
         assert namenode.connections == 1
-        assert s.upstream.stats().calls == s.server.stats().requests == s.front_end.stats().requests == 4
+        assert s.upstream.stats().calls == s.server.requests == s.front_end.traffic.stats().total == 4
         assert s.front_end.stats().forwarded == {"operation": 4}
         assert s.is_quiet
 
@@ -102,7 +102,7 @@ async def test_what_is_not_plain_is_for_the_parser(request_: bytes) -> None:
                 client.send(request_)
                 if request_.endswith(b"\r\n\r\n"):
                     await client.reply(request_[:4].strip().decode())
-                    assert s.server.stats().requests >= number
+                    assert s.server.requests >= number
             await until(lambda: not s.server.stats().connections_open)
             assert s.calls.requests == 0
 
@@ -114,7 +114,7 @@ async def test_a_connection_comes_back_from_the_parser() -> None:
             client.send(LIST)
             assert (await client.reply()).body == BODY
         assert s.calls.requests > 4
-        assert s.server.stats().requests == len(namenode.heads) == 10
+        assert s.server.requests == len(namenode.heads) == 10
 
 
 async def test_kinds_of_clients_that_are_known_are_bounded() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from nncache.hadoop.change import Appeared
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import flights
+from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
 from tests.proxy.plain_scene import Held, PlainScene, plain_scene, quick_of, under_way
@@ -63,7 +65,9 @@ async def test_a_miss_needs_no_parser_and_is_kept() -> None:
         assert s.calls.requests == 1
         assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
         stats = s.front_end.stats()
-        assert (stats.requests, stats.fetches, stats.stored, stats.hits) == (3, 2, 1, 1)
+        seen = +Counter(s.front_end.traffic.stats().requests)
+        assert seen == {(each, "GETFILESTATUS"): 1 for each in (Result.STORED, Result.FORWARDED, Result.HIT)}
+        assert stats.fetches == 2
         assert stats.forwarded == {"miss": 2}
         assert s.upstream.stats().calls == len(namenode.heads) == 2
         assert s.is_quiet
@@ -95,7 +99,14 @@ async def test_both_ways_give_the_same(request_: bytes, reply: bytes) -> None:
             said = [(each.line, [f for f in each.fields if f[0] != b"Date"], each.body) for each in told]
             stats = s.front_end.stats()
             got.append(
-                (said, namenode.heads, stats.stored, stats.forwarded, stats.fetches, s.cache.store.entries)
+                (
+                    said,
+                    namenode.heads,
+                    s.front_end.traffic.stats().of(Result.STORED),
+                    stats.forwarded,
+                    stats.fetches,
+                    s.cache.store.entries,
+                )
             )
             assert bool(s.calls.requests) is (is_plain and b"403" not in reply)
     assert got[0] == got[1]
@@ -126,7 +137,8 @@ async def test_the_client_does_not_wait_for_long_whether_a_file_is_closed() -> N
     ):
         await learn(s)
         assert (await ask(s)).all(b"Cache-Status") == MISS
-        assert (s.calls.requests, s.calls.under_way, s.front_end.stats().stored) == (1, 0, 0)
+        assert (s.calls.requests, s.calls.under_way) == (1, 0)
+        assert s.front_end.traffic.stats().of(Result.STORED) == 0
         s.queries.closed.answer(True)
         await until(lambda: s.is_quiet)
         assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
@@ -196,8 +208,10 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
         stats = s.front_end.stats()
         others = 1 + (does is sends_more)
         assert stats.forwarded == {"miss": 1 + others}
-        assert (stats.requests, stats.stored) == (1 + others, 1)
-        assert s.server.stats().requests == 1 + others
+        traffic = s.front_end.traffic.stats()
+        expected = Result.ABANDONED if does is leaves else Result.STORED
+        assert (traffic.total, traffic.of(expected)) == (1 + others, 1)
+        assert s.server.requests == 1 + others
         assert (await ask(s)).all(b"Cache-Status") == [b"nncache; hit"]
 
 
@@ -217,7 +231,7 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
             assert (await client.reply()).all(b"Cache-Status") == STORED
         assert len(namenode.heads) == 2
         assert s.calls.requests == 0
-        assert s.front_end.stats().stored == 1
+        assert s.front_end.traffic.stats().of(Result.STORED) == 1
         assert s.is_quiet
 
 
@@ -247,7 +261,7 @@ async def test_a_namenode_that_stays_away_is_told_to_the_client() -> None:
     ):
         await learn(s)
         assert (await ask(s)).status == 502
-        assert s.front_end.stats().failed == 1
+        assert s.front_end.traffic.stats().of(Result.FAILED) == 1
         assert s.is_quiet
 
 
@@ -268,7 +282,7 @@ async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
             namenode.acts = (cuts,)
             held.goes_on.set()
             await until(lambda: s.is_quiet)
-        assert (s.calls.requests, s.front_end.stats().failed) == (1, 1)
+        assert (s.calls.requests, s.front_end.traffic.stats().of(Result.ABANDONED)) == (1, 1)
         assert s.front_end.stats().forwarded == {"miss": 2}
 
 

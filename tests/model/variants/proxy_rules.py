@@ -207,8 +207,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.FAIL_TO_NAMENODE,
         rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
         module=_FRONT_END,
-        old="                return await self._pass_on(request, head, parse_call(head.method, head.target), why)",
-        new='                return self._failed(ProxyError("not now"), why)',
+        old="await self._pass_on(request, exchange, head, parse_call(head.method, head.target), why)",
+        new='_failed(exchange, ProxyError("not now"), why)',
     ),
     Variant(
         name="unanswered-question-breaks-the-write",

@@ -12,6 +12,6 @@ def test_a_counter_is_named_as_one() -> None:
 
 def test_a_gauge_is_not() -> None:
     """It comes and goes."""
-    metric = gauge("cache.entries", "cache_entries", "entries", "Entries.", "kind")
-    assert (metric.name, metric.kind, metric.label) == ("nncache_cache_entries", "gauge", "kind")
+    metric = gauge("cache.entries", "cache_entries", "entries", "Entries.")
+    assert (metric.name, metric.kind, metric.labels) == ("nncache_cache_entries", "gauge", ())
     assert metric.daemons == ("proxy",)

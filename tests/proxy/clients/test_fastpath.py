@@ -16,6 +16,7 @@ from nncache.proxy.clients.cached_reply import DateText, cached_reply
 from nncache.proxy.clients.fastpath import MAX_FRAMES, MAX_HEAD_BYTES, MAX_TEXTS, FastPath, is_harmless
 from nncache.proxy.headers import HIT
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.traffic import Exchange, Result
 from tests.proxy.kept_hits import kept_hit
 from tests.proxy.wire import GET, RawClient, serving
 
@@ -334,3 +335,42 @@ def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, 
                 assert answer in (None, twin.get(head))
                 assert answer is None or head not in scene.bad
         scene.check()
+
+
+def test_one_hit_of_several_is_shown_to_observers() -> None:
+    """It stands for as many as its weight says; which one is left to chance, so that no path hides."""
+    seen: list[Exchange] = []
+    store = Store(max_bytes=10**6, max_items=10**6)
+    path = FastPath(lambda _hit, _now: True, store, lambda: 1.0, LIMITS, seen.append)
+    reply = Reply(404, FIELDS, render_missing("/w/f"))
+    path.remember(HEAD, kept_hit(store, "/w/f", reply), reply.body)
+    distances, last = set(), 0
+    for number in range(1, 64 * 200):
+        assert path.answer(HEAD) is not None
+        if path.is_sampled:
+            path.observe(HEAD, "10.0.0.1")
+            distances.add(number - last)
+            last = number
+    assert sum(each.weight for each in seen) == pytest.approx(64 * 200, rel=0.25)
+    assert len(distances) > 64, "at random distances"
+    first = seen[0]
+    assert (first.method, first.target, first.peer) == (
+        "GET",
+        "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe",
+        "10.0.0.1",
+    )
+    assert (first.result, first.operation) == (Result.HIT, "GETFILESTATUS")
+    assert (first.status, first.body_bytes) == (404, len(reply.body))
+
+
+def test_every_hit_is_shown_where_that_is_asked_for() -> None:
+    """As an access log of all requests wants it."""
+    seen: list[Exchange] = []
+    store = Store(max_bytes=10**6, max_items=10**6)
+    path = FastPath(lambda _hit, _now: True, store, lambda: 1.0, LIMITS, seen.append)
+    path.sample_every = 1
+    path.remember(HEAD, kept_hit(store, "/w/f", Reply(200, FIELDS, b"{}")), b"{}")
+    for _ in range(50):
+        path.answer(HEAD)
+        path.observe(HEAD, "")
+    assert [each.weight for each in seen] == [1] * 50
