@@ -138,7 +138,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
     histogram(
         "traffic.durations",
         "request_duration",
-        "Time from the complete request to its reply; of hits of the fast path a random sample, each for 64.",
+        "Time from the complete request to its reply; of hits of the fast path a random sample, each for several.",
         "result",
     ),
     counter(

@@ -225,8 +225,7 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
         async with s.client() as client:
             client.send(ASK)
             await held.came.wait()
-            await until(lambda: s.calls.under_way == 0)
-            assert s.front_end.call_limits.under_way == 1
+            await until(lambda: s.calls.under_way == 0 and s.front_end.call_limits.under_way == 1)
             held.goes_on.set()
             assert (await client.reply()).all(b"Cache-Status") == STORED
         assert len(namenode.heads) == 2

@@ -54,9 +54,12 @@ class Client:
         self.port = 0  # our own; 0 while there is no connection
 
     async def connect(self) -> None:
-        """Connect, if there is no connection."""
+        """Connect, if there is no connection, or the server has closed it while it was idle."""
         if self._writer is not None:
-            return
+            assert self._reader is not None
+            if not self._reader.at_eof():
+                return
+            self.hang_up()
         sock = socket.socket()
         sock.setblocking(False)
         if self._receive_buffer_bytes:

@@ -337,40 +337,55 @@ def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, 
         scene.check()
 
 
-def test_one_hit_of_several_is_shown_to_observers() -> None:
+class _Watched:
+    """A fast path that knows one head, and all that is shown of it."""
+
+    def __init__(self) -> None:
+        self.seen: list[Exchange] = []
+        self.now = 1.0
+        store = Store(max_bytes=10**6, max_items=10**6)
+        self.path = FastPath(lambda _hit, _now: True, store, lambda: self.now, LIMITS, self.seen.append)
+        self.reply = Reply(404, FIELDS, render_missing("/w/f"))
+        self.path.remember(HEAD, kept_hit(store, "/w/f", self.reply), self.reply.body)
+
+    def answer(self, times: int, apart_s: float) -> list[int]:
+        """Answer so often; return the numbers of those that were shown."""
+        shown = []
+        for number in range(times):
+            self.now += apart_s
+            assert self.path.answer(HEAD) is not None
+            if self.path.is_sampled:
+                self.path.observe(HEAD, "10.0.0.1")
+                shown.append(number)
+        return shown
+
+
+def test_at_a_high_rate_one_hit_of_many_is_shown_to_observers() -> None:
     """It stands for as many as its weight says; which one is left to chance, so that no path hides."""
-    seen: list[Exchange] = []
-    store = Store(max_bytes=10**6, max_items=10**6)
-    path = FastPath(lambda _hit, _now: True, store, lambda: 1.0, LIMITS, seen.append)
-    reply = Reply(404, FIELDS, render_missing("/w/f"))
-    path.remember(HEAD, kept_hit(store, "/w/f", reply), reply.body)
-    distances, last = set(), 0
-    for number in range(1, 64 * 200):
-        assert path.answer(HEAD) is not None
-        if path.is_sampled:
-            path.observe(HEAD, "10.0.0.1")
-            distances.add(number - last)
-            last = number
-    assert sum(each.weight for each in seen) == pytest.approx(64 * 200, rel=0.25)
-    assert len(distances) > 64, "at random distances"
-    first = seen[0]
-    assert (first.method, first.target, first.peer) == (
-        "GET",
-        "/webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe",
-        "10.0.0.1",
-    )
-    assert (first.result, first.operation) == (Result.HIT, "GETFILESTATUS")
-    assert (first.status, first.body_bytes) == (404, len(reply.body))
+    watched = _Watched()
+    shown = watched.answer(times=200_000, apart_s=0.00002)
+    assert len(shown) < 1_000, "about a hundred a second at most, of 50,000"
+    assert sum(each.weight for each in watched.seen) == pytest.approx(200_000, rel=0.25)
+    distances = {after - before for before, after in itertools.pairwise(shown[len(shown) // 2 :])}
+    assert len(distances) > len(shown) // 4, "at random distances"
+
+
+def test_at_a_low_rate_each_hit_is_shown() -> None:
+    """Also after a high one; it says what was asked for and what was sent."""
+    watched = _Watched()
+    watched.answer(times=50_000, apart_s=0.00002)
+    watched.answer(times=30_000, apart_s=0.1)
+    watched.seen.clear()
+    assert watched.answer(times=50, apart_s=0.1) == list(range(50))
+    first = watched.seen[0]
+    assert (first.method, first.target.encode(), first.peer) == ("GET", HEAD.split()[1], "10.0.0.1")
+    assert (first.result, first.operation, first.weight) == (Result.HIT, "GETFILESTATUS", 1)
+    assert (first.status, first.body_bytes) == (404, len(watched.reply.body))
 
 
 def test_every_hit_is_shown_where_that_is_asked_for() -> None:
     """As an access log of all requests wants it."""
-    seen: list[Exchange] = []
-    store = Store(max_bytes=10**6, max_items=10**6)
-    path = FastPath(lambda _hit, _now: True, store, lambda: 1.0, LIMITS, seen.append)
-    path.sample_every = 1
-    path.remember(HEAD, kept_hit(store, "/w/f", Reply(200, FIELDS, b"{}")), b"{}")
-    for _ in range(50):
-        path.answer(HEAD)
-        path.observe(HEAD, "")
-    assert [each.weight for each in seen] == [1] * 50
+    watched = _Watched()
+    watched.path.max_sample_every = 1
+    assert len(watched.answer(times=500, apart_s=0.00002)) == 500
+    assert {each.weight for each in watched.seen} == {1}
