@@ -16,6 +16,9 @@ from nncache.invalidation.publisher.recovery import VOID
 TOLD: Final = 20
 """Znodes that one line of the log names."""
 
+MAX_LOGGED: Final = 10_000
+"""Paths that are remembered as logged."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +50,19 @@ class LeftZnodes:
                 ", ".join(news[:TOLD]),
                 f" and {len(news) - TOLD} more" if len(news) > TOLD else "",
             )
+
+    def leave_record(self, path: str) -> None:
+        """Log once that an old record stays; no reader needs it any more."""
+        if path in self._logged:
+            return
+        if len(self._logged) >= MAX_LOGGED:
+            self._logged.clear()
+        self._logged.add(path)
+        _log.warning(
+            "another client keeps znodes below the old record %s, and ZooKeeper's ACLs do not let this publisher "
+            "delete them: the record stays until a client with the right to do so deletes it; publishing goes on",
+            path,
+        )
 
     async def _empty(self, path: str, commit: Commit) -> None:
         try:

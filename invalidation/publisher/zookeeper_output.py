@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn
 
-from nncache.coordination.errors import NoNodeError
+from nncache.coordination.errors import NoNodeError, NotEmptyError
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
-from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, ZooKeeperSession
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
@@ -132,7 +132,11 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
     async def publish(self, publication: Publication) -> int:
         """Publish; return how many writes that took."""
-        return await self._commit_all(self._planned.plan_publication(publication))
+        writes = 0
+        for operations in self._planned.plan_publication(publication):
+            await self._commit_trimming(operations)
+            writes += 1
+        return writes
 
     async def change_filters(self, change: FilterChange) -> int:
         """Change the set of filters; return how many writes that took.
@@ -251,6 +255,28 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             writes += 1
         return writes
 
+    async def _commit_trimming(self, operations: Multi) -> None:
+        """Carry out a multi; what others have put below a record that it deletes is deleted first.
+
+        What ZooKeeper's ACLs keep there stays, and the record with it: readers are past it.
+        """
+        tree, cleared = self._tree, set[str]()
+        while True:
+            try:
+                await self._commit(operations)
+            except NotEmptyError as exc:  # nothing was changed
+                trimmed = Delete(exc.path)
+                if trimmed not in operations:
+                    raise
+                commit = self._fenced(_fence_of(operations, self._znodes.cache))
+                if exc.path in cleared or not await clear(self._zookeeper, exc.path, commit):
+                    operations = tuple(each for each in operations if each != trimmed)
+                    self._left.leave_record(exc.path)
+                cleared.add(exc.path)
+                self._tree = tree
+            else:
+                return
+
     async def _commit(self, operations: Sequence[Operation]) -> None:
         began_at = self._clock()
         try:
@@ -262,3 +288,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._counts.writes += 1
         self._counts.write_ops += len(operations)
         self._counts.write_s += self._clock() - began_at
+
+
+def _fence_of(operations: Multi, cache: str) -> Check:
+    """Return what makes this multi fail once another client has written."""
+    return next(
+        Check(cache, each.version)
+        for each in operations
+        if isinstance(each, Check | SetData) and each.path == cache
+    )
