@@ -3,10 +3,12 @@
 from typing import Final
 
 from nncache.proxy.cache_status import COLLAPSED, NOT_WEBHDFS, REASONS, forwarded
-from nncache.proxy.headers import HIT, Header
+from nncache.proxy.headers import HIT
+from nncache.proxy.messages import Header
 
 _INTRODUCTION: Final = """\
 Each reply of the proxy has one `Cache-Status` header (RFC 9211), which says how the reply was made.
+`stored` among its parameters says that the cache has kept the reply, whatever the reason was to ask.
 `detail`, or `fwd` where there is no detail, is also the label `reason` of `nncache_forwarded_total`, and the answer of
 `nncache explain PATH` on the proxy's own host.
 """

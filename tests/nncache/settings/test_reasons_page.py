@@ -3,7 +3,8 @@
 import pytest
 
 from nncache.proxy.cache_status import COLLAPSED, NOT_WEBHDFS, REASONS, ForwardReason, forwarded
-from nncache.proxy.headers import HIT, Header
+from nncache.proxy.headers import HIT
+from nncache.proxy.messages import Header
 from nncache.settings.reasons_page import reasons_page
 
 PAGE = reasons_page("")
