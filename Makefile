@@ -116,8 +116,9 @@ bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how lo
 docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
 	$(BIN)/python -m nncache.settings.reference
 
+# Not quiet: what is not said does not count for --strict.
 site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile
