@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -113,8 +113,12 @@ bench-growth: $(READY) ## Measure how the CPU for each hit grows with filters, e
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory
 
-docs: $(READY) ## Write docs/settings.md and docs/metrics.md from the code
+docs: $(READY) ## Write settings.md, metrics.md and cache-status.md in docs/ from the code
 	$(BIN)/python -m nncache.settings.reference
+
+# Not quiet: what is not said does not count for --strict.
+site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile

@@ -47,6 +47,7 @@ class Explained:
     Attributes:
         fwd: the parameter of that name (RFC 9211, section 2.2).
         meaning: for operators; follows "not answered from memory: ".
+        to_do: what an operator can do about it, as whole sentences (docs/cache-status.md).
         is_open: whether every caller may read it: it follows from the request, the settings or the whole proxy, never
             from what is known of the path.
         has_detail: whether `detail` names the reason; else `fwd` says it all.
@@ -54,6 +55,7 @@ class Explained:
 
     fwd: str
     meaning: str
+    to_do: str
     is_open: bool = False
     has_detail: bool = True
 
@@ -62,47 +64,87 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
     Reason.MISS: Explained(
         "miss",
         "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
+        "Nothing. If it stays so, see [A path that is never a hit](debugging.md#a-path-that-is-never-a-hit).",
         has_detail=False,
     ),
     Reason.NO_GRANT: Explained(
-        "miss", "the caller is not proven to be allowed to see it: the NameNode is asked"
+        "miss",
+        "the caller is not proven to be allowed to see it: the NameNode is asked",
+        "Nothing: this reply proves the right, for `grant_ttl_s`. Many callers who each ask rarely stay misses.",
     ),
     Reason.GRANT_PENDING: Explained(
-        "miss", "a right or a reply is so new that only the callers it was given to may have it"
+        "miss",
+        "a right or a reply is so new that only the callers it was given to may have it",
+        "Nothing: it passes as soon as the NameNode's events have caught up with the reply. "
+        "If it lasts, the stream of changes is slow: look at `nncache_cache_gate_age_seconds`.",
     ),
     # Not open: a two-step write of the path goes before it.
-    Reason.REQUEST: Explained("request", "the request asked for a fresh answer", has_detail=False),
+    Reason.REQUEST: Explained(
+        "request",
+        "the request asked for a fresh answer",
+        "Nothing, if the client means it: it sends `Cache-Control: no-cache`, or the like.",
+        has_detail=False,
+    ),
     # Not open: a path of which nothing is known is a miss, also while the gate is closed.
     Reason.GATE_CLOSED: Explained(
-        "bypass", "it is too long since all changes were known to be applied (max_staleness_s)"
+        "bypass",
+        "it is too long since all changes were known to be applied (max_staleness_s)",
+        "See [The gate stays closed](debugging.md#the-gate-stays-closed).",
     ),
     Reason.STREAM_CLOSED: Explained(
-        "bypass", "the NameNode's changes are not being read: every call is forwarded", is_open=True
+        "bypass",
+        "the NameNode's changes are not being read: every call is forwarded",
+        "See [The gate stays closed](debugging.md#the-gate-stays-closed); the log names the cause.",
+        is_open=True,
     ),
     Reason.NO_FILTER: Explained(
         "bypass",
         "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
+        "If it should be cached, add a `glob` to the proxy, or a [filter](filters.md) on the ZooKeeper channel.",
         is_open=True,
     ),
     Reason.TWO_STEP_WRITE: Explained(
-        "bypass", "it is being written through this proxy (CREATE or APPEND with a redirect)"
+        "bypass",
+        "it is being written through this proxy (CREATE or APPEND with a redirect)",
+        "Wait for the writer to close the file; without a CLOSE it ends after `two_step_window_s`.",
     ),
     Reason.WINDOW_TABLE_FULL: Explained(
-        "bypass", "more two-step writes are under way than are followed (max_two_step_windows)"
+        "bypass",
+        "more two-step writes are under way than are followed (max_two_step_windows)",
+        "Raise `max_two_step_windows`, or find the client that begins writes and does not finish them.",
     ),
     Bypass.METHOD: Explained(
-        "method", "it is a write, or a method that no read has", is_open=True, has_detail=False
+        "method",
+        "it is a write, or a method that no read has",
+        "Nothing: writes always go to the NameNode.",
+        is_open=True,
+        has_detail=False,
     ),
-    Bypass.OPERATION: Explained("bypass", "it is a read that is not GETFILESTATUS", is_open=True),
+    Bypass.OPERATION: Explained(
+        "bypass",
+        "it is a read that is not GETFILESTATUS",
+        "Nothing: LISTSTATUS, OPEN and the other reads are not cached.",
+        is_open=True,
+    ),
     Bypass.PATH: Explained(
-        "bypass", "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)", is_open=True
+        "bypass",
+        "it is of a kind that is never cached (/.reserved, .snapshot, . or ..)",
+        "Poll the ordinary path instead. Paths beyond the limits of HDFS (8,000 characters, 1,000 levels) are of this "
+        "kind as well.",
+        is_open=True,
     ),
     Bypass.NOT_PLAIN: Explained(
         "bypass",
         "another reader might understand the request in another way, or it carries a credential",
+        "Send `op`, `user.name`, `doas` and `delegation` only, each once and unencoded, and no body. Any other "
+        "parameter, an `Authorization` or `Origin` header, or `Cache-Control: no-store` makes a request not plain.",
         is_open=True,
     ),
-    Bypass.CACHE_ERROR: Explained("bypass", "the cache failed; the log says how"),
+    Bypass.CACHE_ERROR: Explained(
+        "bypass",
+        "the cache failed; the log says how",
+        "Report it with the traceback from the log: this is a fault of nncache.",
+    ),
 }
 
 

@@ -27,11 +27,7 @@ READ_BY_USERS = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    "docs/settings.md",
-    "docs/metrics.md",
-    "docs/debugging.md",
-    "docs/releasing.md",
-    "docs/threat-model.md",
+    *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "track-record.md"),
 )
 ROOMS = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
 TOOLS = ("bench", "testbed", "demo")

@@ -1,0 +1,195 @@
+"""What the pages name exists: commands, options, settings, metrics, alerts, reasons, targets of make, messages."""
+
+import ast
+import contextlib
+import re
+import shlex
+from collections.abc import Container
+from pathlib import Path
+
+import click
+import pytest
+
+from nncache.commands.group import nncache
+from nncache.metrics.table import METRICS
+from nncache.proxy.cache_status import REASONS
+from nncache.settings.commands import FORMS, KEYS, PROXY, PUBLISHER, load_settings
+from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
+from tests.house.tree import ROOT, sources
+
+FOR_OPERATORS = tuple(page for page in PAGES if page.name not in {"README.md", "track-record.md"})
+RULES = (ROOT / "deploy/prometheus/nncache.rules.yml").read_text(encoding="utf-8")
+CHOICES = frozenset(choice for form in FORMS for key in form.keys.values() for choice in key.choices)
+NOT_OURS = frozenset(
+    {
+        *("proxy_cache", "proxy_cache_valid"),  # of nginx
+        *("rule_files", "runbook_url", "python_info"),  # of Prometheus
+        *("first_txid", "last_txid", "through_txid"),  # attributes of what a subscriber gets
+    }
+)
+"""Spelled as a setting is, and the name of something else."""
+
+
+def parse(arguments: list[str]) -> None:
+    """Parse a command line as `nncache` does, without running it.
+
+    Raises:
+        click.UsageError: it is wrong.
+    """
+    context = nncache.make_context("nncache", arguments)
+    command: click.Command = nncache
+    while isinstance(command, click.Group):
+        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])  # noqa: SLF001 - what click's own invoke does
+        assert found is not None
+        context, command = found.make_context(name, rest, parent=context), found
+
+
+def parse_line(line: str) -> None:
+    """Parse one line of a shell, if it starts nncache."""
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["nncache"]:
+        with contextlib.suppress(click.exceptions.Exit):  # --version
+            parse(words[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_each_command_line_parses(page: Path) -> None:
+    """Those of blocks as a whole; those in a sentence may leave arguments out."""
+    for line in shell_lines(page):
+        parse_line(line)
+    for code in inline(page):
+        if code.startswith("nncache "):
+            try:
+                parse_line(code)
+            except click.MissingParameter:
+                pass
+            except click.UsageError as error:
+                if "Missing command" not in str(error):
+                    raise
+
+
+def test_command_lines_are_looked_at() -> None:
+    """So that the test above looks at something, and sees what is wrong."""
+    assert sum(line.startswith("nncache ") for page in PAGES for line in shell_lines(page)) > 15
+    for wrong in (
+        "nncache prxy",
+        "nncache proxy --nmenode-http a:1",
+        "nncache explain",
+        "nncache filters add x",
+    ):
+        with pytest.raises(click.UsageError):
+            parse_line(wrong)
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Return all options of a command and of those below it."""
+    options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    return options.union(*map(options_of, below))
+
+
+@pytest.mark.parametrize("page", FOR_OPERATORS, ids=shown)
+def test_each_name_in_backticks_exists(page: Path) -> None:
+    """Options, settings, metrics, recording rules, alerts and reasons."""
+    metrics = {metric.name for metric in METRICS}
+    reasons = {reason.value for reason in REASONS} | {"not-webhdfs"}
+    options = options_of(nncache)
+    unknown = []
+    for code in inline(page):
+        names: list[tuple[str, Container[str]]] = []
+        if re.match(r"--[a-z]", code):
+            names += [(re.split(r"[ =]", code)[0], options)]
+        names += [(name, metrics) for name in re.findall(r"\bnncache_\w+", code)]
+        names += [(name, RULES) for name in re.findall(r"\bnncache:\w+:\w+|\bNncache[A-Z]\w+", code)]
+        names += [(name, reasons) for name in re.findall(r"\bdetail=([\w-]+)", code)]
+        if re.fullmatch(r"[a-z]+(_[a-z]+)+", code) and not code.startswith("nncache_"):
+            names += [(code, KEYS | CHOICES | NOT_OURS)]
+        unknown += [name for name, known in names if name not in known]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_each_target_of_make_exists(page: Path) -> None:
+    """In blocks and in sentences."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    lines = [
+        line for code in (*inline(page), *shell_lines(page)) for line in re.findall(r"^make ([a-z-]+)", code)
+    ]
+    assert set(lines) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_each_settings_file_can_be_read(page: Path, tmp_path: Path) -> None:
+    """By both daemons: one file serves them all."""
+    default = "<property><name>fs.defaultFS</name><value>hdfs://nn1.example.com</value></property>"
+    (tmp_path / "core-site.xml").write_text(f"<configuration>{default}</configuration>")
+    for block in blocks(page):
+        if block.language == "toml":
+            config = tmp_path / "nncache.toml"
+            config.write_text(block.text.replace("/etc/hadoop/conf", str(tmp_path)))
+            load_settings(PROXY, config, {})
+            load_settings(PUBLISHER, config, {"zookeeper": ("zk1.example.com:2181",)})
+
+
+def test_settings_files_are_looked_at() -> None:
+    """So that the test above looks at something."""
+    assert sum(block.language == "toml" for page in PAGES for block in blocks(page)) >= 4
+    assert {form.command for form in FORMS} >= {"proxy", "publisher"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_each_import_of_a_python_block_is_there(page: Path) -> None:
+    """Of nncache: what an application is shown to import."""
+    for block in blocks(page):
+        if block.language == "python":
+            imports = [node for node in ast.walk(ast.parse(block.text)) if isinstance(node, ast.ImportFrom)]
+            ours = [node for node in imports if (node.module or "").startswith("nncache.")]
+            exec(compile(ast.Module(list(ours), []), shown(page), "exec"), {})  # noqa: S102 - imports alone
+
+
+def messages() -> str:
+    """Return all texts of the code that can be printed or logged, with "…" for what is filled in."""
+    rooms = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
+    return "\n".join(
+        re.sub(r"%[sdg]|%\.\d[fg]", "…", node.value)
+        for path in sources(*rooms)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+FILLED_IN = r"…|KEY|VALUE|FILE|DIRECTORY"
+FROM_ELSEWHERE = frozenset({"address already in use", "Got unexpected extra arguments"})
+"""Messages of the kernel and of click."""
+
+
+def test_each_message_of_the_troubleshooting_page_is_one_of_the_code() -> None:
+    """The first cell of its tables of messages and log lines: a reader searches for it."""
+    texts = messages()
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = [
+        message
+        for row in re.findall(r"^\| (`.*?) \| ", page, re.MULTILINE)
+        for message in re.findall(r"`([^`]+)`", row)
+    ]
+    assert len(quoted) > 30
+    missing = [
+        message
+        for message in quoted
+        if message not in FROM_ELSEWHERE
+        and not all(part.strip(" :;") in texts for part in re.split(FILLED_IN, message))
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_each_list_is_one(page: Path) -> None:
+    """A list without an empty line before it is part of the paragraph, on the site."""
+    before = ""
+    for line in re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    ).splitlines():
+        begins = re.match(r"(- |\d+\. )", line)
+        assert not (begins and before and not re.match(r"\s|- |\d+\. |<!--", before)), line
+        before = line
