@@ -40,6 +40,9 @@ from nncache.invalidation.stats import ChannelStats
 UNREADABLE_S = 10.0
 """How long edits may stay unreadable at one position before it is given up: they may be lost for good."""
 
+ROLL_WAIT_S = 0.3
+"""How long polls wait for the reply to rollEdits (16 ms on Hadoop 3.5.0)."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -244,7 +247,12 @@ class PolledEdits:
             return
         self._rolls.asked(sent_at)
         try:
-            began_txid = await namenode.roll_edits()
+            async with asyncio.timeout(ROLL_WAIT_S):
+                began_txid = await namenode.roll_edits()
+        except TimeoutError:  # while polls wait the gate may close; likely it is carried out all the same
+            self._counts.rolls_failed += 1
+            self._rolls.other_log()
+            return
         except RemoteCallError as exc:
             self._counts.rolls_failed += 1
             if exc.verdict is Verdict.ACCESS_CONTROL:
