@@ -38,7 +38,10 @@ class ZooKeeperSettings:
             try:
                 split_address(address)
             except ValueError as exc:
-                raise SettingError("zookeeper", address, str(exc)) from exc
+                where, slash, below = address.partition("/")
+                allowed = f"must be host:port, {where}; /{below} belongs in zookeeper_root"
+                is_chroot = slash and "://" not in address
+                raise SettingError("zookeeper", address, allowed if is_chroot else str(exc)) from exc
         if not _ROOT.fullmatch(self.zookeeper_root):
             raise SettingError(
                 "zookeeper_root", self.zookeeper_root, "must be an absolute path such as /HDFSInotifyRoot"

@@ -11,6 +11,9 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.users import is_user_name
 
+MIN_PROBE_PAUSE_S = 0.05
+"""Between two probes of one NameNode, however often it is suspected."""
+
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _ABOUT_NAMESERVICE = {"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
@@ -140,6 +143,9 @@ def _check_nameservice(nameservice: str) -> None:
 
 
 def _check_user(user: str) -> None:
+    if not user and not _own_user():
+        nameless = f"--user or $HADOOP_USER_NAME must name one: uid {os.getuid()} has no name on this host"
+        raise SettingError("user", "none", nameless)
     if not is_user_name(user):
         raise SettingError("user", user, "must be a user name that HDFS knows, such as hdfs")
 

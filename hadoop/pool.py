@@ -15,16 +15,13 @@ from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
 from nncache.hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
-from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
 
 __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
-
-MIN_PROBE_PAUSE_S = 0.05
-"""Between two probes of one NameNode, however often it is suspected."""
 
 NO_ACTIVE_INTERVAL_S = 0.25
 """Between two probes while no NameNode is known to be active: a failover should not last longer than it must."""

@@ -4,15 +4,26 @@ from typing import ClassVar
 
 
 class StartError(Exception):
-    """Root of this room's errors: nncache cannot start. `str()` is the one line for the terminal."""
+    """Root of this room's errors: nncache cannot start. `str()` is the one line for a log."""
 
     exit_code: ClassVar[int] = 1
+    lines: tuple[str, ...]
+    """For a terminal: one for each fault."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__(line)
+        self.lines = (line,)
 
 
 class ConfigurationError(StartError):
-    """A setting is at fault; starting again will not help. Exit code 2, as for a wrong option."""
+    """Settings are at fault; starting again will not help. Exit code 2, as for a wrong option."""
 
     exit_code = 2
+
+    def __init__(self, *lines: str) -> None:
+        """Make one of one line for each fault; `str()` is all of them in one."""
+        super().__init__("; ".join(lines))
+        self.lines = lines
 
 
 class AdminError(StartError):

@@ -9,6 +9,7 @@ from nncache.admin.settings import AdminSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.namenode_settings import (
+    MIN_PROBE_PAUSE_S,
     HadoopConfSettings,
     NameNodeSettings,
     NameserviceSettings,
@@ -58,6 +59,7 @@ class SettingsOfProxy:
         Raises:
             SettingError: the key to change.
         """
+        self._see_staleness()
         if self.channel_name != ZOOKEEPER:
             return
         if not self.zookeeper.zookeeper:
@@ -70,6 +72,19 @@ class SettingsOfProxy:
                 ", ".join(self.cache.glob),
                 f"must not be given with channel {ZOOKEEPER}: the filters are kept in HDFS then "
                 "(nncache filters add --name NAME --glob GLOB)",
+            )
+
+    def _see_staleness(self) -> None:
+        """Refuse a bound within which no change can become known."""
+        steps = {"the pause between two probes of a NameNode": MIN_PROBE_PAUSE_S}
+        if self.channel_name == DIRECT:
+            steps["poll_interval_s"] = self.polling.poll_interval_s
+        what = max(steps, key=steps.__getitem__)
+        if not self.cache.max_staleness_s > steps[what]:
+            raise SettingError(
+                "max_staleness_s",
+                self.cache.max_staleness_s,
+                f"must be more than {what}, {steps[what]:g} s, or nothing is ever answered from memory; 3 is the default",
             )
 
     @property
@@ -156,7 +171,7 @@ def load_settings(form: Form[SettingsT], config: Path | None, flags: Mapping[str
     """Return the settings of a start of this command; `flags` holds only what was given on the command line.
 
     Raises:
-        ConfigurationError: one line that names key, value and what is allowed; the file, too, if it came
-            from there.
+        ConfigurationError: a line for each fault, which names key, value and what is allowed; the file, too, if it
+            came from there.
     """
     return form.fill(config, flags, KEYS)

@@ -56,49 +56,91 @@ class Form(Generic[SettingsT]):
         all its daemons.
 
         Raises:
-            ConfigurationError: one line that names key, value and what is allowed; the file, too, if it came
-                from there.
+            ConfigurationError: a line for each fault that can be found, which names key, value and what is allowed;
+                the file, too, if it came from there.
         """
-        from_file = {} if config is None else self._read(config, keys_of_others)
-        supplement = Supplement({}, "")
-        try:
-            values = {
-                name: from_toml(self.keys[name], value)
-                for name, value in from_file.items()
-                if name not in flags
-            }
-            values |= {name: from_flag(self.keys[name], value) for name, value in flags.items()}
-            if self._supply is not None:
-                supplement = self._supply(values, self.keys)
-            parts = build(self.components.values(), {**supplement.values, **values})
-            return self.settings(**dict(zip(self.components, parts, strict=True)))
-        except SettingError as error:
-            origin = ""
-            if error.key in from_file and error.key not in flags:
-                origin = f" (in {config})"
-            elif error.key in supplement.values and error.key not in flags:
-                origin = f" (in {supplement.origin})"
-            raise ConfigurationError(f"{error}{origin}") from error
+        return self.fill_in(config, flags, keys_of_others).settings
 
-    def _read(self, config: Path, keys_of_others: Collection[str]) -> dict[str, object]:
-        """Return the values of the file that are meant for this command."""
+    def fill_in(
+        self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
+    ) -> "Filled[SettingsT]":
+        """Return the settings of a start, as `fill` does, with where each value comes from."""
+        table = {} if config is None else _read(config)
+        faults = [] if config is None else self._unknown(table, config, {*self.keys, *keys_of_others})
+        from_file = {name: value for name, value in table.items() if name in self.keys and name not in flags}
+        places = {name: f"{name} in {config}" for name in from_file}
+        places |= {name: self.keys[name].flag for name in flags}
+
+        def fault(error: SettingError) -> str:
+            if error.key in from_file:
+                return f"{error} (in {config})"
+            return f"{error} (in {supplement.origin})" if error.key in supplement.values else str(error)
+
+        values: dict[str, object] = {}
+        supplement = Supplement({}, "")
+        for read, given in ((from_toml, from_file), (from_flag, flags)):
+            for name, value in given.items():
+                try:
+                    values[name] = read(self.keys[name], value)
+                except SettingError as error:
+                    faults.append(fault(error))
+        if self._supply is not None and not faults:  # else it could be misled
+            try:
+                supplement = self._supply(values, self.keys)
+            except ConfigurationError as error:
+                faults += error.lines
+        places |= {name: f"{name} (read from {supplement.origin})" for name in supplement.values}
+        parts, wrong = build(self.components.values(), {**supplement.values, **values})
+        faults += map(fault, wrong)
+        if faults:
+            raise ConfigurationError(*faults)
         try:
-            table: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigurationError(f"{config}: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError, nested too deep
-            raise ConfigurationError(f"{config}: is not TOML: {error}") from error
-        known = {*self.keys, *keys_of_others}
+            settings = self.settings(**dict(zip(self.components, parts, strict=True)))
+        except SettingError as error:
+            raise ConfigurationError(fault(error)) from error
+        return Filled(settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()})
+
+    def _unknown(self, table: Mapping[str, object], config: Path, known: Collection[str]) -> list[str]:
+        """Return a line for each key of the file that no command has."""
+        faults = []
         for name, value in table.items():
             if name in known:
                 continue
             if isinstance(value, dict):
-                raise ConfigurationError(
-                    f"{config}: [{name}]: tables have no meaning here; all keys are at the top"
-                )
+                faults.append(f"{config}: [{name}]: tables have no meaning here; all keys are at the top")
+                continue
             nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)
-            raise ConfigurationError(f"{config}: {name}: no such key; the nearest is {nearest[0]}")
-        return {name: value for name, value in table.items() if name in self.keys}
+            faults.append(f"{config}: {name}: no such key; the nearest is {nearest[0]}")
+        return faults
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Generic[SettingsT]):
+    """The settings of a start.
+
+    Attributes:
+        settings: all of them.
+        places: by key, where its value can be changed: a flag, or a key of the file.
+    """
+
+    settings: SettingsT
+    places: Mapping[str, str]
+
+
+def _unset(key: Key, config: Path | None) -> str:
+    """Return where a key can be set that is set nowhere."""
+    return key.flag if config is None else f"{key.name} in {config}"
+
+
+def _read(config: Path) -> dict[str, object]:
+    """Return the keys of the file."""
+    try:
+        table: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{config}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError, nested too deep
+        raise ConfigurationError(f"{config}: is not TOML: {error}") from error
+    return table
 
 
 def _components(settings: type) -> dict[str, type]:

@@ -16,6 +16,9 @@ from nncache.hadoop.settings import SettingError
 COMMA_SEPARATED = frozenset({"namenode_http", "namenode_rpc", "zookeeper"})
 """Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
 
+_STAND_IN = "stand-in-"
+"""How an address begins that takes the place of a wrong one while others are looked for."""
+
 
 class Kind(Enum):
     """The type of a setting. The value is what `--help` shows for it."""
@@ -171,16 +174,42 @@ def from_flag(key: Key, value: object) -> object:
             return from_toml(key, value)
 
 
-def build(components: Iterable[type], values: Mapping[str, object]) -> tuple[object, ...]:
-    """Return one object of each component, from values in their keys' types; what is absent takes its default.
+def build(
+    components: Iterable[type], values: Mapping[str, object]
+) -> tuple[tuple[object, ...], tuple[SettingError, ...]]:
+    """Return one object of each component, and what is wrong with the values, all that can be found.
 
-    Raises:
-        SettingError: a component does not allow a value.
+    Values are in their keys' types; what is absent takes its default. With faults the objects are of no use.
     """
-    return tuple(
-        component(**{name: value for name, value in values.items() if name in _names(component)})
-        for component in components
-    )
+    parts, faults = [], []
+    for component in components:
+        own = {name: value for name, value in values.items() if name in _names(component)}
+        wrong: set[str] = set()
+        while True:
+            try:
+                parts.append(component(**own))
+                break
+            except SettingError as error:
+                if error.key in wrong and (error.key not in own or _STAND_IN in str(error.value)):
+                    break  # what is wrong now comes from leaving it out, or goes with what was wrong before
+                wrong.add(error.key)
+                faults.append(error)
+                if error.key not in own:
+                    break  # a default is at fault, or keys that do not fit together
+                own = _without(own, error, len(faults))
+    return tuple(parts), tuple(faults)
+
+
+def _without(values: Mapping[str, object], fault: SettingError, number: int) -> dict[str, object]:
+    """Return the values as they would be without this fault: others may be hidden by it."""
+    rest = {name: value for name, value in values.items() if name != fault.key}
+    value = values[fault.key]
+    if fault.key in COMMA_SEPARATED and isinstance(value, tuple) and fault.value in value:
+        # Another address in its place: lists that belong together stay equally long.
+        rest[fault.key] = tuple(
+            f"{_STAND_IN}{number}-{index}:1" if item == fault.value else item for index, item in enumerate(value)
+        )
+    return rest
 
 
 def _names(component: type) -> frozenset[str]:

@@ -31,6 +31,20 @@ def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
     assert raised.value.key == key
 
 
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("zk1:2181/x/y", "must be host:port, zk1:2181; /x/y belongs in zookeeper_root"),
+        ("http://zk1:2181/x", "must be host:port, without http:// and without a path: zk1:2181"),
+    ],
+)
+def test_a_path_behind_an_address_is_sent_where_it_belongs(address: str, allowed: str) -> None:
+    """Other clients of ZooKeeper take it there (a chroot)."""
+    with pytest.raises(SettingError) as raised:
+        ZooKeeperSettings(zookeeper=(address,))
+    assert raised.value.allowed == allowed
+
+
 def test_the_defaults_are_allowed_and_explained() -> None:
     """Every field has one sentence of help."""
     ZooKeeperSettings(zookeeper=("zk1:2181", "[::1]:2181"), zookeeper_root="/apps/inotify")

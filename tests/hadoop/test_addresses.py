@@ -38,6 +38,7 @@ def test_host_and_port(address: str, host: str, port: int) -> None:
         "::1:80",
         "a b:1",
         "http://h:1",
+        "://",
         "[]:1",
         "u@h:1",
         "nn..example.org:1",
@@ -47,6 +48,14 @@ def test_anything_else_is_refused(address: str) -> None:
     """A mistake is found at the start, not at the first call."""
     with pytest.raises(ValueError, match=r"^must "):
         split_address(address)
+
+
+@pytest.mark.parametrize("url", ["http://h:1", "hdfs://h:1/", "https://h:1/webhdfs/v1?op=x"])
+def test_a_url_is_refused_with_the_address_in_it(url: str) -> None:
+    """What is to be written instead is known."""
+    scheme = url.partition(":")[0]
+    with pytest.raises(ValueError, match=f"^must be host:port, without {scheme}:// and without a path: h:1$"):
+        split_address(url)
 
 
 @given(st.text(max_size=20))

@@ -77,3 +77,18 @@ def test_a_part_of_the_settings_is_as_strict(component: type, given: dict[str, A
     with pytest.raises(SettingError) as caught:
         component(**given)
     assert str(caught.value) == line
+
+
+def test_a_user_without_a_name_is_told_how_to_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under any uid."""
+
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 54321")
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    monkeypatch.setattr("os.getuid", lambda: 54321)
+    with pytest.raises(SettingError) as caught:
+        NameNodeSettings()
+    assert str(caught.value) == (
+        "user: none: --user or $HADOOP_USER_NAME must name one: uid 54321 has no name on this host"
+    )

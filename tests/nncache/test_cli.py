@@ -36,6 +36,17 @@ def test_what_ends_a_start_is_one_line(arguments: list[str], line: str, code: in
     assert (result.stdout, result.returncode) == ("", code)
 
 
+def test_each_fault_is_a_line_of_its_own() -> None:
+    """All are named at once, also those of one component."""
+    result = nncache("proxy", "--namenode-http", "http://nn:9870", "--user", "a b", "--lame-duck-s", "x")
+    assert result.stderr.splitlines() == [
+        "nncache: lame_duck_s: x: must be a number",
+        "nncache: namenode_http: http://nn:9870: must be host:port, without http:// and without a path: nn:9870",
+        "nncache: user: a b: must be a user name that HDFS knows, such as hdfs",
+    ]
+    assert result.returncode == 2
+
+
 def test_a_port_in_use_is_one_line() -> None:
     """Named with its setting, before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -71,6 +71,22 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
             ),
         ),
         (
+            PROXY,
+            {"max_staleness_s": "0.001"},
+            (
+                "max_staleness_s: 0.001: must be more than the pause between two probes of a NameNode, 0.05 s, "
+                "or nothing is ever answered from memory; 3 is the default"
+            ),
+        ),
+        (
+            PROXY,
+            {"max_staleness_s": "2", "poll_interval_s": "2"},
+            (
+                "max_staleness_s: 2.0: must be more than poll_interval_s, 2 s, or nothing is ever answered from "
+                "memory; 3 is the default"
+            ),
+        ),
+        (
             PUBLISHER,
             {"nameservice": "ns1"},
             "zookeeper: none: must name the servers of ZooKeeper for nncache publisher, host:port each",
@@ -89,6 +105,12 @@ def test_what_does_not_fit_together_is_refused_with_what_to_do(
     with pytest.raises(ConfigurationError) as caught:
         load_settings(form, None, flags)
     assert str(caught.value) == told
+
+
+def test_on_zookeeper_the_interval_of_polling_is_the_publishers() -> None:
+    """It says nothing about the bound of a proxy that does not poll."""
+    flags = ZOOKEEPER | {"max_staleness_s": "2", "poll_interval_s": "2"}
+    assert load_settings(PROXY, None, flags).cache.max_staleness_s == 2
 
 
 def test_a_publisher_of_another_output_needs_no_zookeeper() -> None:

@@ -1,5 +1,6 @@
 """A form is filled in from one flat TOML file and from flags; every fault is one line that says where and what."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.settings import SettingError
-from nncache.settings.forms import Form
+from nncache.settings.forms import Form, Supplement
 from tests.nncache.settings.test_keys import Engine
 
 
@@ -121,3 +122,37 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         config.write_bytes(content)
     with pytest.raises(ConfigurationError, match=f"^{config}: {fault}"):
         CAR.fill(config, {})
+
+
+def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
+    """Unknown keys, wrong types, values that a component refuses, wrong flags: each in a line of its own."""
+    config = write(tmp_path, 'weels = 1\nidle_s = "1"\n[wing]\nx = 1\n')
+    with pytest.raises(ConfigurationError) as caught:
+        CAR.fill(config, {"power_w": "-1"})
+    assert caught.value.lines == (
+        f"{config}: weels: no such key; the nearest is wheels",
+        f"{config}: [wing]: tables have no meaning here; all keys are at the top",
+        f"idle_s: 1: must be a number (in {config})",
+        "power_w: -1: must be 0 or more",
+    )
+    assert str(caught.value) == "; ".join(caught.value.lines)
+
+
+def test_where_each_value_can_be_changed_is_known(tmp_path: Path) -> None:
+    """The flag where one is given, else the file; without a file the flag."""
+    config = write(tmp_path, "power_w = 3\nwheels = 5\n")
+    places = CAR.fill_in(config, {"wheels": "6"}).places
+    assert places["power_w"] == f"power_w in {config}"
+    assert places["wheels"] == "--wheels"
+    assert places["idle_s"] == f"idle_s in {config}"
+    assert CAR.fill_in(None, {}).places["idle_s"] == "--idle-s"
+
+
+def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
+    """It has no flag of ours and is in no file of ours."""
+
+    def supply(said: Mapping[str, object], _: Collection[str]) -> Supplement:
+        return Supplement({"wheels": 3} if "power_w" in said else {}, "/etc/garage")
+
+    car = Form("car", SettingsOfCar, supply)
+    assert car.fill_in(None, {"power_w": "1"}).places["wheels"] == "wheels (read from /etc/garage)"

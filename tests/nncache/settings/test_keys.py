@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 
+from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.settings import SettingError
 from nncache.settings.keys import Kind, build, from_flag, from_toml, keys_of
 
@@ -128,9 +129,34 @@ def test_a_flag_that_says_no_such_value_is_refused(name: str, value: str) -> Non
 
 def test_components_are_built_from_their_own_keys_and_check_themselves() -> None:
     """What is absent takes its default; what a component does not allow, it says itself."""
-    assert build([Engine], {"power_w": 7}) == (Engine(power_w=7),)
-    with pytest.raises(SettingError, match="power_w: -1: must be 0 or more"):
-        build([Engine], {"power_w": -1})
+    assert build([Engine], {"power_w": 7}) == ((Engine(power_w=7),), ())
+    _, (fault,) = build([Engine], {"power_w": -1})
+    assert str(fault) == "power_w: -1: must be 0 or more"
+
+
+def faults_of(component: type, values: dict[str, object]) -> list[str]:
+    """Return what is wrong with values of one component, by key and value."""
+    return [f"{fault.key}: {fault.value}" for fault in build([component], values)[1]]
+
+
+def test_every_fault_of_a_component_is_found() -> None:
+    """Not only the first; and none that is there only because another value is left out."""
+    assert faults_of(
+        NameNodeSettings,
+        {
+            "user": "a b",
+            "namenode_http": ("http://a:1", "b:1"),
+            "namenode_rpc": ("a:2", "b"),
+            "rpc_timeout_s": -1.0,
+        },
+    ) == ["namenode_http: http://a:1", "namenode_rpc: b", "user: a b", "rpc_timeout_s: -1.0"]
+    assert faults_of(
+        NameNodeSettings, {"user": "hdfs", "namenode_http": ("a:1", "b:1"), "namenode_rpc": ("a:2",)}
+    ) == ["namenode_rpc: a:2"]
+    assert faults_of(NameNodeSettings, {"user": "hdfs", "namenode_http": ("a", "a")}) == [
+        "namenode_http: a",
+        "namenode_rpc: 127.0.0.1:8020",
+    ]
 
 
 def test_two_components_may_not_share_a_key() -> None:
