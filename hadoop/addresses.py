@@ -11,7 +11,9 @@ def split_address(address: str) -> tuple[str, int]:
     """
     scheme, is_url, rest = address.partition("://")
     if is_url:
-        raise ValueError(f"must be host:port, without {scheme}:// and without a path: {rest.partition('/')[0]}")
+        raise ValueError(
+            f"must be host:port, without {scheme}:// and without a path: {rest.partition('/')[0]}"
+        )
     host, colon, digits = address.rpartition(":")
     if not colon or not host:
         raise ValueError("must be host:port")

@@ -69,6 +69,7 @@ class RemoteCallError(RpcError):
     ) -> None:
         super().__init__(f"{method} at {address} as {user}: {remote.exception}: {remote.message}{advice}")
         self.remote = remote
+        self.address = address
 
     @property
     def verdict(self) -> Verdict:

@@ -16,6 +16,7 @@ from yarl import URL
 from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
 from nncache.hadoop.election_view import Answer, Journal, NameNode
 from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
+from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
@@ -29,6 +30,7 @@ from nncache.hadoop.jmx import (
     parse_status,
 )
 from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
 
 MAX_REPLY_BYTES = 1024 * 1024
 
@@ -37,11 +39,22 @@ _WHAT_TO_DO: dict[int, str] = {
         "its web server wants another authentication, such as Kerberos, which nncache does not speak: set "
         "hadoop.http.authentication.type=simple there"
     ),
+    HTTPStatus.NOT_FOUND: "it is an HTTP server, and no NameNode's: is it the right port in namenode_http?",
     HTTPStatus.FORBIDDEN: (
         "name a user with --user who may see it (dfs.cluster.administrators, where "
         "hadoop.security.instrumentation.requires.admin is set)"
     ),
 }
+
+_WHO_ELSE: dict[ServerKind, str] = {
+    ServerKind.HADOOP_RPC: (
+        "name the HTTP address in namenode_http; are namenode_http and namenode_rpc the wrong way round?"
+    ),
+    ServerKind.PROXY: "name the NameNode itself in namenode_http, not a proxy in front of it",
+}
+
+_FIRST_BYTES = 4096
+"""Of a reply that is not the one wanted: enough to see what answers."""
 
 _log = logging.getLogger(__name__)
 
@@ -123,11 +136,7 @@ class JmxClient:
         try:
             async with self._session.get(url, allow_redirects=False) as reply:
                 if reply.status != HTTPStatus.OK:
-                    advice = _WHAT_TO_DO.get(reply.status)
-                    raise MalformedReplyError(
-                        f"/jmx of {namenode.http} answers {reply.status} to user {self._user}"
-                        + (f": {advice}" if advice else "")
-                    )
+                    raise await self._refused(namenode, reply)
                 body = bytearray()
                 async for chunk in reply.content.iter_any():
                     body += chunk
@@ -135,7 +144,18 @@ class JmxClient:
                         raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
                 return bytes(body)
         except (aiohttp.ClientError, OSError) as exc:
-            raise JmxUnavailableError(f"JMX of {namenode.http}: {exc}") from exc
+            raise JmxUnavailableError(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
+
+    async def _refused(self, namenode: NameNode, reply: aiohttp.ClientResponse) -> MalformedReplyError:
+        """Return what is wrong with a reply that is no 200."""
+        fields = {name.lower(): value for name, value in reply.headers.items()}
+        body = await reply.content.read(_FIRST_BYTES)
+        kind = kind_of_reply(HttpReply(reply.status, fields, body))
+        if kind in _WHO_ELSE:
+            return MalformedReplyError(f"{namenode.http} {kind.value}: {_WHO_ELSE[kind]}")
+        advice = _WHAT_TO_DO.get(reply.status, "")
+        says = f"/jmx of {namenode.http} answers {reply.status} to user {self._user}"
+        return MalformedReplyError(f"{says}: {advice}" if advice else says)
 
     def _is_silent(self, namenode: NameNode) -> JmxUnavailableError:
         return JmxUnavailableError(f"JMX of {namenode.http}: no answer in {self._timeout_s:g} s")

@@ -13,6 +13,7 @@ from nncache.hadoop.errors import (
     RemoteExceptionError,
     WebHdfsError,
 )
+from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 
@@ -115,10 +116,8 @@ def _said(exc: Exception) -> str:
     match exc:
         case RemoteExceptionError():
             return exc.remote.exception
-        case TimeoutError():
-            return "no answer in time"
         case _:
-            return str(exc) or type(exc).__name__
+            return why_unanswered(exc)
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:

@@ -57,6 +57,11 @@ def unavailable(exc: HadoopError) -> ChannelUnavailableError:
             return WrongNamespaceError(str(exc))
         case RpcUnavailableError():
             return ChannelUnavailableError(str(exc))
+        case RemoteCallError(verdict=Verdict.STANDBY, address=address):
+            return ChannelUnavailableError(
+                f"{address} says over RPC that it is standby, and over HTTP that it is active: if this is not just a "
+                "failover, --namenode-http and --namenode-rpc do not name the NameNodes in the same order"
+            )
         case RemoteCallError(verdict=verdict) if verdict in PASSING:
             return ChannelUnavailableError(str(exc))
     return UnreadableEditsError(str(exc))

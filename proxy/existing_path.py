@@ -18,6 +18,7 @@ from nncache.cache.set_aside import Writer
 from nncache.hadoop.calls import Call
 from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from nncache.hadoop.errors import CallerRefusedError
+from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import ROOT, ancestors, exceeds_limits
 from nncache.hadoop.rpc.user import RpcUser
@@ -83,7 +84,7 @@ class PathProbe:
                 is_known=False
             )  # what they cannot see they cannot make: there will be nothing to tell
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
-            self._fail(f"cannot tell what exists at and above {path}: {error}")
+            self._fail(f"cannot tell what exists at and above {path}", error)
             return ExistingPath(is_known=False)
         return ExistingPath(topmost_missing=topmost)
 
@@ -108,7 +109,7 @@ class PathProbe:
         except CallerRefusedError:
             existing = ExistingPath(may_write=False)
         except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
-            self._fail(f"cannot tell what a write to {path} can make: {error}")
+            self._fail(f"cannot tell what a write to {path} can make", error)
             self.is_silent = True
             unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
             return ExistingPath(topmost_missing=unproven[-1] if unproven else None, is_known=False)
@@ -121,7 +122,7 @@ class PathProbe:
         except CallerRefusedError:
             raise
         except Exception as error:  # noqa: BLE001 - a connection lost, a pause: asked once more
-            self._fail(f"asking once more what a write to {path} can make: {error}")
+            self._fail(f"asking once more what a write to {path} can make", error)
             return await self._look(path, writer)
 
     async def _look(self, path: str, writer: Writer) -> ExistingPath:
@@ -167,9 +168,9 @@ class PathProbe:
             self._remembered[key] = right, topmost
         return right, topmost
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str, error: Exception) -> None:
         self.query_failures += 1
-        self._throttled.warn(what)
+        self._throttled.warn(f"{what}: {why_unanswered(error)}")
 
     async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
         """Look whether RENAME moves into a directory, if anything is kept there."""
@@ -180,5 +181,5 @@ class PathProbe:
             async with asyncio.timeout(self._query_timeout_s):
                 return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
         except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
-            self._fail(f"cannot tell whether {destination} is a directory: {error}")
+            self._fail(f"cannot tell whether {destination} is a directory", error)
             return ExistingPath(is_known=False)

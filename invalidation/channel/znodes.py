@@ -13,6 +13,7 @@ Names of filters begin with a letter or a digit, so that they never meet the cha
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,6 +63,11 @@ class Znodes:
     def record(self, stream_path: str, txid: int) -> str:
         """A stream's record whose last transaction this is."""
         return f"{stream_path}/{txid}"
+
+
+def nameservices(children: Iterable[str]) -> tuple[str, ...]:
+    """Return, in order, those of the root's children that may be nameservices."""
+    return tuple(sorted(name for name in children if name not in _TAKEN and not name.startswith(".")))
 
 
 def parse_txid(text: str | bytes) -> int | None:

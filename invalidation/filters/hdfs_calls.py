@@ -8,6 +8,7 @@ import aiohttp
 
 from nncache.hadoop.errors import DataNodeUnavailableError, HadoopError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 
@@ -73,10 +74,10 @@ def reason_of(exc: BaseException) -> str:
             return f"HDFS says: {exc.remote.exception}: {_first_line(exc)}"
         case DataNodeUnavailableError():
             return f"no answer from the DataNode at {exc} (files are read and written there)"
-        case TimeoutError():
-            return "no answer in time"
+        case HadoopError():
+            return str(exc)
         case _:
-            return str(exc) or type(exc).__name__
+            return why_unanswered(exc)
 
 
 def is_missing(exc: RemoteExceptionError) -> bool:

@@ -217,7 +217,7 @@ def _complain(exc: Exception, *, needs_help: bool, is_ours: bool) -> None:
     elif is_ours:
         _log.error("internal error; restarting from the last published record", exc_info=exc)
     else:
-        _log.warning("restarting from the last published record: %s", exc)
+        _log.warning("nothing is published for now, retrying after the last published record: %s", exc)
 
 
 def _new_id() -> str:

@@ -5,6 +5,7 @@ ZKInotifyEventOutputStream of HDFS-8940.
 """
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
 from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameservices, parse_txid
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
 from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
 from nncache.invalidation.publisher.identity import PublisherIdentity
@@ -39,6 +40,8 @@ LOOK_S: Final = 30.0
 
 CONNECT_S: Final = 5.0
 """How long a connection is waited for when a run begins."""
+
+_log = logging.getLogger(__name__)
 
 
 class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
@@ -209,7 +212,16 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             znode = await self._zookeeper.get(path)
         except NoNodeError:
             await self._zookeeper.ensure(self._root)
+            others = nameservices(await self._zookeeper.children(self._root))
             await self._commit([Create(path, data)])
+            if others:
+                _log.warning(
+                    "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and delete "
+                    "the new one",
+                    path,
+                    self._root,
+                    ", ".join(others),
+                )
             return
         if not znode.data:  # made by a client that only wanted a place below it
             await self._commit([SetData(path, data, znode.version)])

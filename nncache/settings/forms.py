@@ -98,7 +98,9 @@ class Form(Generic[SettingsT]):
             settings = self.settings(**dict(zip(self.components, parts, strict=True)))
         except SettingError as error:
             raise ConfigurationError(fault(error)) from error
-        return Filled(settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()})
+        return Filled(
+            settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()}
+        )
 
     def _unknown(self, table: Mapping[str, object], config: Path, known: Collection[str]) -> list[str]:
         """Return a line for each key of the file that no command has."""

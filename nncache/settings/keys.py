@@ -207,7 +207,8 @@ def _without(values: Mapping[str, object], fault: SettingError, number: int) -> 
     if fault.key in COMMA_SEPARATED and isinstance(value, tuple) and fault.value in value:
         # Another address in its place: lists that belong together stay equally long.
         rest[fault.key] = tuple(
-            f"{_STAND_IN}{number}-{index}:1" if item == fault.value else item for index, item in enumerate(value)
+            f"{_STAND_IN}{number}-{index}:1" if item == fault.value else item
+            for index, item in enumerate(value)
         )
     return rest
 

@@ -3,9 +3,11 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from nncache.hadoop.election_view import Answer
 from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError
@@ -14,6 +16,7 @@ from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, S
 from nncache.hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
 from nncache.hadoop.namespace import Namespace
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
+from tests.patience import HANG_S
 
 Subject = tuple[FakeJmx, JmxClient]
 
@@ -158,3 +161,37 @@ async def test_a_reply_is_bounded() -> None:
         fake.state = "x" * MAX_REPLY_BYTES
         with pytest.raises(MalformedReplyError, match="answers too much"):
             await jmx.ask(fake.namenode)
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "told"),
+    [
+        (
+            {"Cache-Status": "nncache; detail=not-webhdfs"},
+            "",
+            r"is an nncache proxy: name the NameNode itself",
+        ),
+        (
+            {},
+            "It looks like you are making an HTTP request to a Hadoop IPC port.",
+            r"is a Hadoop RPC port: .* the wrong way round\?$",
+        ),
+        ({}, "", r"answers 404 to user hdfs: it is an HTTP server, and no NameNode's"),
+    ],
+)
+async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body: str, told: str) -> None:
+    """A proxy in front of a proxy, swapped ports, a wrong port: three causes, three texts."""
+
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.Response(status=404, headers=fields, text=body)
+
+    async with fake_jmx() as fake:
+        runner = web.ServerRunner(web.Server(answer))
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port = runner.addresses[0][1]
+        async with aiohttp.ClientSession() as session:
+            jmx = JmxClient(session, time.monotonic, timeout_s=HANG_S, user="hdfs")
+            with pytest.raises(MalformedReplyError, match=told):
+                await jmx.ask(replace(fake.namenode, http=f"127.0.0.1:{port}"))
+        await runner.cleanup()

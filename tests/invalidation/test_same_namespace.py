@@ -5,12 +5,14 @@ import pytest
 from nncache.hadoop.errors import (
     HadoopError,
     MalformedReplyError,
+    RemoteCallError,
     RpcAuthenticationError,
     RpcUnavailableError,
     WrongAddressError,
 )
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     NotPermittedError,
@@ -80,7 +82,8 @@ def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavai
     """And in which words."""
     translated = unavailable(error)
     assert type(translated) is kind
-    assert str(translated) == str(error)
+    is_told_otherwise = isinstance(error, RemoteCallError) and error.verdict is Verdict.STANDBY
+    assert (str(translated) == str(error)) is not is_told_otherwise
 
 
 def test_another_one_over_rpc() -> None:
@@ -109,3 +112,11 @@ def test_none() -> None:
     with pytest.raises(ChannelUnavailableError, match="cannot connect") as caught:
         see(cut_off)
     assert not isinstance(caught.value, WrongNamespaceError)
+
+
+def test_a_standby_over_rpc_alone_is_told_as_lists_in_another_order() -> None:
+    """Hadoop's own words speak of read and write operations, and of no setting."""
+    text = str(unavailable(remote_error(STANDBY)))
+    assert "says over RPC that it is standby, and over HTTP that it is active" in text
+    assert "--namenode-http and --namenode-rpc do not name the NameNodes in the same order" in text
+    assert "StandbyException" not in text

@@ -103,12 +103,13 @@ async def test_to_take_what_nobody_asks_about_for_missing_costs_nothing() -> Non
     assert scene.namenode.existing.calls == []
 
 
-async def test_what_cannot_be_asked_is_not_known() -> None:
-    """A silent NameNode delays a call no longer than one query may take; the events will tell."""
+async def test_what_cannot_be_asked_is_not_known(caplog: pytest.LogCaptureFixture) -> None:
+    """A silent NameNode delays a call no longer than one query may take; the events will tell, the log says why."""
     scene = Scene()
     scene.keep("/a/b/x")
     assert await scene.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(is_known=False)
     assert scene.path_probe.query_failures == 1
+    assert caplog.messages == ["cannot tell what exists at and above /a/b/c: no answer in time"]
 
 
 async def test_what_a_caller_may_not_see_they_do_not_make() -> None:

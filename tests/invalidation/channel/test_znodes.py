@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, nameservices, parse_txid
 
 
 def test_everything_of_a_nameservice_has_one_place() -> None:
@@ -17,6 +17,11 @@ def test_everything_of_a_nameservice_has_one_place() -> None:
     assert znodes.cache == "/HDFSInotifyRoot/ns1/.cache"
     assert znodes.stream("joe") == "/HDFSInotifyRoot/ns1/joe"
     assert znodes.record(znodes.cache, 17) == "/HDFSInotifyRoot/ns1/.cache/17"
+
+
+def test_what_may_be_a_nameservice_is_told_in_order() -> None:
+    """The root may be that of ZooKeeper itself, and hold what is hidden."""
+    assert nameservices(["ns2", "zookeeper", ".x", "ns1", "quota"]) == ("ns1", "ns2")
 
 
 @pytest.mark.parametrize(

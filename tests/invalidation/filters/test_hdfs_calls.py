@@ -50,7 +50,10 @@ def test_a_refused_user_hears_who_may() -> None:
             DataNodeUnavailableError("dn:9864: cut"),
             "no answer from the DataNode at dn:9864: cut (files are read and written there)",
         ),
-        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
+        (
+            aiohttp.ServerDisconnectedError(),
+            "it closed the connection without an answer, as a server that ends or a TLS port does",
+        ),
         (TimeoutError(), "no answer in time"),
         (aiohttp.ClientError(), "ClientError"),
     ],
