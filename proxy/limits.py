@@ -164,19 +164,29 @@ def reserve_files(limits: LimitSettings, namenodes: int) -> None:
     Raises:
         SettingError: the operating system allows fewer; the text says how many.
     """
-    needed = limits.max_connections + limits.upstream_connections * namenodes + _RESERVED_FILES
+    needed = check_files(limits, namenodes)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
-    if hard != resource.RLIM_INFINITY and hard < needed:
-        others = needed - limits.max_connections
-        may_open = f"here: the process may open {hard} files (ulimit -Hn)"
-        if hard <= others:
-            rest = f"of which {_RESERVED_FILES} are its own"
-            raise SettingError(
-                "upstream_connections", limits.upstream_connections, f"must be fewer {may_open}, {rest}"
-            )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def check_files(limits: LimitSettings, namenodes: int) -> int:
+    """Return how many files the connections may need, if the process may open them.
+
+    Raises:
+        SettingError: it may not; the text says how many it may.
+    """
+    needed = limits.max_connections + limits.upstream_connections * namenodes + _RESERVED_FILES
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= needed:
+        return needed
+    others = needed - limits.max_connections
+    may_open = f"here: the process may open {hard} files (ulimit -Hn)"
+    if hard <= others:
+        rest = f"of which {_RESERVED_FILES} are its own"
         raise SettingError(
-            "max_connections", limits.max_connections, f"must be at most {hard - others} {may_open}"
+            "upstream_connections", limits.upstream_connections, f"must be fewer {may_open}, {rest}"
         )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    raise SettingError(
+        "max_connections", limits.max_connections, f"must be at most {hard - others} {may_open}"
+    )

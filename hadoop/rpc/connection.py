@@ -234,7 +234,7 @@ class RpcConnection:
             reply = await self._call_over(
                 wire, VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse
             )
-            namespace = _namespace(reply)
+            namespace = namespace_of(reply)
             check.admit(namespace)
         except WrongAddressError as exc:
             self._failed(exc)
@@ -262,5 +262,6 @@ class RpcConnection:
         )
 
 
-def _namespace(reply: namenode.VersionResponse) -> Namespace:
+def namespace_of(reply: namenode.VersionResponse) -> Namespace:
+    """Return the namespace that a reply to `VERSION_REQUEST` names."""
     return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)

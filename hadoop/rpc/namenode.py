@@ -7,12 +7,13 @@ from google.protobuf.message import Message
 
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.events import EditsPage
-from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
-from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.connection import VERSION_REQUEST, Method, RpcConnection, namespace_of
 from nncache.hadoop.rpc.edits import decode_edits
 from nncache.hadoop.rpc.messages import MessageT
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
 
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -61,6 +62,11 @@ class NameNodeRpc:
             WrongAddressError: The RPC address leads to another one.
         """
         await self._connection.confirm_namespace(self._timeout_s)
+
+    async def namespace(self) -> Namespace:
+        """Return which namespace the NameNode serves; any user may ask, and a standby as well."""
+        reply = await self._call(VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse)
+        return namespace_of(reply)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the events of one page of the edit log, from this transaction on.

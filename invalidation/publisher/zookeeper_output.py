@@ -216,8 +216,8 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await self._commit([Create(path, data)])
             if others:
                 _log.warning(
-                    "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and delete "
-                    "the new one",
+                    "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and "
+                    "delete the new one",
                     path,
                     self._root,
                     ", ".join(others),

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from nncache.commands.check import check
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxy import proxy
@@ -20,6 +21,7 @@ def nncache() -> None:
 
 nncache.add_command(proxy)
 nncache.add_command(publisher)
+nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(filters)
 nncache.add_command(watch)

@@ -84,7 +84,8 @@ class SettingsOfProxy:
             raise SettingError(
                 "max_staleness_s",
                 self.cache.max_staleness_s,
-                f"must be more than {what}, {steps[what]:g} s, or nothing is ever answered from memory; 3 is the default",
+                f"must be more than {what}, {steps[what]:g} s, or nothing is ever answered from memory; "
+                "3 is the default",
             )
 
     @property

@@ -11,9 +11,9 @@ import pytest
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
 from nncache.hadoop.jmx import JOURNAL_QUERY
-from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namespace import Namespace
-from nncache.hadoop.pool import MIN_PROBE_PAUSE_S, NameNodePool
+from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx

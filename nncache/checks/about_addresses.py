@@ -1,0 +1,101 @@
+"""Judge what answers at the addresses of the settings. (nncache/checks/about_addresses.py)
+
+Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from nncache.checks.facts import Contact, Facts, Trouble
+from nncache.checks.finding import Finding, failed, ok, skipped, warning
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.server_kind import ServerKind
+
+_RIGHT: Final[Mapping[str, str]] = {
+    "namenode_http": "the NameNode's HTTP address (dfs.namenode.http-address, port 9870 by default)",
+    "namenode_rpc": "the NameNode's RPC address (dfs.namenode.rpc-address, port 8020 by default)",
+    "zookeeper": "the client address of a ZooKeeper server (clientPort, 2181 by default)",
+}
+_WANTED: Final[Mapping[str, frozenset[ServerKind]]] = {
+    "namenode_http": frozenset({ServerKind.NAMENODE_HTTP, ServerKind.LOCKED_HTTP}),
+    "namenode_rpc": frozenset({ServerKind.HADOOP_RPC}),
+    "zookeeper": frozenset({ServerKind.ZOOKEEPER}),
+}
+_NO_TLS: Final = (
+    "nncache speaks no TLS: the server must also have a plain port, as with dfs.http.policy HTTP_AND_HTTPS"
+)
+_WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
+
+
+def addresses(facts: Facts) -> Iterator[Finding]:
+    """Judge each address: is it resolved, does something answer, and is that the kind of server that is wanted?"""
+    names = facts.subject.names
+    if exchange := _exchanged(facts):
+        yield exchange
+    yield from _list(facts, "namenode_http", names.namenode_http, is_exchanged=exchange is not None)
+    yield from _list(facts, "namenode_rpc", names.namenode_rpc, is_exchanged=exchange is not None)
+    if facts.subject.zookeeper is not None:
+        yield from _list(facts, "zookeeper", facts.subject.zookeeper.zookeeper)
+
+
+def _exchanged(facts: Facts) -> Finding | None:
+    """Tell whether the two lists of NameNodes stand in each other's place."""
+    names, at = facts.subject.names, facts.subject.at
+    if not all(facts.has_kind(each, ServerKind.HADOOP_RPC) for each in names.namenode_http):
+        return None
+    if not all(facts.has_kind(each, ServerKind.NAMENODE_HTTP) for each in names.namenode_rpc):
+        return None
+    http, rpc = ",".join(names.namenode_rpc), ",".join(names.namenode_http)
+    return failed(
+        f"namenode_http {rpc} is a Hadoop RPC port, namenode_rpc {http} is the HTTP port of a NameNode: they are "
+        "swapped",
+        f"set {at('namenode_http')} to {http} and {at('namenode_rpc')} to {rpc}",
+    )
+
+
+def _list(
+    facts: Facts, key: str, listed: tuple[str, ...], *, is_exchanged: bool = False
+) -> Iterator[Finding]:
+    works = any(facts.has_kind(address, *_WANTED[key]) for address in listed)
+    for address in listed:
+        contact = facts.contacts.get(address)
+        if contact is None:
+            yield skipped(f"{key} {address} was not looked at in time")
+        elif not is_exchanged:
+            yield _one(facts, key, contact, has_others=works)
+
+
+def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Finding:
+    """Judge one address; `has_others`: another one of the same list is as wanted."""
+    subject, address = facts.subject, contact.address
+    replace = f"in {subject.at(key)}, replace {address} by {_RIGHT[key]}"
+    if key == "namenode_http" and _is_own(contact, subject.endpoints.get("listen")):
+        return failed(f"{key} {address} is the address on which this proxy itself listens", replace)
+    if contact.trouble is not None:
+        text = f"{key} {address} {contact.trouble.value}: {contact.why}"
+        if has_others and contact.trouble is not Trouble.UNRESOLVED:
+            return warning(f"{text}; others of the list answer", f"start that server, or {replace}")
+        return failed(text, f"start that server, open the way to it, or {replace}")
+    assert contact.kind is not None, "connected, and not recognised"
+    text = f"{key} {address} {contact.kind.value}" + (f" ({contact.name})" if contact.name else "")
+    if contact.kind in _WANTED[key]:
+        return ok(text)
+    if contact.kind is ServerKind.TLS:
+        return failed(text, f"{replace}; {_NO_TLS}")
+    if contact.kind is ServerKind.PROXY:
+        return failed(text, f"{replace}: the NameNode itself, not a proxy in front of it")
+    if contact.kind is ServerKind.SILENT:
+        return failed(text, f"see whether that server hangs, or {replace}")
+    return failed(text, replace)
+
+
+def _is_own(contact: Contact, endpoint: Endpoint | None) -> bool:
+    """Tell whether a connection to this address comes back to ourselves."""
+    if endpoint is None or endpoint.port == 0:
+        return False
+    host, port = split_address(contact.address)
+    hosts = {host, *contact.hosts}
+    is_ours = endpoint.host in hosts or (endpoint.host in _WILDCARDS and bool(hosts & _LOOPBACK))
+    return port == endpoint.port and is_ours

@@ -1,0 +1,116 @@
+"""Judge what this host allows, and numbers that do not go together. (nncache/checks/about_host.py)
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from nncache.checks.facts import Facts
+from nncache.checks.finding import Finding, failed, ok, skipped, warning
+from nncache.hadoop.server_kind import ServerKind
+from nncache.settings.commands import SettingsOfProxy
+
+_OWN: Final = {
+    ("proxy", "listen"): ServerKind.PROXY,
+    ("proxy", "admin"): ServerKind.PROXY_ADMIN,
+    ("publisher", "admin"): ServerKind.PUBLISHER_ADMIN,
+}
+"""What may be found at an address of a daemon that runs already."""
+
+_PROXIES_STALENESS_S: Final = 3.0
+"""The default of max_staleness_s."""
+
+
+def limits(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the process may open as many files as its connections need."""
+    if not isinstance(facts.subject.settings, SettingsOfProxy):
+        yield skipped("a publisher has few connections")
+    elif facts.host.limits:
+        yield failed(
+            facts.host.limits,
+            "raise LimitNOFILE= of its systemd unit (ulimit -Hn), or set what is named here",
+        )
+    else:
+        yield ok(
+            f"{facts.subject.settings.limits.max_connections} client connections fit the limit of open files"
+        )
+
+
+def listen(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the addresses on which it listens are free, and distinct."""
+    subject = facts.subject
+    endpoints = subject.endpoints
+    by_address: dict[str, str] = {}
+    for key, endpoint in endpoints.items():
+        other = by_address.setdefault(str(endpoint), key)
+        if other != key and endpoint.port:
+            yield failed(f"{other} and {key} are both {endpoint}", f"give {subject.at(key)} another port")
+    for key, endpoint in endpoints.items():
+        why = facts.host.bound.get(key, "")
+        user = facts.host.users.get(key)
+        own = _OWN[subject.command, key]
+        text = f"{key} {endpoint}"
+        if not why:
+            yield ok(f"{text} is free")
+        elif user is not None and user.kind is own:
+            yield ok(f"{text} {own.value} that is running: stop it before another one starts there")
+        elif user is not None and user.kind is not None:
+            yield failed(
+                f"{text} is taken: it {user.kind.value}" + (f" ({user.name})" if user.name else ""),
+                f"set {subject.at(key)} to another port, or stop that server",
+            )
+        else:
+            yield failed(
+                f"{text} cannot be listened on: {why}",
+                f"set {subject.at(key)} to an address of this host and a port that this user may open",
+            )
+
+
+def access(facts: Facts) -> Iterator[Finding]:
+    """Judge the token file and a class from outside."""
+    where = facts.subject.settings.admin.admin_token_file
+    if facts.host.token:
+        yield failed(facts.host.token, f"correct {facts.subject.at('admin_token_file')}")
+    else:
+        yield ok(
+            f"the token in {where} can be read"
+            if where
+            else "operators' pages answer this host only (no token)"
+        )
+    for key, trouble in facts.host.classes.items():
+        yield (
+            failed(trouble, f"correct {facts.subject.at(key)}")
+            if trouble
+            else ok(f"the class of {key} can be loaded")
+        )
+
+
+def staleness(facts: Facts) -> Iterator[Finding]:
+    """Judge whether changes can become known within the bound."""
+    settings, subject = facts.subject.settings, facts.subject
+    if not isinstance(settings, SettingsOfProxy):
+        interval_s = settings.publisher.coverage_interval_s
+        if 2 * interval_s > _PROXIES_STALENESS_S:
+            yield warning(
+                f"coverage_interval_s is {interval_s:g}: proxies whose max_staleness_s is {_PROXIES_STALENESS_S:g} "
+                "(the default) forward all calls most of the time",
+                f"set {subject.at('coverage_interval_s')} to 0.5, its default",
+            )
+        else:
+            yield ok(f"coverage is published every {interval_s:g} s")
+        return
+    bound_s = settings.cache.max_staleness_s
+    steps = {"poll_interval_s": settings.polling.poll_interval_s} if subject.reads_edits else {}
+    if len(subject.namenodes) > 1 or subject.zookeeper is not None:
+        steps["namenode_probe_interval_s"] = settings.namenodes.namenode_probe_interval_s
+    slow = {key: value for key, value in steps.items() if 2 * value > bound_s}
+    for key, value in slow.items():
+        yield warning(
+            f"max_staleness_s is {bound_s:g} and {key} is {value:g}: between two of these the gate is closed, and "
+            "calls are forwarded",
+            f"set {subject.at('max_staleness_s')} to {max(3.0, 3 * value):g}, or {subject.at(key)} to "
+            f"{bound_s / 3:.3g}",
+        )
+    if not slow:
+        yield ok(f"changes can be known within max_staleness_s, {bound_s:g} s")

@@ -1,0 +1,276 @@
+"""Judge what the NameNodes say of themselves. (nncache/checks/about_namenodes.py)
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final
+
+from nncache.checks.facts import Facts, NameNodeFound
+from nncache.checks.finding import Finding, failed, ok, skipped
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.server_kind import ServerKind
+
+_NOT_ASKED: Final = "no NameNode answers over HTTP"
+_REDIRECTS: Final = frozenset({HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT})
+
+
+def authentication(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the web servers and the RPC servers take callers by their word (SIMPLE)."""
+    user = facts.subject.user
+    asked = False
+    for namenode in facts.subject.namenodes:
+        found = facts.found(namenode)
+        if found.named_status:
+            asked = True
+            yield _web_authentication(namenode, found, user)
+        if "SIMPLE authentication" in found.rpc_silence:
+            asked = True
+            yield failed(
+                found.rpc_silence,
+                "put nncache in front of a cluster with hadoop.security.authentication=simple",
+            )
+    if not asked:
+        yield skipped(_NOT_ASKED)
+
+
+def _web_authentication(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
+    simple = "set hadoop.http.authentication.type=simple on that NameNode; nncache supports no other"
+    match found.named_status:
+        case HTTPStatus.OK:
+            return ok(f"{namenode.http} takes user.name={user} by its word (SIMPLE)")
+        case HTTPStatus.UNAUTHORIZED if "negotiate" in found.challenge.lower():
+            return failed(f"{namenode.http} asks for Kerberos (WWW-Authenticate: {found.challenge})", simple)
+        case HTTPStatus.UNAUTHORIZED:
+            return failed(
+                f"{namenode.http} answers 401 and asks for: {found.challenge or 'nothing known'}", simple
+            )
+        case HTTPStatus.FORBIDDEN:
+            return failed(
+                f"{namenode.http} refuses /jmx to {user} (403)",
+                "name a user who may see it: dfs.cluster.administrators, where "
+                "hadoop.security.instrumentation.requires.admin is set",
+            )
+        case status if status in _REDIRECTS:
+            return failed(
+                f"{namenode.http} sends callers to {found.challenge}: a filter for single sign-on", simple
+            )
+        case status:
+            return failed(f"/jmx of {namenode.http} answers {status}", "see the log of that NameNode")
+
+
+def states(facts: Facts) -> Iterator[Finding]:
+    """Judge whether one NameNode is active, and whether both lists name the NameNodes in one order."""
+    said = [(each, found.answer.state) for each, found in facts.namenodes.items() if found.answer is not None]
+    at = facts.subject.at
+    if not said:
+        silences = [found.silence for found in facts.namenodes.values() if found.silence]
+        yield skipped("; ".join(silences) or _NOT_ASKED)
+        return
+    shown = ", ".join(f"{each.http} is {state.name.lower()}" for each, state in said)
+    if wrong := _order(facts):
+        yield wrong
+    match facts.active:
+        case ():
+            yield failed(f"no NameNode is active: {shown}", _how_to_find_active(facts))
+        case (_,):
+            yield ok(shown)
+        case _:
+            spaces = {_namespace_over_http(facts, each) for each in facts.active}
+            mixed = f"name the NameNodes of one nameservice only in {at('namenode_http')} and {at('namenode_rpc')}"
+            fence = "let HDFS fence the old one: hdfs haadmin -getAllServiceState"
+            yield failed(f"several NameNodes are active: {shown}", mixed if len(spaces) > 1 else fence)
+
+
+def _how_to_find_active(facts: Facts) -> str:
+    if len(facts.subject.namenodes) > 1:
+        return "make one active: hdfs haadmin -getAllServiceState shows them, hdfs haadmin -failover changes them"
+    at = facts.subject.at
+    return f"name all NameNodes of the nameservice in {at('namenode_http')} and {at('namenode_rpc')}, in the same order"
+
+
+def _namespace_over_http(facts: Facts, namenode: NameNode) -> str:
+    answer = facts.found(namenode).answer
+    return "" if answer is None else str(answer.namespace)
+
+
+def _order(facts: Facts) -> Finding | None:
+    """Tell whether a NameNode is active over one address and standby over the other."""
+    both = [
+        (each, found.answer.state, found.rpc_state)
+        for each, found in facts.namenodes.items()
+        if found.answer is not None and found.rpc_state is not None
+    ]
+    crossed = [
+        (each, http, rpc)
+        for each, http, rpc in both
+        if http in {HaState.ACTIVE, HaState.STANDBY} and http is not rpc
+    ]
+    if not crossed:
+        return None
+    shown = "; ".join(
+        f"{each.http} is {http.name.lower()} over HTTP, {each.rpc} is {rpc.name.lower()} over RPC"
+        for each, http, rpc in crossed
+    )
+    where = facts.subject.at("namenode_rpc")
+    remedy = f"name in {where} the NameNodes in the order of namenode_http"
+    if len(both) == len(facts.subject.namenodes) == 2 == len(crossed):  # noqa: PLR2004 - a pair
+        remedy = f"set {where} to {','.join(reversed(facts.subject.names.namenode_rpc))}, the order of namenode_http"
+    return failed(f"the lists are not in the same order: {shown}", remedy)
+
+
+def namespaces(facts: Facts) -> Iterator[Finding]:
+    """Judge whether all addresses lead to one namespace."""
+    at, known = facts.subject.at, set()
+    both = f"name in {at('namenode_http')} and {at('namenode_rpc')} both addresses of the same NameNode"
+    for each, found in facts.namenodes.items():
+        over_http = None if found.answer is None else found.answer.namespace
+        over_rpc = found.rpc_namespace
+        known |= {over_http, over_rpc} - {None}
+        if over_http is not None and over_rpc is not None and over_http != over_rpc:
+            yield failed(f"{each.http} serves namespace {over_http}, but {each.rpc} serves {over_rpc}", both)
+        elif over_http is not None and over_rpc is not None:
+            yield ok(f"{each.http} and {each.rpc} serve namespace {over_http}")
+        elif over_http is not None or over_rpc is not None:
+            yield skipped(
+                f"one address of {each.http}, {each.rpc} does not say which namespace it serves: "
+                f"{found.rpc_silence or found.silence or 'it was not asked'}"
+            )
+    served = {
+        found.answer.namespace
+        for found in facts.namenodes.values()
+        if found.answer and found.answer.namespace
+    }
+    if len(served) > 1:
+        named = " and ".join(sorted(map(str, served)))
+        yield failed(
+            f"the NameNodes serve {named}",
+            f"name the NameNodes of one nameservice only in {at('namenode_http')}",
+        )
+    if not known:
+        yield skipped("no NameNode says which namespace it serves")
+
+
+def rpc(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the RPC addresses answer as a NameNode does."""
+    for each in facts.subject.namenodes:
+        found = facts.found(each)
+        if not facts.has_kind(each.rpc, ServerKind.HADOOP_RPC):
+            yield skipped(f"{each.rpc} is no Hadoop RPC port")
+        elif found.rpc_state is not None:
+            yield ok(
+                f"{each.rpc} answers {facts.subject.user} as a NameNode ({found.rpc_state.name.lower()})"
+            )
+        else:
+            where = facts.subject.at("namenode_rpc")
+            yield failed(
+                f"{each.rpc} does not answer as a NameNode: {found.rpc_silence or 'not in time'}",
+                f"in {where}, replace {each.rpc} by the NameNode's RPC address (dfs.namenode.rpc-address)",
+            )
+
+
+def edits(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the service's user may read the edits (getEditsFromTxid), which only a superuser may."""
+    if not facts.subject.reads_edits:
+        yield skipped("a proxy that follows a publisher reads no edits, and needs no superuser")
+        return
+    user, where = facts.subject.user, facts.subject.at("user")
+    asked = [
+        (each, found)
+        for each, found in facts.namenodes.items()
+        if found.edits_txid is not None or found.edits_refusal
+    ]
+    if not asked:
+        yield skipped("no NameNode is active over RPC")
+    for each, found in asked:
+        if found.edits_txid is not None:
+            yield ok(f"{user} may read the edits of {each.rpc}; the last transaction is {found.edits_txid}")
+        elif found.is_refused:
+            group = (found.conf or {}).get("dfs.permissions.superusergroup", "supergroup")
+            yield failed(
+                f"{user} may not read the edits of {each.rpc}: {found.edits_refusal}",
+                f"set {where} to the user whom the NameNode runs as, or add {user} to its group {group}",
+            )
+        else:
+            yield failed(
+                f"the edits of {each.rpc} cannot be read: {found.edits_refusal}",
+                "see the log of that NameNode",
+            )
+
+
+def jmx(facts: Facts) -> Iterator[Finding]:
+    """Say whether /jmx answers callers without a name; nncache gives one."""
+    for each, found in facts.namenodes.items():
+        if found.answer is None:
+            yield _no_jmx(facts, each, found)
+        elif found.anonymous_status == HTTPStatus.OK:
+            yield ok(f"/jmx of {each.http} answers callers with and without a name")
+        else:
+            yield ok(
+                f"/jmx of {each.http} answers {facts.subject.user}, as nncache asks; without a name it answers "
+                f"{found.anonymous_status or 'nothing'}"
+            )
+    if not facts.namenodes:
+        yield skipped(_NOT_ASKED)
+
+
+def _no_jmx(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
+    if not facts.has_kind(namenode.http, ServerKind.NAMENODE_HTTP):
+        return skipped(f"{namenode.http} is not the HTTP port of a NameNode that answers")
+    return failed(
+        f"/jmx of {namenode.http} does not say what nncache asks for: {found.silence}",
+        "wait until that NameNode has started",
+    )
+
+
+def clock(facts: Facts) -> Iterator[Finding]:
+    """Say how far the clocks are apart; nothing depends on it."""
+    known = [
+        (each, found.clock_ahead_s)
+        for each, found in facts.namenodes.items()
+        if found.clock_ahead_s is not None
+    ]
+    for each, ahead_s in known:
+        shown = f"{abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'}"
+        yield ok(
+            f"the clock of {each.http} is {shown} ours by its Date header (whole seconds); nothing depends on it: "
+            "the gate compares no two clocks"
+        )
+    if not known:
+        yield skipped(_NOT_ASKED)
+
+
+def read(facts: Facts) -> Iterator[Finding]:
+    """Judge one read as the service's user: at the active NameNode, and through a proxy that already runs."""
+    active = facts.active
+    if not active:
+        yield skipped("no NameNode is active")
+    for each in active:
+        found = facts.found(each).read
+        if found.status == HTTPStatus.OK:
+            yield ok(f"GETFILESTATUS of / as {facts.subject.user} at {each.http} answers 200")
+        else:
+            yield failed(
+                f"GETFILESTATUS of / as {facts.subject.user} at {each.http} answers {found.status or 'nothing'}: "
+                f"{found.says}",
+                f"see that {facts.subject.user} may read / (set {facts.subject.at('user')}), and that no filter of the "
+                "web server stands in the way",
+            )
+
+
+def through(facts: Facts) -> Iterator[Finding]:
+    """Judge one read through the proxy that already runs at `listen`."""
+    found = facts.through
+    if found is None:
+        yield skipped("no nncache proxy runs at listen")
+    elif found.status == HTTPStatus.OK:
+        yield ok(
+            f"GETFILESTATUS of / through the running proxy answers 200 (Cache-Status: {found.cache_status})"
+        )
+    else:
+        yield failed(
+            f"GETFILESTATUS of / through the running proxy answers {found.status or 'nothing'}: {found.says}",
+            "see its /ready and its log; restart it if it runs with other settings",
+        )

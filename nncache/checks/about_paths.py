@@ -1,0 +1,87 @@
+"""Judge which paths are meant. (nncache/checks/about_paths.py)
+
+Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from nncache.checks.facts import Facts
+from nncache.checks.finding import Finding, failed, ok, skipped, warning
+from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.settings.commands import SettingsOfPublisher
+
+
+def globs(facts: Facts) -> Iterator[Finding]:
+    """Judge the globs of a proxy that reads the edits itself."""
+    given, at = facts.subject.globs, facts.subject.at("glob")
+    if given is None:
+        yield skipped("the filters say which paths are meant")
+        return
+    if not given:
+        yield warning(
+            "no glob is given: nothing is answered from memory",
+            f"set {at} to globs of the paths that are polled",
+        )
+        return
+    yield from _doubled({glob: glob for glob in given}, f"change {at}", f"{len(given)} globs are given")
+
+
+def filters(facts: Facts) -> Iterator[Finding]:
+    """Judge the filters: those in HDFS for a publisher, those in force for a proxy that follows one."""
+    if facts.subject.globs is not None:
+        yield skipped("the globs say which paths are meant")
+        return
+    if isinstance(facts.subject.settings, SettingsOfPublisher):
+        yield from _stored(facts, facts.subject.settings.filters.filters_path)
+        return
+    found = facts.zookeeper
+    if found is None or found.block_pool is None:
+        yield skipped("the nameservice is not published in ZooKeeper")
+        return
+    for reason in found.bad_filters.values():
+        yield warning(
+            f"a definition in ZooKeeper cannot be read: {reason}",
+            "restart the publisher, which writes it again",
+        )
+    yield from _all({each.name: each.path_glob for each in found.filters}, "in force")
+
+
+def _stored(facts: Facts, path: str) -> Iterator[Finding]:
+    stored = facts.stored
+    if stored is None:
+        yield skipped("no NameNode answers over HTTP")
+        return
+    if stored.silence:
+        yield failed(
+            f"the filters in {path} cannot be read: {stored.silence}",
+            f"see that {facts.subject.user} may read {path} ({facts.subject.at('filters_path')})",
+        )
+        return
+    for name, reason in stored.broken.items():
+        yield warning(
+            f"filter {name} in {path} is broken: {reason}",
+            f"nncache filters remove {name}, and add it again",
+        )
+    yield from _all(stored.globs, f"in {path}")
+
+
+def _all(globs_by_name: Mapping[str, str], where: str) -> Iterator[Finding]:
+    if globs_by_name:
+        remedy = "nncache filters remove it, and add it with another glob"
+        yield from _doubled(globs_by_name, remedy, f"{len(globs_by_name)} filters are {where}")
+    else:
+        yield warning(
+            f"there are no filters {where}: nothing is answered from memory",
+            "nncache filters add --name NAME --glob GLOB",
+        )
+
+
+def _doubled(globs_by_name: Mapping[str, str], remedy: str, text: str) -> Iterator[Finding]:
+    """Warn of globs that match less than they seem to."""
+    found = False
+    for name, glob in globs_by_name.items():
+        if trouble := pitfall(glob):
+            found = True
+            yield warning(trouble if name == glob else f"filter {name}: {trouble}", remedy)
+    if not found:
+        yield ok(text)

@@ -1,0 +1,135 @@
+"""Judge what ZooKeeper holds. (nncache/checks/about_zookeeper.py)
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
+from nncache.checks.finding import Finding, failed, ok, skipped, warning
+
+_NOT_USED: Final = "nothing goes through ZooKeeper (no zookeeper, or another channel)"
+_NOT_ASKED: Final = "no ZooKeeper answers"
+
+
+def _skip(facts: Facts) -> Finding | None:
+    """Return why nothing can be judged; None if something can."""
+    if facts.subject.zookeeper is None:
+        return skipped(_NOT_USED)
+    return skipped(_NOT_ASKED) if facts.zookeeper is None else None
+
+
+def session(facts: Facts) -> Iterator[Finding]:
+    """Judge whether ZooKeeper grants a session and lets itself be read."""
+    if (skip := _skip(facts)) is not None:
+        yield skip
+        return
+    assert facts.zookeeper is not None
+    settings = facts.subject.zookeeper
+    assert settings is not None
+    if facts.zookeeper.silence:
+        yield failed(
+            facts.zookeeper.silence,
+            "see that the ensemble has a leader (srvr), and that its ACLs let this host read "
+            f"{settings.zookeeper_root} ({facts.subject.at('zookeeper_root')})",
+        )
+    else:
+        yield ok(f"a session was granted, and {settings.zookeeper_root} could be read")
+
+
+def nameservice(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the nameservice is published, and that it is the one of the NameNodes."""
+    if (skip := _skip(facts)) is not None:
+        yield skip
+        return
+    found, subject = facts.zookeeper, facts.subject
+    assert found is not None
+    assert subject.zookeeper is not None
+    root, name = subject.zookeeper.zookeeper_root, subject.names.nameservice
+    if found.silence and found.block_pool is None:
+        yield skipped("ZooKeeper could not be read")
+    elif found.block_pool is not None:
+        yield _same_namespace(facts, f"{root}/{name}", found.block_pool)
+    elif not found.has_root and subject.command == "proxy":
+        yield failed(
+            f"there is no {root} in ZooKeeper: nothing was published there",
+            f"set {subject.at('zookeeper_root')} to that of the publisher, or start nncache publisher",
+        )
+    elif not found.nameservices:
+        text = f"nothing is published below {root} yet"
+        if subject.command == "proxy":
+            yield failed(text, f"start nncache publisher, or correct {subject.at('zookeeper_root')}")
+        else:
+            yield ok(f"{text}: this publisher would be the first")
+    else:
+        yield _other_nameservices(
+            facts, f"there is no nameservice {name} below {root}, but: ", found.nameservices
+        )
+
+
+def _other_nameservices(facts: Facts, text: str, others: tuple[str, ...]) -> Finding:
+    at = facts.subject.at("nameservice")
+    shown = text + ", ".join(others)
+    if facts.subject.command == "proxy":
+        return failed(shown, f"set {at} to one of them, or start a publisher with this nameservice")
+    return warning(
+        f"{shown}; this publisher would make a second tree beside them",
+        f"if one of them is meant, set {at} to {others[0] if len(others) == 1 else 'it'}",
+    )
+
+
+def _same_namespace(facts: Facts, path: str, block_pool: str) -> Finding:
+    subject = facts.subject
+    for each in facts.active:
+        answer = facts.found(each).answer
+        if answer is None or answer.namespace is None or not block_pool:
+            continue
+        if answer.namespace.block_pool != block_pool:
+            return failed(
+                f"{path} in ZooKeeper belongs to namespace {block_pool}, but {each.http} serves {answer.namespace}",
+                f"set {subject.at('nameservice')} to the nameservice of these NameNodes, or "
+                f"{subject.at('namenode_http')} to the NameNodes of that nameservice; if the namespace was "
+                "formatted, delete that znode",
+            )
+        return ok(f"{path} belongs to the namespace {block_pool} of {each.http}")
+    return ok(
+        f"{path} is published, of namespace {block_pool or '(none yet)'}; no active NameNode to compare it with"
+    )
+
+
+def publisher(facts: Facts) -> Iterator[Finding]:
+    """Judge whether a publisher lives, and what it publishes moves."""
+    if (skip := _skip(facts)) is not None:
+        yield skip
+        return
+    found = facts.zookeeper
+    assert found is not None
+    if found.block_pool is None:
+        yield skipped(
+            "the nameservice is not published" if not found.silence else "ZooKeeper could not be read"
+        )
+        return
+    who = str(found.publisher) if found.publisher is not None else "an unknown process"
+    if facts.subject.command == "publisher":
+        yield ok(
+            f"another publisher is running: {who}; this one would wait for its end"
+            if found.has_publisher
+            else "no publisher is running: this one would publish at once"
+        )
+    elif found.has_publisher:
+        yield _moves(found, who)
+    else:
+        yield failed(
+            "no publisher is running: nothing is answered from memory without one",
+            "start nncache publisher with the same nameservice and zookeeper_root",
+        )
+
+
+def _moves(found: ZooKeeperFound, who: str) -> Finding:
+    if found.has_moved:
+        return ok(f"{who} publishes; .cache has moved beyond transaction {found.txid}")
+    return warning(
+        f"{who} is there, but .cache did not move within {MOVES_S:g} s (transaction {found.txid})",
+        "see /ready of that publisher and its log; a coverage_interval_s near that time explains it, too",
+    )

@@ -1,0 +1,159 @@
+"""See what answers at an address. (nncache/checks/contacts.py)
+
+Nothing but questions is sent: `GET /jmx`, ZooKeeper's `srvr`, the beginning of a TLS handshake. Each on a connection of
+its own, since a server that does not expect one closes it.
+"""
+
+import asyncio
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from typing import Final
+from urllib.parse import quote
+
+from nncache.checks.facts import Contact, Trouble
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.server_kind import (
+    PROCESS_QUERY,
+    HttpReply,
+    ServerKind,
+    kind_of_first_bytes,
+    kind_of_metrics,
+    kind_of_reply,
+    name_of,
+    parse_reply,
+)
+
+STEP_S: Final = 1.5
+"""For each of the steps: resolving, connecting, a question."""
+
+_MOST_BYTES: Final = 256 * 1024
+
+
+async def contact(address: str, user: str) -> Contact:
+    """Return what answers at host:port, in four steps' time at most."""
+    host, port = split_address(address)
+    try:
+        hosts = await _resolved(host, port)
+    except OSError as error:
+        return Contact(address=address, trouble=Trouble.UNRESOLVED, why=error.strerror or str(error))
+    except TimeoutError:
+        return Contact(address=address, trouble=Trouble.UNRESOLVED, why=f"no answer in {STEP_S:g} s")
+    why = ""
+    for each in hosts:
+        try:
+            own_host = await _connect(each, port)
+        except TimeoutError:
+            return Contact(address=address, hosts=hosts, trouble=Trouble.SLOW, why=f"{STEP_S:g} s")
+        except OSError as error:
+            why = why_unanswered(error)
+            continue
+        kind, name = await _recognise(each, port, host, user)
+        return Contact(address=address, hosts=hosts, kind=kind, name=name, own_host=own_host)
+    return Contact(address=address, hosts=hosts, trouble=Trouble.UNREACHABLE, why=why)
+
+
+async def _resolved(host: str, port: int) -> tuple[str, ...]:
+    """Return the addresses of a host.
+
+    On a thread that the end of the program does not wait for: a resolver may take half a minute.
+
+    Raises:
+        OSError: there are none.
+        TimeoutError: that is not known in time.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(found: list[str] | OSError) -> None:
+        if answer.done():
+            return
+        if isinstance(found, OSError):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def look() -> None:
+        try:
+            found: list[str] | OSError = [
+                str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            ]
+        except OSError as error:
+            found = error
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=look, name=f"resolve {host}", daemon=True).start()
+    async with asyncio.timeout(STEP_S):
+        return tuple(dict.fromkeys(await answer))
+
+
+async def _connect(host: str, port: int) -> str:
+    """Return our own address of a connection that can be made."""
+    async with asyncio.timeout(STEP_S):
+        _, writer = await asyncio.open_connection(host, port)
+    own: str = writer.get_extra_info("sockname")[0]
+    writer.transport.abort()
+    return own
+
+
+async def _recognise(host: str, port: int, name: str, user: str) -> tuple[ServerKind, str]:
+    """Return what answers, and how it calls itself."""
+    data = await _asked(host, port, _get(f"{PROCESS_QUERY}&user.name={quote(user, safe='')}", name))
+    reply = parse_reply(data)
+    if reply is not None:
+        kind = kind_of_reply(reply)
+        if kind is ServerKind.HTTP and (metrics := await _page(host, port, "/metrics", name)) is not None:
+            kind = kind_of_metrics(metrics) or kind
+        return kind, name_of(reply)
+    first = kind_of_first_bytes(data)
+    if first is not None and first is not ServerKind.OTHER:
+        return first, ""
+    if first is ServerKind.OTHER:
+        return first, data[:40].decode("ascii", "replace").splitlines()[0]
+    speaks_tls, words = await asyncio.gather(_speaks_tls(host, port), _asked(host, port, b"srvr"))
+    if speaks_tls:
+        return ServerKind.TLS, ""
+    return kind_of_first_bytes(words) or ServerKind.SILENT, ""
+
+
+async def _page(host: str, port: int, target: str, name: str) -> HttpReply | None:
+    return parse_reply(await _asked(host, port, _get(target, name)))
+
+
+def _get(target: str, host: str) -> bytes:
+    """Render a request of HTTP/1.0: its reply is not chunked, and ends with the connection."""
+    return f"GET {target} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: nncache-check\r\n\r\n".encode()
+
+
+async def _asked(host: str, port: int, question: bytes) -> bytes:
+    """Return what comes back on a new connection until it ends or the time is over."""
+    data = bytearray()
+    with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+        async with asyncio.timeout(STEP_S):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(question)
+                while len(data) < _MOST_BYTES and (chunk := await reader.read(65_536)):
+                    data += chunk
+            finally:
+                writer.transport.abort()
+    return bytes(data)
+
+
+async def _speaks_tls(host: str, port: int) -> bool:
+    """Tell whether a TLS handshake gets anywhere; which certificate it shows does not matter here."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(STEP_S):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")  # such as a client's certificate that is missing
+    except (OSError, TimeoutError):
+        return False
+    writer.transport.abort()
+    return True

@@ -1,0 +1,210 @@
+"""What the probes find, as far as the checks need it. (nncache/checks/facts.py)"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from nncache.checks.subject import Subject
+from nncache.hadoop.election_view import Answer, NameNode
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.server_kind import ServerKind
+from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.publisher.identity import PublisherIdentity
+
+MOVES_S: Final = 2.5
+"""How long `.cache` is watched: with its defaults a publisher writes it every half second."""
+
+
+class Trouble(Enum):
+    """Why there is no connection to an address."""
+
+    UNRESOLVED = "cannot be resolved"
+    UNREACHABLE = "cannot be reached"
+    SLOW = "did not accept a connection in time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """What answers at an address.
+
+    Attributes:
+        address: host:port, as in the settings.
+        hosts: the addresses that the host name stands for.
+        trouble: why there was no connection; None if there was one.
+        why: the system's words about that.
+        kind: what answers; None without a connection.
+        name: how the server calls itself; "" if it does not.
+        own_host: our own address of the connection, as the server sees it without NAT; "" without one.
+    """
+
+    address: str
+    hosts: tuple[str, ...] = ()
+    trouble: Trouble | None = None
+    why: str = ""
+    kind: ServerKind | None = None
+    name: str = ""
+    own_host: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What came of one GETFILESTATUS of the root directory.
+
+    Attributes:
+        status: of HTTP; 0 without an answer.
+        says: what the answer, or the lack of one, was about.
+        cache_status: the field Cache-Status; "" without one.
+    """
+
+    status: int = 0
+    says: str = ""
+    cache_status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNodeFound:
+    """What one NameNode says on its two addresses; what was not asked or not answered is None, or "".
+
+    Attributes:
+        answer: what it says of itself over JMX, to the service's user.
+        silence: why there is no such answer.
+        named_status: HTTP status of /jmx for the service's user; 0: no answer.
+        anonymous_status: HTTP status of /jmx for a caller without a name; 0: no answer.
+        challenge: which authentication its web server asks for, or where it sends callers.
+        clock_ahead_s: seconds by which its clock is ahead of ours.
+        conf: its effective configuration.
+        conf_silence: why that is not known.
+        read: a read as the service's user.
+        rpc_namespace: the namespace that its RPC address serves.
+        rpc_state: its state over RPC.
+        rpc_silence: why its RPC address said neither.
+        edits_txid: the last transaction of its edits, which the service's user may read; None: not read.
+        edits_refusal: why they cannot be read.
+        is_refused: it is a matter of rights.
+    """
+
+    answer: Answer | None = None
+    silence: str = ""
+    named_status: int = 0
+    anonymous_status: int = 0
+    challenge: str = ""
+    clock_ahead_s: float | None = None
+    conf: Mapping[str, str] | None = None
+    conf_silence: str = ""
+    read: Read = field(default_factory=Read)
+    rpc_namespace: Namespace | None = None
+    rpc_state: HaState | None = None
+    rpc_silence: str = ""
+    edits_txid: int | None = None
+    edits_refusal: str = ""
+    is_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperFound:
+    """What ZooKeeper holds.
+
+    Attributes:
+        silence: why it, or a part of its tree, could not be read; "" if all could.
+        has_root: `zookeeper_root` is there.
+        nameservices: what is published below it.
+        block_pool: of our nameservice; None if it is not there.
+        publisher: the process that publishes; None if there is none.
+        has_publisher: whether there is one, also one that does not say who it is.
+        txid: the last transaction in `.cache`; None if there is none.
+        has_moved: whether `.cache` was written while it was looked at.
+        filters: those in force.
+        bad_filters: definitions that cannot be read, with the reason.
+    """
+
+    silence: str = ""
+    has_root: bool = False
+    nameservices: tuple[str, ...] = ()
+    block_pool: str | None = None
+    publisher: PublisherIdentity | None = None
+    has_publisher: bool = False
+    txid: int | None = None
+    has_moved: bool = False
+    filters: tuple[PublishedFilter, ...] = ()
+    bad_filters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFound:
+    """The filters in HDFS.
+
+    Attributes:
+        silence: why they could not be read; "" if they could.
+        globs: by name.
+        broken: name -> why it is no filter.
+    """
+
+    silence: str = ""
+    globs: Mapping[str, str] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFound:
+    """What this host allows.
+
+    Attributes:
+        limits: what is wrong with the limits of the process, as at the start of a proxy; "" if nothing is.
+        bound: key -> why its address cannot be listened on; "" if it can.
+        users: key -> what already listens at its address.
+        token: what is wrong with the token file; "" if nothing is.
+        classes: key -> what is wrong with the class that it names.
+    """
+
+    limits: str = ""
+    bound: Mapping[str, str] = field(default_factory=dict)
+    users: Mapping[str, Contact] = field(default_factory=dict)
+    token: str = ""
+    classes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that was found.
+
+    Attributes:
+        subject: what is checked.
+        contacts: by address.
+        namenodes: by NameNode.
+        zookeeper: None if nothing was asked.
+        stored: the filters in HDFS; None if they were not asked for.
+        host: what this host allows.
+        through: a read through the proxy that already runs at `listen`; None if none does.
+    """
+
+    subject: Subject
+    contacts: Mapping[str, Contact] = field(default_factory=dict)
+    namenodes: Mapping[NameNode, NameNodeFound] = field(default_factory=dict)
+    zookeeper: ZooKeeperFound | None = None
+    stored: StoredFound | None = None
+    host: HostFound = field(default_factory=HostFound)
+    through: Read | None = None
+
+    @property
+    def active(self) -> tuple[NameNode, ...]:
+        """The NameNodes that say over HTTP that they are active."""
+        return self.in_state(HaState.ACTIVE)
+
+    def in_state(self, state: HaState) -> tuple[NameNode, ...]:
+        """Return the NameNodes that say this of themselves over HTTP."""
+        return tuple(
+            namenode
+            for namenode, found in self.namenodes.items()
+            if found.answer is not None and found.answer.state is state
+        )
+
+    def found(self, namenode: NameNode) -> NameNodeFound:
+        """Return what was found about a NameNode."""
+        return self.namenodes.get(namenode, NameNodeFound())
+
+    def has_kind(self, address: str, *kinds: ServerKind) -> bool:
+        """Tell whether a server of one of these kinds answers there."""
+        contact = self.contacts.get(address)
+        return contact is not None and contact.kind in kinds

@@ -1,0 +1,139 @@
+"""Gather all facts about a daemon's surroundings, independent servers at once. (nncache/checks/gathering.py)"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Final, TypeVar
+
+import aiohttp
+
+from nncache.checks.contacts import contact
+from nncache.checks.facts import Facts, HostFound, NameNodeFound, Read, StoredFound, ZooKeeperFound
+from nncache.checks.host_probe import look_at_host
+from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_root
+from nncache.checks.subject import Subject
+from nncache.checks.zookeeper_probe import ask_zookeeper
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.server_kind import ServerKind
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.errors import FilterStoreError
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.settings.commands import SettingsOfPublisher
+
+FIRST_S: Final = 6.5
+"""For who answers where: the steps of `contacts` one after the other."""
+
+THEN_S: Final = 7.0
+"""For what they say. Only servers that answered are asked, so that silent ones cost the first time alone."""
+
+_WEB: Final = (ServerKind.NAMENODE_HTTP, ServerKind.LOCKED_HTTP)
+_FoundT = TypeVar("_FoundT")
+_Clock = Callable[[], float]
+
+
+async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
+    """Return what was found; `tell` gets what is being done, for people who wait."""
+    tell("what answers at each address")
+    async with asyncio.TaskGroup() as tasks:
+        looking = tasks.create_task(_in_time(look_at_host(subject), HostFound(), FIRST_S))
+        asking = [
+            tasks.create_task(_in_time(contact(each, subject.user), None, FIRST_S))
+            for each in dict.fromkeys(subject.addresses)
+        ]
+    answers = [each.result() for each in asking]
+    facts = Facts(
+        subject=subject,
+        host=looking.result(),
+        contacts={each.address: each for each in answers if each is not None},
+    )
+    tell("NameNodes, ZooKeeper, filters")
+    namenodes, zookeeper, stored, through = await asyncio.gather(
+        _namenodes(facts, clock),
+        _in_time(_zookeeper(facts, clock), None, THEN_S),
+        _in_time(_stored(facts), StoredFound(silence=f"no answer in {THEN_S:g} s"), THEN_S),
+        _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
+    )
+    return replace(facts, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
+
+
+async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float) -> _FoundT:
+    try:
+        async with asyncio.timeout(seconds):
+            return await found
+    except TimeoutError:
+        return otherwise
+
+
+async def _namenodes(facts: Facts, clock: _Clock) -> Mapping[NameNode, NameNodeFound]:
+    each = facts.subject.namenodes
+    found = await asyncio.gather(
+        *(
+            _in_time(
+                _namenode(facts, one, clock), NameNodeFound(silence=f"no answer in {THEN_S:g} s"), THEN_S
+            )
+            for one in each
+        )
+    )
+    return {
+        one: what
+        for one, what in zip(each, found, strict=True)
+        if facts.has_kind(one.http, *_WEB) or facts.has_kind(one.rpc, ServerKind.HADOOP_RPC)
+    }
+
+
+async def _namenode(facts: Facts, namenode: NameNode, clock: _Clock) -> NameNodeFound:
+    subject = facts.subject
+    over_http = over_rpc = NameNodeFound()
+    async with asyncio.TaskGroup() as tasks:
+        asked = told = None
+        if facts.has_kind(namenode.http, *_WEB):
+            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock))
+        if facts.has_kind(namenode.rpc, ServerKind.HADOOP_RPC):
+            told = tasks.create_task(ask_over_rpc(namenode, subject.user, reads_edits=subject.reads_edits))
+    over_http = asked.result() if asked is not None else over_http
+    over_rpc = told.result() if told is not None else over_rpc
+    return replace(
+        over_http,
+        rpc_namespace=over_rpc.rpc_namespace,
+        rpc_state=over_rpc.rpc_state,
+        rpc_silence=over_rpc.rpc_silence,
+        edits_txid=over_rpc.edits_txid,
+        edits_refusal=over_rpc.edits_refusal,
+        is_refused=over_rpc.is_refused,
+    )
+
+
+async def _zookeeper(facts: Facts, clock: _Clock) -> ZooKeeperFound | None:
+    settings = facts.subject.zookeeper
+    if settings is None:
+        return None
+    servers = [each for each in settings.zookeeper if facts.has_kind(each, ServerKind.ZOOKEEPER)]
+    if not servers:
+        return None
+    return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock)
+
+
+async def _stored(facts: Facts) -> StoredFound | None:
+    """Read the filters in HDFS, if this is a publisher."""
+    settings = facts.subject.settings
+    reachable = [each for each in facts.subject.names.namenode_http if facts.has_kind(each, *_WEB)]
+    if not isinstance(settings, SettingsOfPublisher) or not reachable:
+        return None
+    first, *others = (f"http://{address}" for address in reachable)
+    async with WebHdfs(first, facts.subject.user, others=others, timeout_s=ANSWER_S) as hdfs:
+        try:
+            stored = await FilterStore(hdfs, settings.filters.filters_path).read_all()
+        except FilterStoreError as error:
+            return StoredFound(silence=str(error))
+    globs = {name: each.path_glob for name, each in stored.filters.items()}
+    return StoredFound(globs=globs, broken=stored.broken)
+
+
+async def _through(facts: Facts) -> Read | None:
+    """Read through the proxy that already runs at `listen`, if one does."""
+    running = facts.host.users.get("listen")
+    if running is None or running.kind is not ServerKind.PROXY:
+        return None
+    timeout = aiohttp.ClientTimeout(total=ANSWER_S)
+    async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
+        return await read_root(session, running.address, facts.subject.user)

@@ -1,0 +1,74 @@
+"""See what this host allows. (nncache/checks/host_probe.py)
+
+An address is bound for a moment, not listened on: no client can connect meanwhile.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+from nncache.admin.settings import access_of
+from nncache.checks.contacts import contact
+from nncache.checks.facts import HostFound
+from nncache.checks.subject import Subject
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.publisher.output_stream import load_output_class
+from nncache.invalidation.stream import load_stream_class
+from nncache.proxy.limits import check_files
+from nncache.settings.commands import SettingsOfProxy
+
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is asked here
+
+
+async def look_at_host(subject: Subject) -> HostFound:
+    """Return what this host allows to the daemon."""
+    settings = subject.settings
+    bound = {key: _bind(endpoint) for key, endpoint in subject.endpoints.items()}
+    taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
+    found = await asyncio.gather(*(contact(address, subject.user) for address in taken.values()))
+    limits = ""
+    if isinstance(settings, SettingsOfProxy):
+        limits = _wrong(lambda: check_files(settings.limits, len(subject.namenodes)))
+    return HostFound(
+        limits=limits,
+        bound=bound,
+        users=dict(zip(taken, found, strict=True)),
+        token=_wrong(lambda: access_of(settings.admin, "127.0.0.1")),
+        classes=_classes(subject),
+    )
+
+
+def _classes(subject: Subject) -> dict[str, str]:
+    if subject.own_class is None:
+        return {}
+    key, value = subject.own_class
+    load: Callable[[str], object] = load_stream_class if key == "channel" else load_output_class
+    return {key: _wrong(lambda: load(value))}
+
+
+def _wrong(look: Callable[[], object]) -> str:
+    """Return what is wrong with a setting; "" if nothing is."""
+    try:
+        look()
+    except SettingError as error:
+        return str(error)
+    return ""
+
+
+def _bind(endpoint: Endpoint) -> str:
+    """Return why an address cannot be listened on; "" if it can."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _reached(endpoint: Endpoint) -> str:
+    return str(Endpoint(_REACHED_AT.get(endpoint.host, endpoint.host), endpoint.port))

@@ -1,0 +1,170 @@
+"""Ask one NameNode on both its addresses. (nncache/checks/namenode_probe.py)
+
+Everything is a read: of beans, of the configuration, of the root directory's status, of edits that were written.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from nncache.checks.facts import NameNodeFound, Read
+from nncache.hadoop.calls import PREFIX
+from nncache.hadoop.election_view import Answer, NameNode
+from nncache.hadoop.errors import HadoopError, RemoteCallError
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.jmx import STARTED_QUERY
+from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+
+ANSWER_S: Final = 3.0
+"""For each question."""
+
+_MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
+
+
+class _Property(msgspec.Struct, frozen=True):
+    key: str
+    value: str | None = None
+
+
+class _Conf(msgspec.Struct, frozen=True):
+    properties: tuple[_Property, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Got:
+    """An answer over HTTP, or why there is none (status 0)."""
+
+    status: int = 0
+    fields: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    why: str = ""
+
+
+async def ask_over_http(namenode: NameNode, user: str, clock: Callable[[], float]) -> NameNodeFound:
+    """Return what it says over HTTP to this user."""
+    timeout = aiohttp.ClientTimeout(total=ANSWER_S)
+    async with aiohttp.ClientSession(
+        timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+    ) as session:
+        jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user)
+        who = f"user.name={quote(user, safe='')}"
+        base = f"http://{namenode.http}"
+        (answer, silence), anonymous, named, conf, status = await asyncio.gather(
+            _said_of_itself(jmx, namenode),
+            _get(session, base + STARTED_QUERY),
+            _get(session, f"{base}{STARTED_QUERY}&{who}"),
+            _get(session, f"{base}/conf?format=json&{who}"),
+            read_root(session, namenode.http, user),
+        )
+    properties, conf_silence = _properties(conf)
+    return NameNodeFound(
+        answer=answer,
+        silence=silence,
+        named_status=named.status,
+        anonymous_status=anonymous.status,
+        challenge=named.fields.get("WWW-Authenticate", "") or named.fields.get("Location", ""),
+        clock_ahead_s=_clock_ahead_s(named),
+        conf=properties,
+        conf_silence=conf_silence,
+        read=status,
+    )
+
+
+async def read_root(session: aiohttp.ClientSession, address: str, user: str) -> Read:
+    """Read the status of the root directory; a cache in between takes no part in it."""
+    url = f"http://{address}{PREFIX}/?op=GETFILESTATUS&user.name={quote(user, safe='')}"
+    got = await _get(session, url, {"Cache-Control": "no-store"})
+    says = got.why
+    if got.status and got.status != HTTPStatus.OK:
+        remote = parse_remote_exception(got.body)
+        says = f"{remote.exception}: {remote.message.partition(chr(10))[0]}" if remote else ""
+    return Read(status=got.status, says=says, cache_status=got.fields.get("Cache-Status", ""))
+
+
+async def ask_over_rpc(namenode: NameNode, user: str, *, reads_edits: bool) -> NameNodeFound:
+    """Return what it says over RPC to this user."""
+    found = NameNodeFound()
+    rpc = NameNodeRpc(namenode.rpc, user, timeout_s=ANSWER_S)
+    try:
+        namespace, state = await _identity(rpc)
+        found = replace(found, rpc_namespace=namespace, rpc_state=state)
+        if reads_edits and state is HaState.ACTIVE:
+            found = await _edits(rpc, found)
+    except (HadoopError, OSError) as error:
+        return replace(found, rpc_silence=str(error))
+    finally:
+        await rpc.close()
+    return found
+
+
+async def _identity(rpc: NameNodeRpc) -> tuple[Namespace, HaState]:
+    namespace = await rpc.namespace()
+    try:
+        await rpc.exists("/")
+    except RemoteCallError as error:
+        if error.verdict is not Verdict.STANDBY:
+            raise
+        return namespace, HaState.STANDBY
+    return namespace, HaState.ACTIVE
+
+
+async def _edits(rpc: NameNodeRpc, found: NameNodeFound) -> NameNodeFound:
+    """Read the page of the edits that begins with the last transaction."""
+    try:
+        txid = await rpc.get_current_edit_log_txid()
+        await rpc.get_edits(txid)
+    except RemoteCallError as error:
+        is_refused = error.verdict is Verdict.ACCESS_CONTROL
+        return replace(found, edits_refusal=str(error), is_refused=is_refused)
+    return replace(found, edits_txid=txid)
+
+
+async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[Answer | None, str]:
+    try:
+        return await jmx.ask(namenode), ""
+    except HadoopError as error:
+        return None, str(error)
+
+
+async def _get(session: aiohttp.ClientSession, url: str, headers: Mapping[str, str] | None = None) -> _Got:
+    try:
+        async with session.get(
+            URL(url, encoded=True),
+            allow_redirects=False,
+            headers={"Accept": "application/json"} | dict(headers or {}),
+        ) as reply:
+            return _Got(reply.status, reply.headers, await reply.content.read(_MOST_BYTES))
+    except (aiohttp.ClientError, OSError) as error:
+        return _Got(why=why_unanswered(error))
+
+
+def _properties(got: _Got) -> tuple[Mapping[str, str] | None, str]:
+    """Return the effective configuration, or why it is not known."""
+    if got.status != HTTPStatus.OK:
+        return None, f"/conf answers {got.status}" if got.status else f"/conf: {got.why}"
+    try:
+        conf = msgspec.json.decode(got.body, type=_Conf)
+    except msgspec.DecodeError:
+        return None, "/conf answers no configuration"
+    return {each.key: each.value for each in conf.properties if each.value is not None}, ""
+
+
+def _clock_ahead_s(got: _Got) -> float | None:
+    try:
+        theirs = parsedate_to_datetime(got.fields["Date"])
+    except (KeyError, ValueError, TypeError):
+        return None
+    return (theirs - datetime.now(UTC)).total_seconds()

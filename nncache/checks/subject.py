@@ -1,0 +1,90 @@
+"""What is checked: the settings of a proxy or of a publisher. (nncache/checks/subject.py)"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.invalidation.settings import DIRECT, ZOOKEEPER
+from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The settings of one daemon.
+
+    Attributes:
+        settings: all of them.
+        places: key -> where its value can be changed.
+    """
+
+    settings: SettingsOfProxy | SettingsOfPublisher
+    places: Mapping[str, str]
+
+    def at(self, key: str) -> str:
+        """Return where a key's value can be changed: a flag, or the key in its file."""
+        return self.places.get(key, key)
+
+    @property
+    def command(self) -> str:
+        """The daemon's command."""
+        return "proxy" if isinstance(self.settings, SettingsOfProxy) else "publisher"
+
+    @property
+    def names(self) -> NameNodeSettings:
+        """Which NameNodes, and as whom they are asked."""
+        return self.settings.namenodes
+
+    @property
+    def namenodes(self) -> tuple[NameNode, ...]:
+        """The NameNodes."""
+        return self.names.namenodes
+
+    @property
+    def user(self) -> str:
+        """As whom they are asked."""
+        return self.names.user
+
+    @property
+    def zookeeper(self) -> ZooKeeperSettings | None:
+        """Where ZooKeeper is; None if nothing goes through it."""
+        return self.settings.zookeeper if self._channel == ZOOKEEPER else None
+
+    @property
+    def reads_edits(self) -> bool:
+        """Whether it reads the NameNode's edits itself."""
+        return isinstance(self.settings, SettingsOfPublisher) or self._channel == DIRECT
+
+    @property
+    def own_class(self) -> tuple[str, str] | None:
+        """Key and value that name a class from outside; None if there is none."""
+        key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"
+        return None if self._channel in {DIRECT, ZOOKEEPER} else (key, self._channel)
+
+    @property
+    def globs(self) -> tuple[str, ...] | None:
+        """What may be answered from memory; None if filters say that."""
+        if isinstance(self.settings, SettingsOfPublisher) or self._channel == ZOOKEEPER:
+            return None
+        return self.settings.cache.glob
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Where it listens, by key."""
+        if isinstance(self.settings, SettingsOfPublisher):
+            return {"admin": self.settings.publisher.admin_at}
+        return {"listen": self.settings.proxy.listen_at, "admin": self.settings.proxy.admin_at}
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All servers that it asks."""
+        servers = self.zookeeper.zookeeper if self.zookeeper is not None else ()
+        return (*self.names.namenode_http, *self.names.namenode_rpc, *servers)
+
+    @property
+    def _channel(self) -> str:
+        if isinstance(self.settings, SettingsOfProxy):
+            return self.settings.channel_name
+        return self.settings.publisher.output_stream

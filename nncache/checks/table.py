@@ -1,0 +1,170 @@
+"""The checks: one row each, from which `nncache check` and docs/check.md are made. (nncache/checks/table.py)"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from nncache.checks import (
+    about_addresses,
+    about_configuration,
+    about_host,
+    about_namenodes,
+    about_paths,
+    about_zookeeper,
+)
+from nncache.checks.facts import Facts
+from nncache.checks.finding import Finding, Verdict
+
+Judge: TypeAlias = Callable[[Facts], Iterable[Finding]]
+
+SETTINGS: Final = "settings"
+"""The check that comes before all others: without settings there is nothing to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check.
+
+    Attributes:
+        name: as it is printed.
+        meaning: what is looked at, and what a failure means.
+        judge: makes the findings from the facts.
+    """
+
+    name: str
+    meaning: str
+    judge: Judge
+
+
+CHECKS: Final = (
+    Check(
+        "limits",
+        "The process may open as many files as `max_connections` and `upstream_connections` need (proxy).",
+        about_host.limits,
+    ),
+    Check(
+        "listen",
+        "`listen` and `admin` are distinct and free. A running nncache at its own address is fine, and is said; any "
+        "other server there is named.",
+        about_host.listen,
+    ),
+    Check(
+        "access",
+        "`admin_token_file` can be read; a class that `channel` or `output_stream` names can be loaded.",
+        about_host.access,
+    ),
+    Check(
+        "staleness",
+        "Changes can become known within `max_staleness_s`: the intervals of polls, probes and coverage fit into it.",
+        about_host.staleness,
+    ),
+    Check(
+        "addresses",
+        "Each address resolves, something answers there, and it is the kind of server that the key wants: a "
+        "NameNode's HTTP port, a Hadoop RPC port, a ZooKeeper. Swapped ports, TLS ports, an nncache "
+        "proxy or admin port are named.",
+        about_addresses.addresses,
+    ),
+    Check(
+        "authentication",
+        "The NameNodes' web and RPC servers accept a caller's name as it is given (SIMPLE). Kerberos and other filters "
+        "are named: nncache supports neither.",
+        about_namenodes.authentication,
+    ),
+    Check(
+        "jmx",
+        "`/jmx` says what nncache asks for. Whether it also answers without a name is only told.",
+        about_namenodes.jmx,
+    ),
+    Check(
+        "states",
+        "Exactly one NameNode is active, and `namenode_http` and `namenode_rpc` name the NameNodes in one order, by "
+        "the state that each gives over HTTP and over RPC.",
+        about_namenodes.states,
+    ),
+    Check("rpc", "The RPC addresses answer as NameNodes do.", about_namenodes.rpc),
+    Check(
+        "namespace",
+        "All addresses lead to one namespace (block pool and cluster id), over HTTP and over RPC.",
+        about_namenodes.namespaces,
+    ),
+    Check(
+        "edits",
+        "`user` may read the edits (`getEditsFromTxid`), which needs a superuser of HDFS. A proxy that follows a "
+        "publisher needs no such right.",
+        about_namenodes.edits,
+    ),
+    Check(
+        "retention",
+        "The NameNodes keep edits long enough for a reader that was stopped (`dfs.namenode.num.extra.edits.retained`, "
+        "as `/conf` gives it).",
+        about_configuration.retention,
+    ),
+    Check(
+        "proxyservers",
+        "The NameNodes list this host in `hadoop.proxyservers`, so that their audit log and `doas` rules see "
+        "the client's address. Whether a running NameNode believes it cannot be asked; its audit log shows it (proxy).",
+        about_configuration.proxy_servers,
+    ),
+    Check(
+        "clock",
+        "How far the clocks of the NameNodes are from ours. Only told: nothing depends on it, the gate uses the "
+        "proxy's own clock alone.",
+        about_namenodes.clock,
+    ),
+    Check(
+        "zookeeper",
+        "ZooKeeper grants a session and lets `zookeeper_root` be read.",
+        about_zookeeper.session,
+    ),
+    Check(
+        "nameservice",
+        "The nameservice is published in ZooKeeper, for the namespace of these NameNodes; else those that exist are "
+        "listed.",
+        about_zookeeper.nameservice,
+    ),
+    Check(
+        "publisher",
+        "A publisher is running, and `.cache` moves (proxy); or whether another one is running (publisher).",
+        about_zookeeper.publisher,
+    ),
+    Check(
+        "globs",
+        "Globs are given, and none matches less than it seems to (`**` is one level in Hadoop). Proxy "
+        "without ZooKeeper.",
+        about_paths.globs,
+    ),
+    Check(
+        "filters",
+        "Filters can be read and there are some; broken ones and globs with `**` are named.",
+        about_paths.filters,
+    ),
+    Check(
+        "read", "One GETFILESTATUS of `/` as `user` at the active NameNode answers 200.", about_namenodes.read
+    ),
+    Check(
+        "through",
+        "The same through a proxy that already runs at `listen`; it leaves no trace in its cache.",
+        about_namenodes.through,
+    ),
+)
+"""In the order in which they are printed: what explains others comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one check has come to."""
+
+    check: str
+    findings: tuple[Finding, ...]
+
+
+def judged(facts: Facts) -> tuple[Result, ...]:
+    """Return what each check makes of the facts."""
+    return tuple(Result(check.name, tuple(check.judge(facts))) for check in CHECKS)
+
+
+def exit_code(results: Iterable[Result], *, strict: bool) -> int:
+    """Return 1 if something failed (with `strict` also if there is a warning), else 0."""
+    bad = {Verdict.FAILED, Verdict.WARNING} if strict else {Verdict.FAILED}
+    return int(any(finding.verdict in bad for result in results for finding in result.findings))

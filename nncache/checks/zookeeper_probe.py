@@ -1,0 +1,94 @@
+"""Read what ZooKeeper holds of a nameservice. (nncache/checks/zookeeper_probe.py)"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from nncache.checks.facts import MOVES_S, ZooKeeperFound
+from nncache.coordination.errors import CoordinationError, NoNodeError
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Znode, ZooKeeper
+from nncache.invalidation.channel.records import PublishedFilter, parse_published_filter
+from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameservices, parse_txid
+from nncache.invalidation.errors import CorruptZnodeError
+from nncache.invalidation.publisher.identity import parse_identity
+
+CONNECT_S: Final = 2.5
+
+
+async def ask_zookeeper(
+    settings: ZooKeeperSettings, servers: Sequence[str], nameservice: str, clock: Callable[[], float]
+) -> ZooKeeperFound:
+    """Return what these servers of the ensemble hold."""
+    reached = replace(settings, zookeeper=tuple(servers))
+    async with Session(reached, clock, log_name="check") as zookeeper:
+        try:
+            await zookeeper.wait_connected(CONNECT_S)
+        except CoordinationError as error:
+            return ZooKeeperFound(silence=str(error))
+        return await read_tree(zookeeper, settings.zookeeper_root, nameservice)
+
+
+async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKeeperFound:
+    """Return what is below the root; as much as may be read."""
+    znodes = Znodes(root, nameservice)
+    found = ZooKeeperFound()
+    try:
+        found = replace(found, nameservices=nameservices(await zookeeper.children(root)), has_root=True)
+        namespace = await _got(zookeeper, znodes.namespace)
+        if namespace is None:
+            return found
+        found = replace(found, block_pool=namespace.data.decode("utf-8", "replace"))
+        publisher = await _got(zookeeper, znodes.publisher)
+        if publisher is not None and publisher.owner_session != 0:
+            found = replace(found, publisher=parse_identity(publisher.data), has_publisher=True)
+        filters, bad = await _filters(zookeeper, znodes)
+        found = replace(found, filters=filters, bad_filters=bad)
+        cache = await _got(zookeeper, znodes.cache)
+        if cache is None:
+            return found
+        has_moved = await _moves(zookeeper, znodes.cache)
+        return replace(found, txid=parse_txid(cache.data), has_moved=has_moved)
+    except NoNodeError:
+        return found
+    except CoordinationError as error:
+        return replace(found, silence=str(error))
+
+
+async def _got(zookeeper: ZooKeeper, path: str) -> Znode | None:
+    try:
+        return await zookeeper.get(path)
+    except NoNodeError:
+        return None
+
+
+async def _moves(zookeeper: ZooKeeper, path: str) -> bool:
+    """Tell whether the znode is written within a while."""
+    watch = zookeeper.watch(path)
+    before = await watch.read()
+    try:
+        async with asyncio.timeout(MOVES_S):
+            while True:
+                await watch.changed(MOVES_S)
+                now = await watch.read()
+                if now is None or before is None or now.version != before.version:
+                    return now is not None
+    except TimeoutError:
+        return False
+
+
+async def _filters(
+    zookeeper: ZooKeeper, znodes: Znodes
+) -> tuple[tuple[PublishedFilter, ...], dict[str, str]]:
+    names = sorted(name for name in await zookeeper.children(znodes.filters) if is_filter_name(name))
+    filters, bad = [], {}
+    for name, znode in zip(names, await zookeeper.get_many([*map(znodes.definition, names)]), strict=True):
+        if znode is None:  # removed meanwhile
+            continue
+        try:
+            filters.append(parse_published_filter(znode.path, znode.data))
+        except CorruptZnodeError as error:
+            bad[name] = str(error)
+    return tuple(filters), bad

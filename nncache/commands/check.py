@@ -1,0 +1,93 @@
+"""`nncache check proxy` and `nncache check publisher`: try the settings of a daemon. (nncache/commands/check.py)"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nncache.commands.options import given, with_settings
+from nncache.errors import ConfigurationError
+from nncache.settings.commands import KEYS, PROXY, PUBLISHER
+from nncache.settings.forms import Form
+
+_EPILOG = (
+    "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2, an option, a key or a value "
+    "is wrong, as at the start of the daemon."
+)
+_with_config = click.option(
+    "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
+)
+_with_strict = click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+_with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(epilog=_EPILOG)
+def check() -> None:
+    """Try the settings of a daemon, before it is started or while it runs.
+
+    Put `check` before the words with which the daemon is started: `nncache check proxy --config FILE`. Nothing is
+    written anywhere; it ends within about 10 seconds, whatever is silent.
+    """
+
+
+@with_settings(PROXY.keys.values())
+@check.command(epilog=_EPILOG)
+@_with_strict
+@_with_json
+@_with_config
+def proxy(*, strict: bool, as_json: bool, config: Path | None, **flags: object) -> None:
+    """Try the settings of `nncache proxy`."""
+    _run(PROXY, config, flags, strict=strict, as_json=as_json)
+
+
+@with_settings(PUBLISHER.keys.values())
+@check.command(epilog=_EPILOG)
+@_with_strict
+@_with_json
+@_with_config
+def publisher(*, strict: bool, as_json: bool, config: Path | None, **flags: object) -> None:
+    """Try the settings of `nncache publisher`."""
+    _run(PUBLISHER, config, flags, strict=strict, as_json=as_json)
+
+
+def _run(
+    form: Form[Any], config: Path | None, flags: dict[str, object], *, strict: bool, as_json: bool
+) -> None:
+    """Print what is found, and exit."""
+    from nncache.checks.finding import failed, ok  # noqa: PLC0415 - --help loads no client
+    from nncache.checks.subject import Subject  # noqa: PLC0415 - as above
+    from nncache.checks.table import SETTINGS, Result, exit_code, judged  # noqa: PLC0415 - as above
+    from nncache.commands.check_view import as_json as rendered  # noqa: PLC0415 - as above
+    from nncache.commands.check_wiring import gathered, waiting  # noqa: PLC0415 - as above
+
+    began = time.monotonic()
+    try:
+        filled = form.fill_in(config, given(flags), KEYS)
+    except ConfigurationError as error:
+        wrong = tuple(failed(line, "") for line in error.lines)
+        results: tuple[Result, ...] = (Result(SETTINGS, wrong),)
+        code = ConfigurationError.exit_code
+    else:
+        where = "no file" if config is None else str(config)
+        with waiting() as tell:
+            facts = gathered(Subject(filled.settings, filled.places), tell)
+        results = (
+            Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"),)),
+            *judged(facts),
+        )
+        code = exit_code(results, strict=strict)
+    if as_json:
+        click.echo(rendered(results, code))
+    else:
+        _print(results, time.monotonic() - began)
+    sys.exit(code)
+
+
+def _print(results: Any, seconds: float) -> None:  # noqa: ANN401 - tuple[Result, ...], which is loaded late
+    from nncache.commands.check_view import lines, summary  # noqa: PLC0415 - as above
+
+    for verdict, colour, rest in lines(results):
+        click.echo(click.style(verdict, fg=colour) + " " + rest)
+    click.echo(summary(results, seconds))
