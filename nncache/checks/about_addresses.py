@@ -77,6 +77,8 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
         text = f"{key} {address} {contact.trouble.value}: {contact.why}"
         if has_others and contact.trouble is not Trouble.UNRESOLVED:
             return warning(f"{text}; others of the list answer", f"start that server, or {replace}")
+        if contact.trouble is Trouble.UNRESOLVED:
+            return failed(text, replace)
         return failed(text, f"start that server, open the way to it, or {replace}")
     assert contact.kind is not None, "connected, and not recognised"
     text = f"{key} {address} {contact.kind.value}" + (f" ({contact.name})" if contact.name else "")

@@ -23,7 +23,11 @@ def globs(facts: Facts) -> Iterator[Finding]:
             f"set {at} to globs of the paths that are polled",
         )
         return
-    yield from _doubled({glob: glob for glob in given}, f"change {at}", f"{len(given)} globs are given")
+    yield from _doubled(
+        {glob: glob for glob in given},
+        f"change {at}",
+        f"paths that match are answered from memory: {', '.join(given)}",
+    )
 
 
 def filters(facts: Facts) -> Iterator[Finding]:
@@ -68,7 +72,9 @@ def _stored(facts: Facts, path: str) -> Iterator[Finding]:
 def _all(globs_by_name: Mapping[str, str], where: str) -> Iterator[Finding]:
     if globs_by_name:
         remedy = "nncache filters remove it, and add it with another glob"
-        yield from _doubled(globs_by_name, remedy, f"{len(globs_by_name)} filters are {where}")
+        yield from _doubled(
+            globs_by_name, remedy, f"filters {where}: {len(globs_by_name)}, none broken or doubtful"
+        )
     else:
         yield warning(
             f"there are no filters {where}: nothing is answered from memory",

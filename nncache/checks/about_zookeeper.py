@@ -35,7 +35,8 @@ def session(facts: Facts) -> Iterator[Finding]:
             f"{settings.zookeeper_root} ({facts.subject.at('zookeeper_root')})",
         )
     else:
-        yield ok(f"a session was granted, and {settings.zookeeper_root} could be read")
+        state = "can be read" if facts.zookeeper.has_root else "is not there yet"
+        yield ok(f"a session was granted; {settings.zookeeper_root} {state}")
 
 
 def nameservice(facts: Facts) -> Iterator[Finding]:
@@ -118,7 +119,7 @@ def publisher(facts: Facts) -> Iterator[Finding]:
             else "no publisher is running: this one would publish at once"
         )
     elif found.has_publisher:
-        yield _moves(found, who)
+        yield _moves(facts, found, who)
     else:
         yield failed(
             "no publisher is running: nothing is answered from memory without one",
@@ -126,10 +127,15 @@ def publisher(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _moves(found: ZooKeeperFound, who: str) -> Finding:
-    if found.has_moved:
-        return ok(f"{who} publishes; .cache has moved beyond transaction {found.txid}")
+def _moves(facts: Facts, found: ZooKeeperFound, who: str) -> Finding:
+    """Judge how far `.cache` has come: without changes in HDFS it stands still, at the NameNode's last transaction."""
+    journals = [answer.journal for each in facts.active if (answer := facts.found(each).answer) is not None]
+    written = max((journal.last_txid for journal in journals if journal is not None), default=None)
+    txid = -1 if found.txid is None else found.txid
+    if found.has_moved or written is None or txid >= written:
+        return ok(f"{who} publishes; .cache covers transaction {found.txid}")
     return warning(
-        f"{who} is there, but .cache did not move within {MOVES_S:g} s (transaction {found.txid})",
-        "see /ready of that publisher and its log; a coverage_interval_s near that time explains it, too",
+        f"{who} is there, but .cache has stood still for {MOVES_S:g} s at transaction {found.txid}, and the NameNode "
+        f"has come to {written}: calls are forwarded",
+        "see /ready of that publisher and its log; a coverage_interval_s of such a length explains it, too",
     )

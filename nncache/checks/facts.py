@@ -114,7 +114,7 @@ class ZooKeeperFound:
         publisher: the process that publishes; None if there is none.
         has_publisher: whether there is one, also one that does not say who it is.
         txid: the last transaction in `.cache`; None if there is none.
-        has_moved: whether `.cache` was written while it was looked at.
+        has_moved: whether `.cache` was written while it was watched, before `txid` was read.
         filters: those in force.
         bad_filters: definitions that cannot be read, with the reason.
     """

@@ -128,7 +128,8 @@ async def _edits(rpc: NameNodeRpc, found: NameNodeFound) -> NameNodeFound:
         await rpc.get_edits(txid)
     except RemoteCallError as error:
         is_refused = error.verdict is Verdict.ACCESS_CONTROL
-        return replace(found, edits_refusal=str(error), is_refused=is_refused)
+        says = f"{error.remote.exception}: {error.remote.message.partition(chr(10))[0]}"
+        return replace(found, edits_refusal=says, is_refused=is_refused)
     return replace(found, edits_txid=txid)
 
 
@@ -146,7 +147,12 @@ async def _get(session: aiohttp.ClientSession, url: str, headers: Mapping[str, s
             allow_redirects=False,
             headers={"Accept": "application/json"} | dict(headers or {}),
         ) as reply:
-            return _Got(reply.status, reply.headers, await reply.content.read(_MOST_BYTES))
+            body = bytearray()
+            async for chunk in reply.content.iter_any():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    break
+            return _Got(reply.status, reply.headers, bytes(body))
     except (aiohttp.ClientError, OSError) as error:
         return _Got(why=why_unanswered(error))
 

@@ -49,8 +49,9 @@ async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKee
         cache = await _got(zookeeper, znodes.cache)
         if cache is None:
             return found
-        has_moved = await _moves(zookeeper, znodes.cache)
-        return replace(found, txid=parse_txid(cache.data), has_moved=has_moved)
+        found = replace(found, has_moved=await _moves(zookeeper, znodes.cache))
+        cache = await _got(zookeeper, znodes.cache) or cache
+        return replace(found, txid=parse_txid(cache.data))
     except NoNodeError:
         return found
     except CoordinationError as error:

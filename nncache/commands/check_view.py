@@ -29,7 +29,7 @@ def lines(results: Iterable[Result]) -> Iterator[tuple[str, str, str]]:
 
 
 def _sentence(finding: Finding) -> str:
-    return f"{finding.text}: {finding.remedy}" if finding.remedy else finding.text
+    return f"{finding.text}; to do: {finding.remedy}" if finding.remedy else finding.text
 
 
 def summary(results: Sequence[Result], seconds: float) -> str:

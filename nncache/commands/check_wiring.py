@@ -12,15 +12,18 @@ from nncache.checks.facts import Facts
 from nncache.checks.gathering import gather
 from nncache.checks.subject import Subject
 from nncache.clock import boottime
-from nncache.logs import LogSettings, set_up_logs
 
 
 def gathered(subject: Subject, tell: Callable[[str], None]) -> Facts:
     """Return what the probes find."""
-    set_up_logs(LogSettings(log_level="error"))
-    logging.getLogger("nncache").setLevel(logging.CRITICAL)  # what is wrong is in the findings
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(gather(subject, boottime, tell))
+    log = logging.getLogger("nncache")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what is wrong is in the findings
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(gather(subject, boottime, tell))
+    finally:
+        log.setLevel(level)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
 from nncache.invalidation.filters.errors import FilterStoreError
@@ -50,6 +51,8 @@ class FiltersClient:
         except FilterError as error:
             raise ConfigurationError(one_line(str(error))) from error
         self._on_store(lambda store: store.add(new))
+        if trouble := pitfall(glob):
+            _complain([one_line(trouble)])
         who = ", ".join(new.allowed_subscribers) or "none yet"
         _say(f"added filter {name} for {glob}, which belongs to {new.owner}; who may subscribe: {who}")
 

@@ -28,6 +28,7 @@ from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
@@ -224,6 +225,7 @@ class ProxySystem:
         """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
         if "glob" in changed:
             self._cache.set_filters({glob: glob for glob in settings.cache.glob})
+            _warn_of_globs(settings)
         if "log_level" in changed:
             set_log_level(settings.log)
         self._settings = settings
@@ -249,6 +251,7 @@ class ProxySystem:
             )
         elif not settings.cache.glob:
             _log.warning("no --glob is given: nothing is answered from memory")
+        _warn_of_globs(settings)
 
     def figures(self) -> Mapping[str, object]:
         """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
@@ -299,3 +302,9 @@ class ProxySystem:
             session=stream.channel.session if self._settings.channel_name == ZOOKEEPER else None,
         )
         return ProxySituation(self._pool.active, gate_text(gate))
+
+
+def _warn_of_globs(settings: SettingsOfProxy) -> None:
+    for glob in settings.cache.glob:
+        if trouble := pitfall(glob):
+            _log.warning("--glob %s", trouble)
