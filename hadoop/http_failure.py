@@ -12,7 +12,7 @@ def why_unanswered(exc: BaseException) -> str:
         case aiohttp.ClientConnectorDNSError():
             return f"host {exc.host} cannot be resolved: {_of_system(exc.os_error)}"
         case aiohttp.ClientConnectorError():
-            return f"cannot connect: {_of_system(exc.os_error)}"
+            return f"cannot connect to {exc.host}:{exc.port}: {_of_system(exc.os_error)}"
         case TimeoutError():
             return "no answer in time"
         case aiohttp.ClientResponseError():  # of the parser

@@ -22,10 +22,11 @@ async def failure_of(address: str) -> str:
 
 
 async def test_no_listener() -> None:
-    """With errno, and without a word about ssl."""
+    """With address and errno, and without a word about ssl."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    assert await failure_of(f"127.0.0.1:{port}") == "cannot connect: [Errno 111] Connection refused"
+    told = await failure_of(f"127.0.0.1:{port}")
+    assert told == f"cannot connect to 127.0.0.1:{port}: [Errno 111] Connection refused"
 
 
 async def test_no_such_host() -> None:

@@ -14,6 +14,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "bench/servers/running.py": "tests/bench/servers/test_nginx.py",
     "coordination/errors.py": "tests/coordination/test_translation.py",
     "hadoop/settings.py": "tests/nncache/test_cli.py",
+    "nncache/checks/facts.py": "tests/nncache/checks/test_about_namenodes.py",
+    "nncache/checks/finding.py": "tests/nncache/checks/test_table.py",
+    "nncache/checks/gathering.py": "tests/nncache/commands/test_check.py",
+    "nncache/commands/check_wiring.py": "tests/nncache/commands/test_check.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
 """Modules without a test file of their own, and where they are tested."""
@@ -26,6 +30,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/hadoop/test_any_election.py": "hadoop",
     "tests/hadoop/test_failover.py": "hadoop",
     "tests/nncache/commands/test_signals.py": "nncache/commands",
+    "tests/invalidation/publisher/test_new_nameservice.py": "invalidation/publisher",
     "tests/proxy/test_failing_cache.py": "proxy",
     "tests/proxy/test_handed_over_calls.py": "proxy",
     "tests/proxy/upstream/test_large_bodies.py": "proxy/upstream",

@@ -39,12 +39,10 @@ class Scene:
         self.zookeeper = FakeZooKeeper(clock)
         self.outsider = self.zookeeper.session()
 
-    def output(
-        self, session: FakeSession | None = None, nameservice: str = "ns1"
-    ) -> ZooKeeperInotifyEventOutputStream:
+    def output(self, session: FakeSession | None = None) -> ZooKeeperInotifyEventOutputStream:
         """Return an output of a process of its own."""
         setup = OutputSetup(
-            nameservice=nameservice,
+            nameservice="ns1",
             publisher=PublisherSettings(max_records_per_filter=4),
             zookeeper=ZooKeeperSettings(),
             clock=clock,
@@ -265,26 +263,6 @@ def test_a_place_without_a_namespace_is_taken() -> None:
         await on.outsider.ensure(ZNODES.namespace)
         await on.begun(10)
         assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
-
-    play(story)
-
-
-def test_a_new_nameservice_beside_others_may_be_a_mistyped_one(caplog: pytest.LogCaptureFixture) -> None:
-    """It is taken all the same; the log says which there were, once."""
-
-    async def story(on: Scene) -> None:
-        await on.begun(10)
-        assert caplog.messages == []
-        await on.outsider.commit(
-            [Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")]
-        )
-        await on.outsider.ensure("/HDFSInotifyRoot/quota")
-        for _ in range(2):
-            await on.output(nameservice="nsl").open(US, POOL)
-        (line,) = caplog.messages
-        assert line.startswith(
-            "/HDFSInotifyRoot/nsl is new; published in /HDFSInotifyRoot before: ns1, prod. If one of these was meant"
-        )
 
     play(story)
 

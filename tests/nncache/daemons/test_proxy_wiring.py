@@ -114,6 +114,19 @@ async def test_without_a_namenode_it_lives_and_is_not_ready() -> None:
         assert (await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS"))[0] == 503
 
 
+async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """At the start, and at a reload that brings it."""
+    chosen = settings(free_address(), glob=("/w/**/x", "/w/*"))  # type: ignore[arg-type] # a list's flag
+    async with running(chosen):
+        pass
+    told = [message for message in caplog.messages if "stays within one level" in message]
+    assert [message.partition(": ")[0] for message in told] == ["--glob /w/**/x"]
+    caplog.clear()
+    system = ProxySystem(chosen, boottime)
+    system.take(chosen, frozenset({"glob"}))
+    assert len([message for message in caplog.messages if "stays within one level" in message]) == 1
+
+
 async def test_the_admin_port_shows_metrics_and_explains() -> None:
     """Every row of the table, readable by Prometheus; and what is known of a path."""
     chosen = settings(free_address())

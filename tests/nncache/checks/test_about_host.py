@@ -1,0 +1,103 @@
+"""What this host allows, and numbers that do not go together."""
+
+import pytest
+
+from nncache.checks.about_host import access, limits, listen, staleness
+from nncache.checks.facts import Contact, HostFound
+from nncache.hadoop.server_kind import ServerKind
+from tests.nncache.checks.samples import ON_ZOOKEEPER, PAIR, of_proxy, of_publisher, told
+
+
+def test_files_must_be_enough_for_the_connections_of_a_proxy() -> None:
+    """What is wrong is said in the words of the start."""
+    assert told(limits(of_proxy()))[0].startswith("ok: 16384 client connections fit")
+    (line,) = told(limits(of_proxy(host=HostFound(limits="max_connections: 9: must be at most 5"))))
+    assert line.startswith("failed: max_connections: 9: must be at most 5 | raise LimitNOFILE=")
+    assert told(limits(of_publisher()))[0].startswith("skipped: ")
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "line"),
+    [
+        ("listen", ServerKind.PROXY, "ok: listen 127.0.0.1:9871 is an nncache proxy that is running"),
+        (
+            "listen",
+            ServerKind.PROXY_ADMIN,
+            "failed: listen 127.0.0.1:9871 is taken: it is the admin port of an nncache",
+        ),
+        (
+            "admin",
+            ServerKind.PROXY_ADMIN,
+            "ok: admin 127.0.0.1:9872 is the admin port of an nncache proxy that is run",
+        ),
+        (
+            "admin",
+            ServerKind.ZOOKEEPER,
+            "failed: admin 127.0.0.1:9872 is taken: it is a ZooKeeper (x) | set --admin",
+        ),
+        (
+            "admin",
+            None,
+            "failed: admin 127.0.0.1:9872 cannot be listened on: in use | set --admin to an address of",
+        ),
+    ],
+)
+def test_who_has_a_port_is_named(key: str, kind: ServerKind | None, line: str) -> None:
+    """The daemon itself may run already; any other server is in its way."""
+    user = Contact(address="x:1", kind=kind, name="x")
+    host = HostFound(bound={key: "in use"}, users={key: user})
+    lines = told(listen(of_proxy(host=host)))
+    assert any(each.startswith(line) for each in lines), lines
+    assert sum(each.endswith("is free | ") for each in lines) == 1
+
+
+def test_a_publishers_port_is_its_own() -> None:
+    """Another publisher's is no other server."""
+    host = HostFound(
+        bound={"admin": "in use"}, users={"admin": Contact(address="x:1", kind=ServerKind.PUBLISHER_ADMIN)}
+    )
+    assert told(listen(of_publisher(host=host)))[0].startswith(
+        "ok: admin 127.0.0.1:9873 is the admin port of an nncache p"
+    )
+
+
+def test_both_ports_must_differ() -> None:
+    """Unless the system chooses them."""
+    first, *_ = told(listen(of_proxy({"listen": "h:1", "admin": "h:1"})))
+    assert first == "failed: listen and admin are both h:1 | give --admin another port"
+    assert all(each.startswith("ok: ") for each in told(listen(of_proxy({"listen": "h:0", "admin": "h:0"}))))
+
+
+def test_token_and_class() -> None:
+    """What cannot be loaded is said in the words of the start."""
+    assert told(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]
+    assert told(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the token in /t can be read | "]
+    host = HostFound(token="admin_token_file: /t: x", classes={"channel": "channel: y"})
+    assert told(access(of_proxy(host=host))) == [
+        "failed: admin_token_file: /t: x | correct --admin-token-file",
+        "failed: channel: y | correct --channel",
+    ]
+    host = HostFound(classes={"output_stream": ""})
+    assert told(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
+
+
+def test_intervals_must_fit_into_the_bound() -> None:
+    """Twice, so that the gate stays open when one is late."""
+    assert told(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]
+    slow = {"namenode_probe_interval_s": "2"}
+    assert told(staleness(of_proxy(slow)))[0].startswith("ok: ")
+    for flags in (slow | PAIR, slow | ON_ZOOKEEPER):
+        (line,) = told(staleness(of_proxy(flags)))
+        assert line.startswith(
+            "warning: max_staleness_s is 3 and namenode_probe_interval_s is 2: between two of these"
+        )
+        assert line.endswith("| set --max-staleness-s to 6, or --namenode-probe-interval-s to 1")
+    (line,) = told(staleness(of_proxy({"poll_interval_s": "1", "max_staleness_s": "1.5"})))
+    assert "poll_interval_s is 1" in line
+
+
+def test_coverage_must_be_published_often_enough() -> None:
+    """For proxies with the default bound."""
+    assert told(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
+    (line,) = told(staleness(of_publisher({"coverage_interval_s": "2"})))
+    assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")

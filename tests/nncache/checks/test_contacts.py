@@ -1,0 +1,84 @@
+"""Which kind of server answers is found by asking, whatever it makes of the question."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from nncache.checks.contacts import contact
+from nncache.checks.facts import Contact, Trouble
+from nncache.hadoop.server_kind import ServerKind
+from tests.nncache.commands.planted import closed_port, greeting, http_server, silent, socket_server, tls
+
+
+def seen(address: str) -> Contact:
+    """Look at an address."""
+    return asyncio.run(contact(address, "hdfs"))
+
+
+@pytest.mark.parametrize(
+    ("serve", "kind", "name"),
+    [
+        (silent, ServerKind.SILENT, ""),
+        (greeting, ServerKind.OTHER, "SSH-2.0-OpenSSH_9.2p1"),
+        (tls, ServerKind.TLS, ""),
+        (lambda connection: connection.close(), ServerKind.SILENT, ""),
+    ],
+)
+def test_servers_of_other_protocols(
+    serve: Callable[[socket.socket], None], kind: ServerKind, name: str
+) -> None:
+    """They hang, hang up, or speak first."""
+    with socket_server(serve) as address:
+        found = seen(address)
+    assert (found.kind, found.name, found.trouble, found.own_host) == (kind, name, None, "127.0.0.1")
+
+
+def zookeeper(connection: socket.socket) -> None:
+    """Answer the one question that it knows, and close on any other, as ZooKeeper does."""
+    with connection:
+        if connection.recv(4) == b"srvr":
+            connection.sendall(b"Zookeeper version: 3.8.6\n")
+
+
+def test_a_zookeeper_is_asked_in_its_own_words() -> None:
+    """To HTTP it says nothing."""
+    with socket_server(zookeeper) as address:
+        assert seen(address).kind is ServerKind.ZOOKEEPER
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("nncache_cache_entries 1\n", ServerKind.PROXY_ADMIN),
+        ("nncache_publisher_filters 1\n", ServerKind.PUBLISHER_ADMIN),
+        ("go_goroutines 1\n", ServerKind.HTTP),
+    ],
+)
+def test_an_admin_port_is_known_by_its_metrics(body: str, kind: ServerKind) -> None:
+    """For any other HTTP server the name that it gives itself is told."""
+    with http_server(404, {"Server": "x"}, body) as address:
+        assert seen(address).kind is kind
+
+
+def test_a_proxy_is_known_by_its_own_field() -> None:
+    """It answers /jmx itself."""
+    with http_server(404, {"Cache-Status": "nncache; detail=not-webhdfs"}) as address:
+        assert seen(address).kind is ServerKind.PROXY
+
+
+def test_no_listener_and_no_host() -> None:
+    """With the system's words; they are other mistakes."""
+    found = seen(closed_port())
+    assert (found.trouble, found.why) == (Trouble.UNREACHABLE, "[Errno 111] Connection refused")
+    found = seen("no-such-host.invalid:1")
+    assert (found.trouble, found.kind) == (Trouble.UNRESOLVED, None)
+    assert found.why
+
+
+def test_all_addresses_of_a_host_are_tried() -> None:
+    """`localhost` may come first as an address that the server does not have."""
+    with http_server(200) as address:
+        port = address.rpartition(":")[2]
+        assert seen(f"localhost:{port}").kind is ServerKind.HTTP

@@ -1,0 +1,63 @@
+"""What this host allows is tried, not computed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nncache.checks.facts import HostFound
+from nncache.checks.host_probe import look_at_host
+from nncache.hadoop.server_kind import ServerKind
+from nncache.settings.commands import PROXY, PUBLISHER
+from nncache.settings.forms import Form
+from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
+from tests.nncache.commands.planted import closed_port, http_server
+
+
+def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # either daemon's
+    """Look at this host for a daemon with these flags."""
+    return asyncio.run(look_at_host(subject(form, ON_ZOOKEEPER | flags)))
+
+
+def test_a_free_port_can_be_bound_and_is_free_again() -> None:
+    """Nothing listens meanwhile."""
+    address = closed_port()
+    for _ in range(2):
+        assert looked(PUBLISHER, admin=address) == HostFound(bound={"admin": ""})
+
+
+def test_who_has_a_taken_port_is_asked() -> None:
+    """Also through an address that stands for all."""
+    with http_server(404, {"Cache-Status": "nncache"}) as address:
+        port = address.rpartition(":")[2]
+        found = looked(PROXY, listen=f"0.0.0.0:{port}", admin="127.0.0.1:0")
+    assert found.bound == {"listen": "Address already in use", "admin": ""}
+    assert found.users["listen"].kind is ServerKind.PROXY
+
+
+def test_an_address_of_another_host_is_refused() -> None:
+    """As at the start (RFC 5737: nobody has it)."""
+    assert "Cannot assign requested address" in looked(PUBLISHER, admin="192.0.2.1:9873").bound["admin"]
+
+
+def test_files_token_and_class(tmp_path: Path) -> None:
+    """In the words of the start."""
+    found = looked(
+        PROXY, max_connections="2000000000", admin_token_file=f"{tmp_path}/none", channel="no.such:C"
+    )
+    assert found.limits.startswith("max_connections: 2000000000: must be at most")
+    assert found.token.startswith(f"admin_token_file: {tmp_path}/none: must be a readable file")
+    assert found.classes["channel"].startswith("channel: no.such:C: ")
+    assert (
+        looked(PUBLISHER, output_stream="no.such:C")
+        .classes["output_stream"]
+        .startswith("output_stream: no.such:C")
+    )
+
+
+@pytest.mark.parametrize("form", [PROXY, PUBLISHER])
+def test_nothing_is_wrong_with_the_defaults(form: Form) -> None:  # type: ignore[type-arg] # as above
+    """On ports that the system chooses."""
+    flags = {"listen": "127.0.0.1:0"} if form is PROXY else {}
+    found = looked(form, admin="127.0.0.1:0", **flags)
+    assert (found.limits, found.token, found.classes, set(found.bound.values())) == ("", "", {}, {""})

@@ -1,0 +1,37 @@
+"""The settings of both daemons, as the checks ask for them."""
+
+from nncache.settings.commands import PROXY, PUBLISHER
+from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
+
+
+def test_a_proxy_that_reads_the_edits() -> None:
+    """It has globs, and nothing to do with ZooKeeper."""
+    seen = subject(PROXY, {"glob": ("/a",)})
+    assert (seen.command, seen.user, seen.reads_edits, seen.zookeeper) == ("proxy", "hdfs", True, None)
+    assert (seen.globs, seen.own_class) == (("/a",), None)
+    assert seen.addresses == ("nn1:9870", "nn1:8020")
+    assert [*seen.endpoints] == ["listen", "admin"]
+    assert (seen.at("glob"), seen.at("max_calls"), seen.at("no such")) == ("--glob", "--max-calls", "no such")
+
+
+def test_a_proxy_that_follows_a_publisher() -> None:
+    """It reads no edits, and the filters say which paths are meant."""
+    seen = subject(PROXY, ON_ZOOKEEPER)
+    assert (seen.reads_edits, seen.globs) == (False, None)
+    assert seen.addresses == ("nn1:9870", "nn1:8020", "zk1:2181")
+
+
+def test_a_publisher() -> None:
+    """It reads the edits, and has one port."""
+    seen = subject(PUBLISHER, ON_ZOOKEEPER)
+    assert (seen.command, seen.reads_edits, seen.globs) == ("publisher", True, None)
+    assert [*seen.endpoints] == ["admin"]
+    assert seen.zookeeper is not None
+
+
+def test_classes_from_outside() -> None:
+    """A channel or an output of somebody else's uses no ZooKeeper of ours."""
+    seen = subject(PROXY, {"channel": "a.b:C"})
+    assert (seen.own_class, seen.zookeeper, seen.reads_edits) == (("channel", "a.b:C"), None, False)
+    seen = subject(PUBLISHER, {"output_stream": "a.b:C"})
+    assert (seen.own_class, seen.zookeeper, seen.reads_edits) == (("output_stream", "a.b:C"), None, True)

@@ -1,0 +1,390 @@
+"""Mistakes that are planted, and what `nncache check` must say of each."""
+
+from nncache.checks.table import SETTINGS
+
+PROXY_ON = "proxy --listen 127.0.0.1:0 --admin 127.0.0.1:0 --user {superuser}"
+PUBLISHER_ON = "publisher --admin 127.0.0.1:0 --user {superuser} --filters-path {filters}"
+FIRST = "--namenode-http {http} --namenode-rpc {rpc}"
+DIRECT = f"{PROXY_ON} {FIRST} --glob /user/*"
+ON_ZOOKEEPER = "--zookeeper {zookeeper} --zookeeper-root {root} --nameservice ns1"
+
+Plant = tuple[str, str, str, tuple[str, ...]]
+"""The words, the check that must fail or warn, its verdict, and what its line must name."""
+
+WRONG_SETTINGS: dict[str, Plant] = {
+    "URL as address": (
+        f"{PROXY_ON} --namenode-http http://nn1:9870",
+        SETTINGS,
+        "failed",
+        ("namenode_http: http://nn1:9870", "must be host:port", "nn1:9870"),
+    ),
+    "address without a port": (
+        f"{PROXY_ON} --namenode-http nn1",
+        SETTINGS,
+        "failed",
+        ("namenode_http: nn1", "host:port"),
+    ),
+    "lists of unequal length": (
+        f"{PROXY_ON} --namenode-http a:1,b:1 --namenode-rpc a:2",
+        SETTINGS,
+        "failed",
+        ("namenode_rpc: a:2", "as many NameNodes as namenode_http, 2"),
+    ),
+    "a NameNode twice": (
+        f"{PROXY_ON} --namenode-http a:1,a:1 --namenode-rpc a:2,b:2",
+        SETTINGS,
+        "failed",
+        ("namenode_http: a:1", "each NameNode once"),
+    ),
+    "ZooKeeper with a path": (
+        f"{PROXY_ON} --zookeeper zk1:2181/x",
+        SETTINGS,
+        "failed",
+        ("zookeeper: zk1:2181/x", "/x belongs in zookeeper_root"),
+    ),
+    "glob and ZooKeeper": (
+        f"{PROXY_ON} --zookeeper zk1:2181 --glob /a",
+        SETTINGS,
+        "failed",
+        ("glob: /a", "filters add"),
+    ),
+    "a broken glob": (
+        f"{PROXY_ON} --glob /user/[a-z",
+        SETTINGS,
+        "failed",
+        ("glob: /user/[a-z", "no ] closes this ["),
+    ),
+    "a bound never met": (
+        f"{PROXY_ON} --max-staleness-s 0.001",
+        SETTINGS,
+        "failed",
+        ("max_staleness_s: 0.001", "must be more than", "3 is the default"),
+    ),
+    "a number that is none": (
+        f"{PROXY_ON} --max-calls many",
+        SETTINGS,
+        "failed",
+        ("max_calls: many", "whole number"),
+    ),
+    "a user name that is none": (
+        f"{DIRECT} --user a,b",
+        SETTINGS,
+        "failed",
+        ("user: a,b", "user name that HDFS knows"),
+    ),
+    "publisher without ZooKeeper": (
+        PUBLISHER_ON,
+        SETTINGS,
+        "failed",
+        ("zookeeper: none", "nncache publisher"),
+    ),
+    "no such file": (
+        f"{PROXY_ON} --config /no/such.toml",
+        SETTINGS,
+        "failed",
+        ("/no/such.toml", "No such file"),
+    ),
+    "no such directory": (
+        f"{PROXY_ON} --hadoop-conf-dir /no/such",
+        SETTINGS,
+        "failed",
+        ("hadoop_conf_dir: /no/such", "core-site.xml"),
+    ),
+    "no such nameservice": (
+        f"{PROXY_ON} --hadoop-conf-dir {{conf}} --nameservice nsx",
+        SETTINGS,
+        "failed",
+        ("nameservice: nsx", "must be one of dfs.nameservices: ns1"),
+    ),
+}
+"""With these nothing can start, and nothing is asked: exit code 2."""
+
+SERVERS: dict[str, Plant] = {
+    "ports swapped": (
+        f"{PROXY_ON} --namenode-http {{rpc}} --namenode-rpc {{http}}",
+        "addresses",
+        "failed",
+        ("swapped", "set --namenode-http to {http} and --namenode-rpc to {rpc}"),
+    ),
+    "HTTP port wrong": (
+        f"{PROXY_ON} --namenode-http {{closed}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {closed} cannot be reached: [Errno 111]", "in --namenode-http, replace {closed}"),
+    ),
+    "RPC port wrong": (
+        f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{closed}}",
+        "addresses",
+        "failed",
+        (
+            "namenode_rpc {closed} cannot be reached: [Errno 111]",
+            "in --namenode-rpc, replace {closed}",
+            "8020",
+        ),
+    ),
+    "host unknown": (
+        f"{PROXY_ON} --namenode-http nn1.invalid:9870 --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http nn1.invalid:9870 cannot be resolved", "in --namenode-http, replace nn1.invalid:9870"),
+    ),
+    "a proxy in front of a proxy": (
+        f"{PROXY_ON} --namenode-http {{proxy}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {proxy} is an nncache proxy", "the NameNode itself"),
+    ),
+    "a proxy in front of itself": (
+        "proxy --listen {closed} --admin 127.0.0.1:0 --namenode-http {closed} --namenode-rpc {rpc}",
+        "addresses",
+        "failed",
+        ("namenode_http {closed} is the address on which this proxy itself listens",),
+    ),
+    "an admin port": (
+        f"{PROXY_ON} --namenode-http {{proxy_admin}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {proxy_admin} is the admin port of an nncache proxy",),
+    ),
+    "a DataNode": (
+        f"{PROXY_ON} --namenode-http {{datanode}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {datanode} is the HTTP port of a Hadoop daemon that is no NameNode (DataNode)",),
+    ),
+    "a TLS port": (
+        f"{PROXY_ON} --namenode-http {{tls}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {tls} is a TLS (https) port", "dfs.namenode.http-address", "HTTP_AND_HTTPS"),
+    ),
+    "a web server": (
+        f"{PROXY_ON} --namenode-http {{web}} --namenode-rpc {{rpc}}",
+        "addresses",
+        "failed",
+        ("namenode_http {web} is an HTTP server that is no NameNode",),
+    ),
+    "ZooKeeper as RPC": (
+        f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{zookeeper}}",
+        "addresses",
+        "failed",
+        ("namenode_rpc {zookeeper} is a ZooKeeper", "dfs.namenode.rpc-address"),
+    ),
+    "a hanging server": (
+        f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{silent}}",
+        "addresses",
+        "failed",
+        ("namenode_rpc {silent} accepts connections and answers nothing", "hangs"),
+    ),
+    "an SSH server": (
+        f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{ssh}}",
+        "addresses",
+        "failed",
+        ("namenode_rpc {ssh} is a server that speaks neither", "SSH-2.0"),
+    ),
+    "an HTTP port as ZooKeeper": (
+        f"{PROXY_ON} {FIRST} --zookeeper {{web}}",
+        "addresses",
+        "failed",
+        ("zookeeper {web} is an HTTP server", "in --zookeeper, replace {web}", "2181"),
+    ),
+    "ZooKeeper down": (
+        f"{PROXY_ON} {FIRST} --zookeeper {{closed}}",
+        "addresses",
+        "failed",
+        ("zookeeper {closed} cannot be reached: [Errno 111]",),
+    ),
+    "one ZooKeeper of two down": (
+        f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER} --zookeeper {{closed}}",
+        "addresses",
+        "warning",
+        ("zookeeper {closed} cannot be reached", "others of the list answer"),
+    ),
+    "Kerberos": (
+        f"{PROXY_ON} --namenode-http {{kerberos}} --namenode-rpc {{rpc}}",
+        "authentication",
+        "failed",
+        ("{kerberos} asks for Kerberos", "Negotiate", "hadoop.http.authentication.type=simple"),
+    ),
+    "a filter of their own": (
+        f"{PROXY_ON} --namenode-http {{custom}} --namenode-rpc {{rpc}}",
+        "authentication",
+        "failed",
+        ("{custom} answers 401", "Bearer realm=x", "type=simple"),
+    ),
+    "single sign-on": (
+        f"{PROXY_ON} --namenode-http {{sso}} --namenode-rpc {{rpc}}",
+        "authentication",
+        "failed",
+        ("{sso} sends callers to https://sso.example/",),
+    ),
+    "a user who may not ask": (
+        f"{PROXY_ON} --namenode-http {{forbidden}} --namenode-rpc {{rpc}}",
+        "authentication",
+        "failed",
+        ("{forbidden} refuses /jmx to {superuser} (403)", "dfs.cluster.administrators"),
+    ),
+}
+
+CLUSTERS: dict[str, Plant] = {
+    "RPC list in another order": (
+        f"{PROXY_ON} --namenode-http {{active_http}},{{standby_http}} --namenode-rpc {{standby_rpc}},{{active_rpc}}",
+        "states",
+        "failed",
+        (
+            "{active_http} is active over HTTP, {standby_rpc} is standby over RPC",
+            "set --namenode-rpc to {active_rpc},{standby_rpc}",
+        ),
+    ),
+    "the standby alone": (
+        f"{PROXY_ON} --namenode-http {{standby_http}} --namenode-rpc {{standby_rpc}}",
+        "states",
+        "failed",
+        ("no NameNode is active: {standby_http} is standby", "name all NameNodes", "--namenode-http"),
+    ),
+    "two actives of two clusters": (
+        f"{PROXY_ON} --namenode-http {{http}},{{active_http}} --namenode-rpc {{rpc}},{{active_rpc}}",
+        "states",
+        "failed",
+        ("several NameNodes are active", "NameNodes of one nameservice only"),
+    ),
+    "NameNodes of two clusters": (
+        f"{PROXY_ON} --namenode-http {{http}},{{standby_http}} --namenode-rpc {{rpc}},{{standby_rpc}}",
+        "namespace",
+        "failed",
+        ("the NameNodes serve BP-", "name the NameNodes of one nameservice only in --namenode-http"),
+    ),
+    "RPC of another cluster": (
+        f"{PROXY_ON} --namenode-http {{http}} --namenode-rpc {{active_rpc}}",
+        "namespace",
+        "failed",
+        ("{http} serves namespace BP-", "{active_rpc} serves BP-", "--namenode-http and --namenode-rpc"),
+    ),
+    "no superuser": (
+        f"{DIRECT} --user joe",
+        "edits",
+        "failed",
+        ("joe may not read the edits of {rpc}", "set --user to", "supergroup"),
+    ),
+    "few edits retained": (
+        f"{PROXY_ON} --hadoop-conf-dir {{conf}}",
+        "retention",
+        "warning",
+        ("keeps 1000 transactions", "dfs.namenode.num.extra.edits.retained", "1000000"),
+    ),
+    "X-Forwarded-For not believed": (
+        DIRECT,
+        "proxyservers",
+        "warning",
+        (
+            "does not list our address 127.0.0.1",
+            "add 127.0.0.1 to hadoop.proxyservers",
+            "refreshSuperUserGroups",
+        ),
+    ),
+}
+
+IN_ZOOKEEPER: dict[str, Plant] = {
+    "another root": (
+        f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /nowhere",
+        "nameservice",
+        "failed",
+        ("there is no /nowhere", "set --zookeeper-root"),
+    ),
+    "another nameservice": (
+        f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root {{root}} --nameservice nsl",
+        "nameservice",
+        "failed",
+        ("there is no nameservice nsl", "but: ns1", "set --nameservice"),
+    ),
+    "a publisher's mistyped nameservice": (
+        f"{PUBLISHER_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root {{root}} --nameservice nsl",
+        "nameservice",
+        "warning",
+        ("nsl", "would make a second tree", "set --nameservice to ns1"),
+    ),
+    "NameNodes of another namespace": (
+        f"{PROXY_ON} --namenode-http {{active_http}} --namenode-rpc {{active_rpc}} {ON_ZOOKEEPER}",
+        "nameservice",
+        "failed",
+        ("{root}/ns1 in ZooKeeper belongs to namespace BP-", "{active_http} serves BP-", "set --nameservice"),
+    ),
+    "a glob one level short": (
+        f"{PROXY_ON} {FIRST} --glob /user/**/_SUCCESS",
+        "globs",
+        "warning",
+        ("/user/**/_SUCCESS", "/user/*/_SUCCESS and /user/*/*/_SUCCESS", "--glob"),
+    ),
+    "no glob": (f"{PROXY_ON} {FIRST}", "globs", "warning", ("no glob is given", "set --glob")),
+    "a filter one level short": (
+        f"publisher --admin 127.0.0.1:0 {FIRST} {ON_ZOOKEEPER} --filters-path {{odd_filters}}",
+        "filters",
+        "warning",
+        ("filter deep: /user/**/_SUCCESS", "filter broken in", "nncache filters remove broken"),
+    ),
+    "no filters": (
+        f"publisher --admin 127.0.0.1:0 {FIRST} {ON_ZOOKEEPER} --filters-path {{no_filters}}",
+        "filters",
+        "warning",
+        ("there are no filters", "nncache filters add"),
+    ),
+}
+
+ON_THIS_HOST: dict[str, Plant] = {
+    "a port taken by another server": (
+        f"proxy --listen {{web}} --admin 127.0.0.1:0 {FIRST}",
+        "listen",
+        "failed",
+        ("listen {web} is taken", "HTTP server", "set --listen to another port"),
+    ),
+    "the publisher's port": (
+        f"proxy --listen 127.0.0.1:0 --admin {{publisher_admin}} {FIRST}",
+        "listen",
+        "failed",
+        ("admin {publisher_admin} is taken", "the admin port of an nncache publisher", "--admin"),
+    ),
+    "one port for both": (
+        f"proxy --listen {{closed}} --admin {{closed}} {FIRST}",
+        "listen",
+        "failed",
+        ("listen and admin are both {closed}", "give --admin another port"),
+    ),
+    "an address of another host": (
+        f"proxy --listen 192.0.2.1:9871 --admin 127.0.0.1:0 {FIRST}",
+        "listen",
+        "failed",
+        ("listen 192.0.2.1:9871 cannot be listened on", "Cannot assign", "--listen"),
+    ),
+    "more connections than files": (
+        f"{DIRECT} --max-connections 2000000000",
+        "limits",
+        "failed",
+        ("max_connections: 2000000000: must be at most", "ulimit -Hn", "LimitNOFILE"),
+    ),
+    "no token": (
+        f"{DIRECT} --admin-token-file /no/token",
+        "access",
+        "failed",
+        ("admin_token_file: /no/token", "must be a readable file", "--admin-token-file"),
+    ),
+    "no such class": (
+        f"{DIRECT} --channel no.such:Class",
+        "access",
+        "failed",
+        ("channel: no.such:Class", "--channel"),
+    ),
+    "probes slower than the bound": (
+        f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER} --max-staleness-s 1 --namenode-probe-interval-s 2",
+        "staleness",
+        "warning",
+        ("max_staleness_s is 1 and namenode_probe_interval_s is 2", "set --max-staleness-s to 6"),
+    ),
+    "coverage slower than the bound": (
+        f"{PUBLISHER_ON} {FIRST} {ON_ZOOKEEPER} --coverage-interval-s 5",
+        "staleness",
+        "warning",
+        ("coverage_interval_s is 5", "set --coverage-interval-s to 0.5"),
+    ),
+}
+
+PLANTS = WRONG_SETTINGS | SERVERS | CLUSTERS | IN_ZOOKEEPER | ON_THIS_HOST
