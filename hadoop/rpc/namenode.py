@@ -14,6 +14,7 @@ from nncache.hadoop.rpc.edits import decode_edits
 from nncache.hadoop.rpc.messages import MessageT
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.proto import user_mappings_pb2 as mappings
 
 _CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -22,6 +23,9 @@ _GET_CURRENT_TXID = Method(_CLIENT, "getCurrentEditLogTxid", is_repeatable=True,
 _IS_FILE_CLOSED = Method(_CLIENT, "isFileClosed", is_repeatable=True)
 _GET_FILE_INFO = Method(_CLIENT, "getFileInfo", is_repeatable=True)
 _CHECK_ACCESS = Method(_CLIENT, "checkAccess", is_repeatable=True)
+_GET_GROUPS = Method(
+    "org.apache.hadoop.tools.GetUserMappingsProtocol", "getGroupsForUser", is_repeatable=True
+)
 _ROLL_EDITS = Method(_CLIENT, "rollEdits", is_repeatable=False, needs_superuser=True)
 
 _WRITE = 2  # FsAction.WRITE
@@ -67,6 +71,15 @@ class NameNodeRpc:
         """Return which namespace the NameNode serves; any user may ask, and a standby as well."""
         reply = await self._call(VERSION_REQUEST, namenode.VersionRequest(), namenode.VersionResponse)
         return namespace_of(reply)
+
+    async def groups_of(self, user: str) -> tuple[str, ...]:
+        """Return the groups in which the NameNode finds a user, as `hdfs groups` does; any user may ask.
+
+        None for a user that it does not know (UserGroupInformation.getGroupNames logs that, and returns none).
+        """
+        request = mappings.GetGroupsForUserRequest(user=user)
+        reply = await self._call(_GET_GROUPS, request, mappings.GetGroupsForUserResponse)
+        return tuple(reply.groups)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the events of one page of the edit log, from this transaction on.

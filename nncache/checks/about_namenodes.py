@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from nncache.checks.facts import Facts, NameNodeFound
-from nncache.checks.finding import Finding, failed, ok, skipped
+from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.server_kind import ServerKind
@@ -169,6 +169,23 @@ def rpc(facts: Facts) -> Iterator[Finding]:
                 f"{each.rpc} does not answer as a NameNode: {found.rpc_silence or 'not in time'}",
                 f"in {where}, replace {each.rpc} by the NameNode's RPC address (dfs.namenode.rpc-address)",
             )
+
+
+def user(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the NameNodes know the service's user: one without a group is often a mistyped one."""
+    name, asked = facts.subject.user, False
+    for each, found in facts.namenodes.items():
+        if found.groups:
+            asked = True
+            yield ok(f"{each.rpc} finds {name} in {', '.join(found.groups)}")
+        elif found.groups is not None:
+            asked = True
+            yield warning(
+                f"{each.rpc} finds {name} in no group: it does not know this user",
+                f"set {facts.subject.at('user')} to a user for whom hdfs groups shows some",
+            )
+    if not asked:
+        yield skipped("no NameNode answers over RPC")
 
 
 def edits(facts: Facts) -> Iterator[Finding]:

@@ -55,6 +55,11 @@ def _stored(facts: Facts, path: str) -> Iterator[Finding]:
     if stored is None:
         yield skipped("no NameNode answers over HTTP")
         return
+    if stored.is_slow:
+        yield skipped(
+            f"reading the filters in {path} takes too long for a check: nncache filters list shows them"
+        )
+        return
     if stored.silence:
         yield failed(
             f"the filters in {path} cannot be read: {stored.silence}",

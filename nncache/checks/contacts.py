@@ -26,7 +26,7 @@ from nncache.hadoop.server_kind import (
     parse_reply,
 )
 
-STEP_S: Final = 1.5
+STEP_S: Final = 1.2
 """For each of the steps: resolving, connecting, a question."""
 
 _MOST_BYTES: Final = 256 * 1024

@@ -13,7 +13,7 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.channel.records import PublishedFilter
 from nncache.invalidation.publisher.identity import PublisherIdentity
 
-MOVES_S: Final = 2.5
+MOVES_S: Final = 2.0
 """How long `.cache` is watched: with its defaults a publisher writes it every half second."""
 
 
@@ -80,6 +80,7 @@ class NameNodeFound:
         rpc_namespace: the namespace that its RPC address serves.
         rpc_state: its state over RPC.
         rpc_silence: why its RPC address said neither.
+        groups: those in which it finds the service's user.
         edits_txid: the last transaction of its edits, which the service's user may read; None: not read.
         edits_refusal: why they cannot be read.
         is_refused: it is a matter of rights.
@@ -97,6 +98,7 @@ class NameNodeFound:
     rpc_namespace: Namespace | None = None
     rpc_state: HaState | None = None
     rpc_silence: str = ""
+    groups: tuple[str, ...] | None = None
     edits_txid: int | None = None
     edits_refusal: str = ""
     is_refused: bool = False
@@ -137,11 +139,13 @@ class StoredFound:
 
     Attributes:
         silence: why they could not be read; "" if they could.
+        is_slow: they could not be read in the time that a check has.
         globs: by name.
         broken: name -> why it is no filter.
     """
 
     silence: str = ""
+    is_slow: bool = False
     globs: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
 

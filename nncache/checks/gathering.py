@@ -20,10 +20,10 @@ from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.settings.commands import SettingsOfPublisher
 
-FIRST_S: Final = 6.5
+FIRST_S: Final = 5.0
 """For who answers where: the steps of `contacts` one after the other."""
 
-THEN_S: Final = 7.0
+THEN_S: Final = 5.0
 """For what they say. Only servers that answered are asked, so that silent ones cost the first time alone."""
 
 _WEB: Final = (ServerKind.NAMENODE_HTTP, ServerKind.LOCKED_HTTP)
@@ -50,7 +50,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     namenodes, zookeeper, stored, through = await asyncio.gather(
         _namenodes(facts, clock),
         _in_time(_zookeeper(facts, clock), None, THEN_S),
-        _in_time(_stored(facts), StoredFound(silence=f"no answer in {THEN_S:g} s"), THEN_S),
+        _in_time(_stored(facts), StoredFound(is_slow=True), THEN_S),
         _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
     )
     return replace(facts, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
@@ -97,6 +97,7 @@ async def _namenode(facts: Facts, namenode: NameNode, clock: _Clock) -> NameNode
         rpc_namespace=over_rpc.rpc_namespace,
         rpc_state=over_rpc.rpc_state,
         rpc_silence=over_rpc.rpc_silence,
+        groups=over_rpc.groups,
         edits_txid=over_rpc.edits_txid,
         edits_refusal=over_rpc.edits_refusal,
         is_refused=over_rpc.is_refused,

@@ -5,6 +5,7 @@ Everything is a read: of beans, of the configuration, of the root directory's st
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -28,7 +29,7 @@ from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 
-ANSWER_S: Final = 3.0
+ANSWER_S: Final = 2.5
 """For each question."""
 
 _MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
@@ -101,6 +102,8 @@ async def ask_over_rpc(namenode: NameNode, user: str, *, reads_edits: bool) -> N
     try:
         namespace, state = await _identity(rpc)
         found = replace(found, rpc_namespace=namespace, rpc_state=state)
+        with suppress(RemoteCallError):  # security.get.user.mappings.protocol.acl
+            found = replace(found, groups=await rpc.groups_of(user))
         if reads_edits and state is HaState.ACTIVE:
             found = await _edits(rpc, found)
     except (HadoopError, OSError) as error:

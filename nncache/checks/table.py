@@ -89,6 +89,11 @@ CHECKS: Final = (
         about_namenodes.namespaces,
     ),
     Check(
+        "user",
+        "The NameNodes know `user`: they find it in a group, as `hdfs groups` shows.",
+        about_namenodes.user,
+    ),
+    Check(
         "edits",
         "`user` may read the edits (`getEditsFromTxid`), which needs a superuser of HDFS. A proxy that follows a "
         "publisher needs no such right.",

@@ -15,7 +15,7 @@ from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameserv
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.identity import parse_identity
 
-CONNECT_S: Final = 2.5
+CONNECT_S: Final = 2.0
 
 
 async def ask_zookeeper(

@@ -6,6 +6,7 @@ from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
 from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.proto import user_mappings_pb2 as mappings
 from tests.hadoop.rpc.fake_server import Answer, Call, Failure, Result
 
 FOR_SUPERUSERS = {"getEditsFromTxid", "getCurrentEditLogTxid", "rollEdits"}
@@ -33,6 +34,7 @@ class FakeNameNode:
     events: dict[int, bytes] = field(default_factory=dict)  # txid -> UnlinkEvent
     txid: int = 1
     namespace: Namespace = NAMESPACE
+    groups: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"alice": ("alice", "users")})
 
     def unlink(self, path: str) -> None:
         """Write one transaction."""
@@ -46,6 +48,9 @@ class FakeNameNode:
                 "org.apache.hadoop.security.AccessControlException",
                 f"Access denied for user {call.user}. Superuser privilege is required for operation {call.method}",
             )
+        if call.method == "getGroupsForUser":
+            asked = mappings.GetGroupsForUserRequest.FromString(call.request).user
+            return Result(mappings.GetGroupsForUserResponse(groups=self.groups.get(asked, ())))
         if call.method == "versionRequest":
             return version(self.namespace)
         return STANDBY if self.is_standby else self._answer(call)

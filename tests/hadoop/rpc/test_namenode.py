@@ -101,6 +101,14 @@ async def test_any_user_is_told_which_namespace_it_serves(subject: Subject) -> N
                 await ask
 
 
+async def test_the_namespace_and_the_groups_of_a_user_are_told_to_any_user(subject: Subject) -> None:
+    """Without a check that compares the namespace; a user who is not known has no groups."""
+    async with subject.asked_as("alice") as rpc:
+        assert await rpc.namespace() == subject.namespace_over_http()
+        assert await rpc.groups_of("alice") == ("alice", "users")
+        assert await rpc.groups_of("no-such-user") == ()
+
+
 async def test_a_closed_file_is_closed(subject: Subject) -> None:
     """And what is no file is an error with a verdict."""
     async with subject.asked_as(subject.superuser) as rpc:

@@ -12,6 +12,7 @@ from nncache.checks.about_namenodes import (
     rpc,
     states,
     through,
+    user,
 )
 from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop.ha_state import HaState
@@ -36,7 +37,7 @@ HEALTHY = {ONE: namenode(), TWO: namenode(STANDBY, STANDBY)}
 
 def test_without_a_namenode_nothing_is_judged() -> None:
     """Each check says why it is skipped; none passes."""
-    judges = (authentication, jmx, states, rpc, namespaces, edits, clock, read, through)
+    judges = (authentication, jmx, states, rpc, namespaces, user, edits, clock, read, through)
     for judge in judges:
         assert [line.split(":")[0] for line in told(judge(of_proxy()))] == ["skipped"], judge
 
@@ -169,6 +170,17 @@ def test_an_rpc_port_must_be_a_namenodes() -> None:
     )
     (line,) = told(rpc(of_proxy(contacts=there)))
     assert "does not answer as a NameNode: not in time" in line
+
+
+def test_a_user_without_a_group_is_not_known() -> None:
+    """A NameNode takes any name by its word: only so a mistyped one shows."""
+    assert told(user(of_proxy(namenodes={ONE: namenode(groups=("a", "b"))}))) == [
+        "ok: nn1:8020 finds hdfs in a, b | "
+    ]
+    (line,) = told(user(of_proxy(namenodes={ONE: namenode(groups=())})))
+    assert line.startswith(
+        "warning: nn1:8020 finds hdfs in no group: it does not know this user | set --user to"
+    )
 
 
 def test_the_right_to_read_edits() -> None:

@@ -37,6 +37,10 @@ def test_filters_in_hdfs_are_a_publishers() -> None:
         "failed: the filters in /apps/nncache/filters cannot be read: HDFS says: no | see that hdfs"
     )
     assert "(--filters-path)" in line
+    (line,) = told(filters(of_publisher(stored=StoredFound(is_slow=True))))
+    assert line.startswith(
+        "skipped: because reading the filters in /apps/nncache/filters takes too long for a check"
+    )
     (line,) = told(filters(of_publisher(stored=StoredFound())))
     assert line.startswith("warning: there are no filters in /apps/nncache/filters")
     odd = StoredFound(globs={"deep": "/a/**"}, broken={"x": "no definition"})

@@ -100,7 +100,7 @@ def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
     ]
     (line,) = told(publisher(followed(published(**there), last_txid=8)))
     assert line.startswith(
-        "warning: process 7 on h (its pages are at h:9873) is there, but .cache has stood still for 2.5 s"
+        "warning: process 7 on h (its pages are at h:9873) is there, but .cache has stood still for 2 s"
     )
     assert "at transaction 7, and the NameNode has come to 8" in line
     assert told(publisher(followed(published(**there, has_moved=True), last_txid=8)))[0].startswith("ok: ")

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
@@ -75,6 +76,18 @@ def test_no_listener_and_no_host() -> None:
     found = seen("no-such-host.invalid:1")
     assert (found.trouble, found.kind) == (Trouble.UNRESOLVED, None)
     assert found.why
+
+
+def test_a_host_that_drops_connections_is_slow() -> None:
+    """As behind a firewall: a queue that is full takes no more."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+        address = listener.getsockname()
+        for _ in range(3):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(address)
+        found = seen(f"127.0.0.1:{address[1]}")
+    assert (found.trouble, found.why, found.kind) == (Trouble.SLOW, "1.2 s", None)
 
 
 def test_all_addresses_of_a_host_are_tried() -> None:

@@ -16,7 +16,7 @@ from tests.nncache.commands.planted import closed_port, http_server
 
 def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # either daemon's
     """Look at this host for a daemon with these flags."""
-    return asyncio.run(look_at_host(subject(form, ON_ZOOKEEPER | flags)))
+    return asyncio.run(look_at_host(subject(form, {**ON_ZOOKEEPER, **flags})))
 
 
 def test_a_free_port_can_be_bound_and_is_free_again() -> None:

@@ -42,6 +42,9 @@ def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
         "",
     )
     assert told.edits_txid is not None
+    assert told.groups
+    assert over_rpc(namenode.rpc, "alice").groups == ("alice", "users")
+    assert over_rpc(namenode.rpc, "no-such-user").groups == ()
 
 
 def test_who_is_no_superuser_is_refused_the_edits(cluster: Cluster) -> None:

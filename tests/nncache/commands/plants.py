@@ -266,6 +266,12 @@ CLUSTERS: dict[str, Plant] = {
         "failed",
         ("joe may not read the edits of {rpc}", "set --user to", "supergroup"),
     ),
+    "a mistyped user": (
+        f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER} --user hdsf",
+        "user",
+        "warning",
+        ("{rpc} finds hdsf in no group", "set --user to"),
+    ),
     "few edits retained": (
         f"{PROXY_ON} --hadoop-conf-dir {{conf}}",
         "retention",
