@@ -152,8 +152,8 @@ def test_a_second_publisher_takes_over() -> None:
     play(story)
 
 
-def test_zookeeper_may_be_away_for_minutes() -> None:
-    """Afterwards everything is published, in order; the readiness page says what is wrong meanwhile."""
+def test_zookeeper_may_be_away_for_minutes(caplog: pytest.LogCaptureFixture) -> None:
+    """Afterwards everything is published, in order; the readiness page and the log say what is wrong meanwhile."""
 
     async def story(on: Stage) -> None:
         async with on.publisher() as process:
@@ -164,6 +164,7 @@ def test_zookeeper_may_be_away_for_minutes() -> None:
                 txids.append(on.namenode.unlink("/f"))
                 await asyncio.sleep(1)
             assert "no connection" in process.publisher.situation()
+            assert any("nothing is published for now, retrying" in line for line in caplog.messages)
             on.zookeeper.connect()
             connected_at = clock()
             await on.published()

@@ -70,6 +70,17 @@ def test_a_published_nameservice() -> None:
     assert found.silence == ""
 
 
+def test_a_znode_that_does_not_end_with_a_session_is_no_publisher() -> None:
+    """A client may have made it by hand."""
+
+    async def plant(writer: FakeSession) -> None:
+        await writer.ensure(f"{ROOT}/ns1/.filters")
+        await writer.commit([Create(f"{ROOT}/ns1/.publisher", encode_identity(PUBLISHER))])
+
+    found = read(plant)
+    assert (found.publisher, found.has_publisher) == (None, False)
+
+
 def test_another_nameservice_is_not_there() -> None:
     """Those that are there are told."""
     found = read(publish, "nsl")
