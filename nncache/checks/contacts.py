@@ -36,7 +36,7 @@ async def contact(address: str, user: str) -> Contact:
     """Return what answers at host:port, in four steps' time at most."""
     host, port = split_address(address)
     try:
-        hosts = await _resolved(host, port)
+        hosts = await resolved(host, port)
     except OSError as error:
         return Contact(address=address, trouble=Trouble.UNRESOLVED, why=error.strerror or str(error))
     except TimeoutError:
@@ -55,7 +55,7 @@ async def contact(address: str, user: str) -> Contact:
     return Contact(address=address, hosts=hosts, trouble=Trouble.UNREACHABLE, why=why)
 
 
-async def _resolved(host: str, port: int) -> tuple[str, ...]:
+async def resolved(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a host.
 
     On a thread that the end of the program does not wait for: a resolver may take half a minute.
@@ -145,7 +145,7 @@ async def _asked(host: str, port: int, question: bytes) -> bytes:
 
 async def _speaks_tls(host: str, port: int) -> bool:
     """Tell whether a TLS handshake gets anywhere; which certificate it shows does not matter here."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:

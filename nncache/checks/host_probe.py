@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 
 from nncache.admin.settings import access_of
-from nncache.checks.contacts import contact
+from nncache.checks.contacts import contact, resolved
 from nncache.checks.facts import HostFound
 from nncache.checks.subject import Subject
 from nncache.hadoop.endpoint import Endpoint
@@ -24,7 +24,7 @@ _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens
 async def look_at_host(subject: Subject) -> HostFound:
     """Return what this host allows to the daemon."""
     settings = subject.settings
-    bound = {key: _bind(endpoint) for key, endpoint in subject.endpoints.items()}
+    bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
     found = await asyncio.gather(*(contact(address, subject.user) for address in taken.values()))
     limits = ""
@@ -56,15 +56,15 @@ def _wrong(look: Callable[[], object]) -> str:
     return ""
 
 
-def _bind(endpoint: Endpoint) -> str:
+async def _bind(endpoint: Endpoint) -> str:
     """Return why an address cannot be listened on; "" if it can."""
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as probe:
+        host, *_ = await resolved(endpoint.host, endpoint.port)
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
+            probe.bind((host, endpoint.port))
+    except TimeoutError:
+        return f"{endpoint.host} cannot be resolved in time"
     except OSError as error:
         return error.strerror or str(error)
     return ""

@@ -21,7 +21,7 @@ nncache check proxy --hadoop-conf-dir /etc/hadoop/conf --glob '/user/*/*/_SUCCES
 ```
 
 Run it on the host and as the user of the daemon: what can be reached, and how many files may be opened, depends on it.
-It writes nothing, neither in HDFS nor in ZooKeeper, and takes no part in a proxy's cache.
+It writes nothing in HDFS, makes no znode in ZooKeeper, and leaves nothing in a proxy's cache.
 Independent servers are asked at once, and each question has a deadline.
 It ends within about 10 seconds, whatever is silent.
 
