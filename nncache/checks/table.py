@@ -44,8 +44,8 @@ CHECKS: Final = (
     ),
     Check(
         "listen",
-        "`listen` and `admin` are distinct and free. A running nncache at its own address is fine, and is said; any "
-        "other server there is named.",
+        "`listen` and `admin` are distinct and free. A daemon that runs at its own address already is no fault; "
+        "any other server there is named.",
         about_host.listen,
     ),
     Check(
@@ -73,7 +73,7 @@ CHECKS: Final = (
     ),
     Check(
         "jmx",
-        "`/jmx` says what nncache asks for. Whether it also answers without a name is only told.",
+        "`/jmx` says what nncache asks for. Whether it also answers without a name is for information only.",
         about_namenodes.jmx,
     ),
     Check(
@@ -113,7 +113,7 @@ CHECKS: Final = (
     ),
     Check(
         "clock",
-        "How far the clocks of the NameNodes are from ours. Only told: nothing depends on it, the gate uses the "
+        "How far the clocks of the NameNodes are from ours. For information only: the gate uses the "
         "proxy's own clock alone.",
         about_namenodes.clock,
     ),
@@ -130,7 +130,8 @@ CHECKS: Final = (
     ),
     Check(
         "publisher",
-        "A publisher is running, and `.cache` moves (proxy); or whether another one is running (publisher).",
+        "A publisher is running, and `.cache` keeps up with the NameNode (proxy); or whether another one is "
+        "running (publisher).",
         about_zookeeper.publisher,
     ),
     Check(
