@@ -6,78 +6,22 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from nncache.coordination.errors import BadVersionError, ConnectionLostError, NodeExistsError
-from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
-from nncache.hadoop.change import Vanished
 from nncache.invalidation.channel.records import Events, Stale
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
-from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     FilterPosition,
-    OutputSetup,
     Publication,
     PublishedState,
 )
-from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.write_plan import MAX_OPERATIONS
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S, ZooKeeperInotifyEventOutputStream
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
+from tests.invalidation.publisher.output_scene import POOL, US, Scene, events, play
 from tests.invalidation.publisher.samples import batch, published
 from tests.invalidation.publisher.stage import ZNODES
 from tests.invalidation.virtual_time import clock
-
-US = PublisherIdentity(host="a", pid=1, admin="127.0.0.1:9873")
-POOL = "BP-1"
-
-
-class Scene:
-    """A ZooKeeper, and outputs over it."""
-
-    def __init__(self) -> None:
-        self.zookeeper = FakeZooKeeper(clock)
-        self.outsider = self.zookeeper.session()
-
-    def output(self, session: FakeSession | None = None) -> ZooKeeperInotifyEventOutputStream:
-        """Return an output of a process of its own."""
-        setup = OutputSetup(
-            nameservice="ns1",
-            publisher=PublisherSettings(max_records_per_filter=4),
-            zookeeper=ZooKeeperSettings(),
-            clock=clock,
-        )
-        return ZooKeeperInotifyEventOutputStream(setup, session or self.zookeeper.session())
-
-    async def begun(self, txid: int = 10, *names: str) -> ZooKeeperInotifyEventOutputStream:
-        """Return an output that has begun after this transaction, with these filters."""
-        output = self.output()
-        await output.open(US, POOL)
-        await output.begin(txid)
-        if names:
-            await output.change_filters(
-                FilterChange(added=tuple(published(name, since_txid=txid) for name in names))
-            )
-        return output
-
-    async def reopened(self) -> PublishedState:
-        """Return what a successor finds."""
-        return await self.output().open(US, POOL)
-
-
-def play(story: Callable[[Scene], Awaitable[None]]) -> None:
-    """Play a story in virtual time."""
-
-    async def on_scene() -> None:
-        await story(Scene())
-
-    virtual_time.run(on_scene())
-
-
-def events(txid: int, *names: str) -> Publication:
-    """Return a publication of one transaction, for these filters."""
-    content = Stale(((txid, Vanished("/f")),))
-    return Publication(txid=txid, content=content, filters=dict.fromkeys(names, Events((batch(txid, "/f"),))))
 
 
 def test_a_beginning_can_be_read_at_once() -> None:
@@ -392,45 +336,3 @@ def test_nothing_to_watch_is_no_tampering() -> None:
             await asyncio.wait_for(output.keep(), 3 * LOOK_S)
 
     play(story)
-
-
-def test_what_others_put_below_an_old_record_goes_with_it() -> None:
-    """A record has no children of ours; trimming it goes on, and in the same writes as ever."""
-
-    async def story(on: Scene) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(11, "f"))
-        for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
-            await on.outsider.commit([Create(path, b"")])
-        for txid in range(12, 20):
-            await output.publish(events(txid, "f"))
-        for stream in (ZNODES.cache, ZNODES.stream("f")):
-            assert sorted(on.zookeeper.tree.children(stream)) == ["16", "17", "18", "19"]
-        assert (await on.reopened()).txid == 19
-
-    play(story)
-
-
-def test_a_record_below_which_something_is_hidden_stays_and_costs_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Publishing goes on, in this run and the next; it is logged once."""
-
-    async def story(on: Scene) -> None:
-        output = await on.begun(10, "f")
-        await output.publish(events(11, "f"))
-        record = ZNODES.record(ZNODES.cache, 11)
-        await on.outsider.commit([Create(f"{record}/x", b"")])
-        on.zookeeper.tree.forbidden.add(record)
-        for txid in range(12, 20):
-            await output.publish(events(txid, "f"))
-        assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "16", "17", "18", "19"]
-        successor = on.output()
-        assert (await successor.open(US, POOL)).txid == 19
-        for txid in range(20, 24):
-            await successor.publish(events(txid, "f"))
-        assert sorted(on.zookeeper.tree.children(ZNODES.cache)) == ["11", "20", "21", "22", "23"]
-
-    play(story)
-    said = [each.getMessage() for each in caplog.records if "/11" in each.getMessage()]
-    assert len(said) == 2, "once for each process"
