@@ -149,7 +149,7 @@ async def calls_of_an_addition() -> list[tuple[str, str]]:
 async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> None:
     """Whichever of its calls gets no answer, carried out or not: no draft stays, and what is told is true."""
     calls = await calls_of_an_addition()
-    assert len(calls) == 9
+    assert len(calls) == 8
     for lost in calls[2:] if is_carried_out else calls:  # the first two find that nothing is there
         hdfs = FakeHdfs()
 
@@ -175,7 +175,7 @@ async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> N
 
 async def test_a_cancelled_addition_leaves_nothing() -> None:
     """As by Ctrl-C, at any of its calls that take time."""
-    for waits_at in ("create", "set_owner", "rename_to"):
+    for waits_at in ("set_xattr", "set_owner", "rename_to"):
         hdfs = FakeHdfs()
         reached = asyncio.Event()
 

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from nncache.commands.filters_client import FiltersClient, bar
+from nncache.commands.filters_client import FiltersClient
+from nncache.commands.progress_bar import bar
 from nncache.errors import FiltersError
 from nncache.hadoop.namenode_settings import WebHdfsSettings
 from nncache.settings.commands import SettingsOfFilters
