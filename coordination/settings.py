@@ -35,6 +35,14 @@ class ZooKeeperSettings:
 
     def __post_init__(self) -> None:
         for address in self.zookeeper:
+            server, slash, chroot = address.partition("/")
+            if slash:
+                raise SettingError(
+                    "zookeeper",
+                    address,
+                    f"must be host:port alone, such as {server}; the znode below which all is comes from "
+                    f"zookeeper_root (--zookeeper-root), such as /{chroot.strip('/') or 'HDFSInotifyRoot'}",
+                )
             try:
                 split_address(address)
             except ValueError as exc:

@@ -16,6 +16,7 @@ from yarl import URL
 from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
 from nncache.hadoop.election_view import Answer, Journal, NameNode
 from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
+from nncache.hadoop.failure_text import failure_text
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
@@ -135,7 +136,7 @@ class JmxClient:
                         raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
                 return bytes(body)
         except (aiohttp.ClientError, OSError) as exc:
-            raise JmxUnavailableError(f"JMX of {namenode.http}: {exc}") from exc
+            raise JmxUnavailableError(f"JMX of {namenode.http}: {failure_text(exc)}") from exc
 
     def _is_silent(self, namenode: NameNode) -> JmxUnavailableError:
         return JmxUnavailableError(f"JMX of {namenode.http}: no answer in {self._timeout_s:g} s")

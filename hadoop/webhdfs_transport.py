@@ -13,6 +13,7 @@ from nncache.hadoop.errors import (
     RemoteExceptionError,
     WebHdfsError,
 )
+from nncache.hadoop.failure_text import failure_text
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 
@@ -124,10 +125,8 @@ def _said(exc: Exception) -> str:
     match exc:
         case RemoteExceptionError():
             return exc.remote.exception
-        case TimeoutError():
-            return "no answer in time"
         case _:
-            return str(exc) or type(exc).__name__
+            return failure_text(exc)
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:

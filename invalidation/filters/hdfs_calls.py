@@ -7,6 +7,7 @@ from typing import Final, Protocol
 import aiohttp
 
 from nncache.hadoop.errors import DataNodeUnavailableError, HadoopError, RemoteExceptionError
+from nncache.hadoop.failure_text import failure_text
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
@@ -79,10 +80,8 @@ def reason_of(exc: BaseException) -> str:
             return f"HDFS says: {exc.remote.exception}: {_first_line(exc)}"
         case DataNodeUnavailableError():
             return f"no answer from the DataNode at {exc} (files are read and written there)"
-        case TimeoutError():
-            return "no answer in time"
         case _:
-            return str(exc) or type(exc).__name__
+            return failure_text(exc)
 
 
 def is_missing(exc: RemoteExceptionError) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nncache.commands.globbing import GlobCommand
 from nncache.commands.options import given, with_settings
 from nncache.errors import FiltersError, NotComparedError
 from nncache.settings.commands import FILTERS, load_settings
@@ -38,7 +39,7 @@ def filters() -> None:
 
 
 @_with_surroundings
-@filters.command()
+@filters.command(cls=GlobCommand)
 @click.option("--name", required=True, help="Its name: letters, digits and ._- only.")
 @click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
 @click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from nncache.commands.completion import completion
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxy import proxy
@@ -23,6 +24,7 @@ nncache.add_command(publisher)
 nncache.add_command(explain)
 nncache.add_command(filters)
 nncache.add_command(watch)
+nncache.add_command(completion)
 
 
 @nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

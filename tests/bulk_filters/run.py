@@ -15,6 +15,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import Proxy
 from tests.cluster import webhdfs
+from tests.patience import HANG_S
 from tests.service import Service
 
 MOST_S = 20.0
@@ -23,8 +24,8 @@ MOST_S = 20.0
 LOOK_S = 0.05
 """Between two looks at the gate and two reads."""
 
-FORCE_S = 300.0
-"""After which filters that are not in force are a failure."""
+HANGS_AFTER = 10
+"""Times HANG_S after which filters that are not in force are a failure."""
 
 
 @dataclass
@@ -123,7 +124,9 @@ def has(proxy: Proxy, count: int) -> None:
     """Wait until so many filters are in force in the proxy."""
     began = time.monotonic()
     while (found := proxy.metrics()["nncache_channel_filters"]) != count:
-        assert time.monotonic() - began < FORCE_S, f"the proxy has {found:.0f} filters, not {count}"
+        assert time.monotonic() - began < HANGS_AFTER * HANG_S, (
+            f"the proxy has {found:.0f} filters, not {count}"
+        )
         proxy.process.wait(LOOK_S)
 
 

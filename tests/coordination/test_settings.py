@@ -31,6 +31,17 @@ def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
     assert raised.value.key == key
 
 
+@pytest.mark.parametrize(("chroot", "root"), [("/x", "/x"), ("/a/b/", "/a/b"), ("/", "/HDFSInotifyRoot")])
+def test_a_chroot_leads_to_its_setting(chroot: str, root: str) -> None:
+    """As other clients of ZooKeeper write it behind the servers."""
+    with pytest.raises(SettingError) as raised:
+        ZooKeeperSettings(zookeeper=("zk1:2181", f"zk2:2181{chroot}"))
+    assert str(raised.value) == (
+        f"zookeeper: zk2:2181{chroot}: must be host:port alone, such as zk2:2181; the znode below which all is comes "
+        f"from zookeeper_root (--zookeeper-root), such as {root}"
+    )
+
+
 def test_the_defaults_are_allowed_and_explained() -> None:
     """Every field has one sentence of help."""
     ZooKeeperSettings(zookeeper=("zk1:2181", "[::1]:2181"), zookeeper_root="/apps/inotify")

@@ -165,6 +165,7 @@ class FakeHdfs:
 
         def act() -> None:
             self._node(source)
+            self._node(parent(destination) or "/")
             if destination in self.nodes:
                 raise refusal("FileAlreadyExistsException")
             for path in [path for path in self.nodes if path == source or path.startswith(source + "/")]:
