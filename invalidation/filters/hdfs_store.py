@@ -117,7 +117,7 @@ class FilterStore:
             if await self._exists(self._place(new.name)):
                 await self._taken(new.name)
             await self._make_directory()
-        await self.add_unseen(new)
+        await self._add(new, self._make_files)
 
     async def prepare(self) -> None:
         """Make the directory of the filters if it is missing."""
@@ -127,17 +127,12 @@ class FilterStore:
     async def add_unseen(self, new: Filter) -> None:
         """Add a filter of which none was seen, to a directory that was prepared: four calls, and one a subscriber.
 
+        Its subscribers are directories, for which no DataNode is needed.
+
         Raises:
             FilterExistsError: there is one of that name.
         """
-        draft = self._new_draft()
-        with self._adding(new):
-            try:
-                await self._write(draft, new)
-            except BaseException:
-                await self._discard(draft)
-                raise
-            await self._publish(draft, new.name)
+        await self._add(new, self._make_directories)
 
     async def change(self, before: Filter, after: Filter) -> None:
         """Give a filter another glob, owner and other subscribers, whichever differ.
@@ -207,11 +202,36 @@ class FilterStore:
         if not await self._exists(self.path):
             await self._hdfs.mkdirs(self.path, "755")
 
-    async def _write(self, draft: str, new: Filter) -> None:
-        """Put a draft together. MKDIRS makes those above as well: the first subscriber costs no call of its own."""
-        subscribers = f"{draft}/{SUBSCRIBERS}"
-        for place in [f"{subscribers}/{user}" for user in new.allowed_subscribers] or [subscribers]:
+    async def _add(self, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
+        draft = self._new_draft()
+        with self._adding(new):
+            try:
+                await self._write(draft, new, make_list)
+            except BaseException:
+                await self._discard(draft)
+                raise
+            await self._publish(draft, new.name)
+
+    async def _make_files(self, subscribers: str, users: Sequence[str]) -> None:
+        """Make the list that an owner may also edit with `hdfs dfs -touchz` and `-rm`."""
+        await self._hdfs.mkdirs(subscribers, "755")
+
+        async def make_one(user: str) -> None:
+            await self._hdfs.create(f"{subscribers}/{user}", create_parent=False)
+
+        await each_bounded(users, make_one)
+
+    async def _make_directories(self, subscribers: str, users: Sequence[str]) -> None:
+        """Make the list quickly. MKDIRS makes those above as well: the first subscriber costs no call of its own."""
+        for place in [f"{subscribers}/{user}" for user in users] or [subscribers]:
             await self._hdfs.mkdirs(place, "755")
+
+    async def _write(
+        self, draft: str, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]
+    ) -> None:
+        """Put a draft together."""
+        subscribers = f"{draft}/{SUBSCRIBERS}"
+        await make_list(subscribers, new.allowed_subscribers)
         if not await self._set_attribute(draft, new):
             await self._hdfs.create(f"{draft}/{DEFINITION}", encode_definition(new), create_parent=False)
         await self._hdfs.set_owner(subscribers, owner=new.owner)

@@ -103,18 +103,31 @@ def test_a_bad_file_changes_nothing_and_all_its_errors_are_told(command: Command
         assert isinstance(result.exception, ConfigurationError)
         assert str(result.exception) == f"{command.file}: 2 errors: nothing was changed"
         name, glob = result.stderr.splitlines()
-        assert name.startswith(f"{command.file}:13: filter 'a/b': name: 'a/b': must be letters")
-        assert glob == f"{command.file}:14: filter 'a/b': glob: x: at position 0: a glob begins with a /"
+        assert name.startswith(f"{command.file}:12: filter 'a/b': name: 'a/b': must be letters")
+        assert glob == f"{command.file}:13: filter 'a/b': glob: x: at position 0: a glob begins with a /"
     assert json.loads(command.must("list", "--json").stdout)["filters"] == []
 
 
 def test_only_administrators_apply(command: Command) -> None:
     """HDFS says so; the line says what was done and that it may be repeated."""
+    command.must("add", "--name", "first", "--glob", "/first")
     result = command.run("apply", str(command.file), user="joe")
     assert isinstance(result.exception, FiltersError)
     assert str(result.exception).startswith("only an administrator (a superuser of HDFS) may add and remove")
     assert str(result.exception).endswith("what was done stays: apply the file again to go on")
     assert result.stdout == "filters: 0 added, 0 changed, 0 removed, 0 unchanged\n"
+
+
+def test_the_owner_denies_whom_the_file_has_allowed(command: Command) -> None:
+    """And allows others, with the commands or with HDFS's own: the list is the owner's however it was made."""
+    command.file.write_text(FILE.replace('["alice"]', '["alice", "bob"]'))
+    command.must("apply", str(command.file))
+    assert command.run("deny", "joe", "alice", user="joe").exit_code == 0
+    assert command.run("allow", "joe", "carol", user="joe").exit_code == 0
+    place = f"{command.path}/joe/subscribers/bob"
+    shell = command.cluster.fs_shell("-rm", "-r", "-skipTrash", place, user="joe")
+    assert shell.exit_code == 0, shell.stderr
+    assert json.loads(command.must("show", "joe", "--json").stdout)["allowedSubscribers"] == ["carol"]
 
 
 def test_broken_filters_are_left_alone_and_told(command: Command) -> None:
