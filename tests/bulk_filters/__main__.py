@@ -18,14 +18,19 @@ ROOT = "/bulk"
 
 @click.command()
 @click.option("--filters", default=5_000, show_default=True, help="Filters in the file.")
-def main(filters: int) -> None:
+@click.option(
+    "--poll-budget-share", default=0.05, show_default=True, help="The publisher's setting of that name."
+)
+def main(filters: int, poll_budget_share: float) -> None:
     """Apply a file of filters beside a publisher and a proxy, and watch the proxy's gate."""
     spec = ClusterSpec(hadoop_version=os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION, with_zookeeper=True)
     with Cluster.start(spec, progress=Console(stderr=True).print) as cluster:
         assert cluster.zookeeper is not None
         make_directory(cluster, ROOT)
         with tempfile.TemporaryDirectory() as scratch:
-            figures = run_bulk(cluster, cluster.zookeeper.address, ROOT, Path(scratch), filters)
+            figures = run_bulk(
+                cluster, cluster.zookeeper.address, ROOT, Path(scratch), filters, share=poll_budget_share
+            )
     for line in figures.lines():
         click.echo("  " + line)
     shortfalls = figures.shortfalls()

@@ -72,15 +72,20 @@ class Figures:
         return self.apply_s > MOST_S
 
 
-def run_bulk(cluster: Cluster, zookeeper: str, directory: str, scratch: Path, count: int) -> Figures:
-    """Apply so many filters to a cluster with a publisher and a proxy; `directory` is one of HDFS that exists."""
+def run_bulk(
+    cluster: Cluster, zookeeper: str, directory: str, scratch: Path, count: int, *, share: float = 0.05
+) -> Figures:
+    """Apply so many filters to a cluster with a publisher and a proxy.
+
+    `directory` is one of HDFS that exists, `share` the publisher's poll_budget_share.
+    """
     figures = Figures(count)
     service = Service.of(cluster, zookeeper)
     file = scratch / "filters.toml"
     file.write_text(encode_filters(many(count)))
     webhdfs(cluster, "PUT", f"{directory}/seen", "MKDIRS")
     service.add("first", f"{directory}/*")
-    with service.publisher() as publisher, service.proxy() as proxy:
+    with service.publisher(poll_budget_share=share) as publisher, service.proxy() as proxy:
         proxy.await_gate()
         has(proxy, 1)
         before = publisher.metrics()["nncache_publisher_filter_changes_total"]
