@@ -28,7 +28,7 @@ _ABOUT_WATCH: Final = (
     "are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
 )
 _ABOUT_EXPLAIN: Final = (
-    "The answer of the proxy's `/explain`. `entry`, `last_forgotten` and every other value that is not known are null; "
+    "The answer of the proxy's `/explain`. Every value that is not known is null; "
     "`answer` is `hit` or the reason why not."
 )
 _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
