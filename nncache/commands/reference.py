@@ -100,7 +100,7 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=title)
     yield f"## {title}\n"
     usage = " ".join(command.collect_usage_pieces(context))
-    yield f"Usage: `{title} {usage}`\n"
+    yield f"Arguments: `{usage}`\n"
     text = inspect.cleandoc(command.help or "")
     yield (
         re.sub(
