@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -81,6 +81,9 @@ differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit
 
+bulk-filters: $(READY) ## Apply 5,000 filters from one file beside a publisher and a proxy, and watch the gate (about 2 minutes)
+	$(BIN)/python -m tests.bulk_filters
+
 hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'
 	$(BIN)/python -m tests.hostile all
@@ -113,9 +116,10 @@ bench-growth: $(READY) ## Measure how the CPU for each hit grows with filters, e
 bench-memory: $(READY) ## Measure what 1,000,000 cached statuses take and how long filling and forgetting them holds the loop (about 8 minutes, 1.2 GB)
 	$(BIN)/python -m nncache.bench.memory
 
-docs: $(READY) ## Write settings.md, metrics.md, cache-status.md and check.md in docs/ from the code
+docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and commands.md in docs/ from the code
 	$(BIN)/python -m nncache.settings.reference
 	$(BIN)/python -m nncache.checks.reference
+	$(BIN)/python -m nncache.commands.reference
 
 # Not quiet: what is not said does not count for --strict.
 site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html

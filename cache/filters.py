@@ -16,10 +16,14 @@ class Filters:
 
     __slots__ = ("_glob_of", "globs")
 
-    def __init__(self, globs: Mapping[str, str]) -> None:
-        """Read the globs; raises GlobError if one of them is none."""
+    def __init__(self, globs: Mapping[str, str], earlier: Filters | None = None) -> None:
+        """Read the globs; raises GlobError if one of them is none.
+
+        What matches the `earlier` ones is used again where they all go on: these must be asked no more.
+        """
         self._glob_of = dict(globs)
-        self.globs = GlobSet(self._glob_of)
+        known = GlobSet({}) if earlier is None else earlier.globs
+        self.globs: GlobSet = known.followed_by(self._glob_of)
 
     def go_on_in(self, later: Filters) -> bool:
         """Whether each of these is among the later ones too, so that no change of what it matches was missed.

@@ -253,7 +253,7 @@ class MetadataCache:
         Raises:
             GlobError: one of them is none; nothing was changed.
         """
-        filters = Filters(globs)
+        filters = Filters(globs, self._filters)
         if not self._filters.go_on_in(filters):
             self.store.forget_all()
         self._filters = filters

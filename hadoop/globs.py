@@ -65,11 +65,17 @@ class _Node:
     def __init__(self, *, loops: bool = False) -> None:
         self.loops = loops  # stays here on any character but "/" and a line feed
         self.literals: dict[str, _Node] = {}  # by the next character
-        self.tests: dict[AnyChar | OneOf, _Node] = {}  # by what the next character must be; never "/"
+        self.tests = _NO_TESTS  # by what the next character must be; never "/"
         self.string: _Node | None = None  # behind a "*"
-        self.either: dict[EitherOf, _Node] = {}  # behind alternatives; reached by the jumps of their ends
-        self.jumps: list[_Node] = []  # reached without a character
+        self.either = _NO_EITHER  # behind alternatives; reached by the jumps of their ends
+        self.jumps: tuple[_Node, ...] = ()  # reached without a character
         self.names: frozenset[str] = frozenset()  # the globs that end here
+
+
+_NO_TESTS: Final[dict[AnyChar | OneOf, _Node]] = {}
+"""Of most nodes, which have none: thousands of globs are as many as a hundred thousand nodes."""
+
+_NO_EITHER: Final[dict[EitherOf, _Node]] = {}
 
 
 class _State:
@@ -100,13 +106,31 @@ class GlobSet:
         self._remembered = 0
         self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
         self._first = _Node()  # before the first "/"
+        self._globs = dict(globs)
         for name, glob in globs.items():
-            self._add(name, compile_glob(glob) if isinstance(glob, str) else glob)
+            self._add(name, _read(glob))
         self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._asked_last = "/"
         self._names_last = self._root_names
         self._start = self._state((self._first,))
         self._dead = self._state(())
+
+    def followed_by(self, globs: Mapping[str, str | Glob]) -> "GlobSet":
+        """Return a set of these globs: this very set, grown, if all of its own are among them, else another one.
+
+        Growing costs what the others cost. What was asked of the set before is worked out again.
+
+        Raises:
+            GlobError: a text is no glob; nothing was changed.
+        """
+        if not self._globs.items() <= globs.items():
+            return GlobSet(globs, max_steps=self._max_steps)
+        new = {name: _read(glob) for name, glob in globs.items() if name not in self._globs}
+        for name, glob in new.items():
+            self._add(name, glob)
+        self._globs = dict(globs)
+        self._restart()
+        return self
 
     def matches(self, path: str) -> bool:
         """Tell whether some glob matches this canonical path."""
@@ -211,11 +235,15 @@ class GlobSet:
 
     def _forget(self) -> None:
         """Restart the automaton. A walk under way goes on from the state it holds."""
+        self._restart()
+        self._forgotten += 1
+
+    def _restart(self) -> None:
         for state in self._states.values():
             state.steps.clear()
         self._states = {self._start.nodes: self._start, self._dead.nodes: self._dead}
         self._remembered = 0
-        self._forgotten += 1
+        self._asked_last, self._names_last = "/", self._root_names
 
     def _add(self, name: str, glob: Glob) -> None:
         for components in glob.alternatives:
@@ -224,7 +252,7 @@ class GlobSet:
                 continue
             node = self._first
             for component in components:
-                node = node.literals.setdefault("/", _Node())
+                node = _literally(node, "/")
                 node = _follow(node, component)
             node.names |= {name}
 
@@ -239,18 +267,32 @@ def _after(node: _Node, token: Token) -> _Node:
     """Give the node behind a token, made if there is none."""
     match token:
         case Literal(char):
-            return node.literals.setdefault(char, _Node())
+            return _literally(node, char)
         case AnyString():
             if node.string is None:
                 node.string = _Node(loops=True)
-                node.jumps.append(node.string)
+                node.jumps += (node.string,)
             return node.string
         case EitherOf(alternatives):
             behind = node.either.get(token)
             if behind is None:
+                node.either = node.either or {}
                 behind = node.either[token] = _Node()
                 for alternative in alternatives:
-                    _follow(node, alternative).jumps.append(behind)
+                    _follow(node, alternative).jumps += (behind,)
             return behind
         case _:
+            node.tests = node.tests or {}
             return node.tests.setdefault(token, _Node())
+
+
+def _literally(node: _Node, char: str) -> _Node:
+    """Give the node behind a character, made if there is none."""
+    after = node.literals.get(char)
+    if after is None:
+        after = node.literals[char] = _Node()
+    return after
+
+
+def _read(glob: str | Glob) -> Glob:
+    return compile_glob(glob) if isinstance(glob, str) else glob

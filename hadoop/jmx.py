@@ -43,6 +43,10 @@ class _Status(msgspec.Struct, frozen=True, rename="pascal"):
     last_transition_ms: int = msgspec.field(name="LastHATransitionTime")
 
 
+class _Place(msgspec.Struct, frozen=True):
+    rpc_address: str = msgspec.field(name="HostAndPort")
+
+
 class _Started(msgspec.Struct, frozen=True):
     started_ms: int = msgspec.field(name="NNStartedTimeInMillis")
 
@@ -101,6 +105,18 @@ def parse_status(body: bytes) -> Status:
     if state is None:
         raise MalformedReplyError(f"JMX shows a state that is not known: {bean.state!r}")
     return Status(state, bean.last_transition_ms)
+
+
+def parse_rpc_address(body: bytes) -> str:
+    """Read from the reply to STATUS_QUERY where clients reach the NameNode over RPC: host:port, as it says itself.
+
+    Raises:
+        MalformedReplyError: It says something else.
+    """
+    address = _parse_bean(body, _Place).rpc_address
+    if not address:
+        raise MalformedReplyError("JMX shows no RPC address")
+    return address
 
 
 def parse_started_ms(body: bytes) -> int:

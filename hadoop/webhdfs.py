@@ -4,9 +4,10 @@ Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an or
 `user.name`, data in a second step to the DataNode that the first step's redirect names.
 """
 
+import base64
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -14,10 +15,22 @@ import msgspec
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, parse_file_status
+from nncache.hadoop.jmx import (
+    BLOCK_POOL_QUERY,
+    CLUSTER_QUERY,
+    STATUS_QUERY,
+    parse_block_pool,
+    parse_cluster_id,
+    parse_rpc_address,
+)
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
+
+_BASE64: Final = "0s"
+"""Stands before a value in base 64 (XAttrCodec)."""
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -26,6 +39,15 @@ class _Listed(msgspec.Struct, frozen=True):
 
 class _Listing(msgspec.Struct, frozen=True):
     listed: _Listed = msgspec.field(name="FileStatuses")
+
+
+class _Attribute(msgspec.Struct, frozen=True):
+    name: str
+    value: str | None = None
+
+
+class _Attributes(msgspec.Struct, frozen=True):
+    attributes: tuple[_Attribute, ...] = msgspec.field(name="XAttrs")
 
 
 class _Truth(msgspec.Struct, frozen=True):
@@ -52,7 +74,10 @@ class WebHdfs:
         others: Sequence[str] = (),
         doas: str | None = None,
         timeout_s: float = 30.0,
+        keeps_connections: bool = False,
     ) -> None:
+        """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be carried out twice."""
+        self._keeps_connections = keeps_connections
         self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
         self._transport = WebHdfsTransport((base_url, *others), timeout_s)
 
@@ -93,11 +118,28 @@ class WebHdfs:
         """Return the content of a file (OPEN, in two steps)."""
         return await self._redirected("GET", "OPEN", path)
 
+    async def xattrs(self, path: str) -> Mapping[str, bytes]:
+        """Return the extended attributes that this user may see, by name (GETXATTRS)."""
+        body = await self._call("GET", "GETXATTRS", path, encoding="BASE64")
+        found = _decode(body, _Attributes).attributes
+        return {each.name: _value(each.value) for each in found}
+
+    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
+        """Return the RPC address of the NameNode that answered last, as it says itself, with what is to be found there.
+
+        Its own name for itself may lead to another host from here: the namespace must be compared.
+        """
+        address = parse_rpc_address(await self._jmx(STATUS_QUERY))
+        check = NamespaceCheck(self._transport.url(""), address)
+        cluster_id = parse_cluster_id(await self._jmx(CLUSTER_QUERY))
+        check.said_over_http(Namespace(cluster_id, parse_block_pool(await self._jmx(BLOCK_POOL_QUERY))))
+        return address, check
+
     # -- writes
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
         """Make a directory and those above it."""
-        return _truth(await self._call("PUT", "MKDIRS", path, permission=permission))
+        return _truth(await self._set("MKDIRS", path, permission=permission))
 
     async def create(
         self,
@@ -141,9 +183,14 @@ class WebHdfs:
     async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
         """Set the owner, the group, or both."""
         given = {"owner": owner, "group": group}
-        await self._call(
-            "PUT", "SETOWNER", path, **{name: value for name, value in given.items() if value is not None}
+        await self._set(
+            "SETOWNER", path, **{name: value for name, value in given.items() if value is not None}
         )
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """Set an extended attribute, whether it is there or not."""
+        how = {"xattr.name": name, "xattr.value": _BASE64 + base64.b64encode(value).decode()}
+        await self._set("SETXATTR", path, **how, flag="CREATE,REPLACE")
 
     async def set_times(self, path: str, *, modification_ms: int = -1, access_ms: int = -1) -> None:
         """Set the times, in ms since 1970; -1 leaves one as it is."""
@@ -152,6 +199,13 @@ class WebHdfs:
         )
 
     # -- inner parts
+
+    async def _set(self, op: str, path: str, **parameters: str) -> bytes:
+        target = self._target(op, path, parameters)
+        return await self._transport.ask("PUT", target, may_repeat=self._keeps_connections)
+
+    async def _jmx(self, query: str) -> bytes:
+        return await self._transport.ask("GET", f"{query}&{urlencode(self._who)}")
 
     async def _call(self, method: str, op: str, path: str, **parameters: str) -> bytes:
         return await self._transport.ask(method, self._target(op, path, parameters))
@@ -164,6 +218,14 @@ class WebHdfs:
     def _target(self, op: str, path: str, parameters: Mapping[str, str]) -> str:
         query = urlencode({"op": op, **self._who, **parameters}, safe="/:,")
         return f"{PREFIX}{quote(path)}?{query}"
+
+
+def _value(text: str | None) -> bytes:
+    """Return the value of an attribute that was asked for in base 64; null where it is empty."""
+    try:
+        return base64.b64decode((text or "").removeprefix(_BASE64), validate=True)
+    except ValueError as exc:
+        raise MalformedReplyError(f"not what was asked for: {text!r}") from exc
 
 
 def _truth(body: bytes) -> bool:

@@ -36,33 +36,37 @@ class WebHdfsTransport:
         self._bases = tuple(base.rstrip("/") for base in bases)
         self._base = self._bases[0]  # of the NameNode that answered last
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._reads: aiohttp.ClientSession  # keeps connections; set by `open`
-        self._writes: (
+        self._kept: aiohttp.ClientSession  # keeps connections; set by `open`
+        self._fresh: (
             aiohttp.ClientSession
         )  # a connection each, as aiohttp repeats a PUT on a kept one that died
 
     async def open(self) -> None:
         """Make ready; `close` must follow."""
-        self._reads = self._session(force_close=False)
-        self._writes = self._session(force_close=True)
+        self._kept = self._session(force_close=False)
+        self._fresh = self._session(force_close=True)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._reads.close()
-        await self._writes.close()
+        await self._kept.close()
+        await self._fresh.close()
 
     def url(self, target: str) -> str:
         """Return the URL of a call."""
         return self._base + target
 
-    async def ask(self, method: str, target: str) -> bytes:
-        """Make a call of one step and return the body of its answer."""
-        return await self._ask_namenode(method, target, _body)
+    async def ask(self, method: str, target: str, *, may_repeat: bool = False) -> bytes:
+        """Make a call of one step and return the body of its answer.
+
+        With `may_repeat` it goes over a kept connection, and once more over another if that one was closed: a third
+        of the cost, for a call that does no harm when it is carried out twice.
+        """
+        return await self._ask_namenode(method, target, _body, may_repeat=may_repeat)
 
     async def ask_in_two_steps(self, method: str, target: str, data: Data | None = None) -> bytes:
         """Make a call whose second step, and the data, go to the DataNode that the first names."""
         url = URL(await self._ask_namenode(method, target, _location), encoded=True)
-        session = self._reads if method == "GET" else self._writes
+        session = self._kept if method == "GET" else self._fresh
         try:
             async with session.request(method, url, data=data, allow_redirects=False) as reply:
                 return await _body(reply)
@@ -70,9 +74,14 @@ class WebHdfsTransport:
             raise DataNodeUnavailableError(f"{url.authority}: {_said(exc)}") from exc
 
     async def _ask_namenode(
-        self, method: str, target: str, read: Callable[[aiohttp.ClientResponse], Awaitable[_ResultT]]
+        self,
+        method: str,
+        target: str,
+        read: Callable[[aiohttp.ClientResponse], Awaitable[_ResultT]],
+        *,
+        may_repeat: bool = False,
     ) -> _ResultT:
-        session = self._reads if method == "GET" else self._writes
+        session = self._kept if method == "GET" or may_repeat else self._fresh
         failures: list[str] = []
         timeouts = 0
         for base in sorted(self._bases, key=lambda base: base != self._base):

@@ -34,5 +34,11 @@ class FiltersError(StartError):
     """The filters could not be read or changed; what HDFS said is part of the line."""
 
 
+class NotComparedError(FiltersError):
+    """A file could not be compared with the filters: as of diff(1), exit code 1 says that they differ."""
+
+    exit_code = 2
+
+
 class WatchError(StartError):
     """The filter can't be followed; says what to do."""

@@ -1,11 +1,11 @@
 """What kind of cluster is wanted."""
 
-import getpass
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.own_user import own_user
 
 # Users without any privilege: alice and bob share the group `users`, carol is in no group of theirs. They
 # need no account on this machine, and neither does WebHDFS's anonymous caller, dr.who, who is in no group
@@ -49,7 +49,7 @@ class ClusterSpec:
     directory: Path | None = None  # made when missing, and kept; None: a temporary one, removed at the end
     # Configuration keys over the test bed's own, for servers and shells alike.
     overrides: Mapping[str, str] = field(default_factory=dict)
-    superuser: str = field(default_factory=getpass.getuser)  # whom the servers say they run as
+    superuser: str = field(default_factory=own_user)  # whom the servers say they run as
     proxy_servers: tuple[
         str, ...
     ] = ()  # addresses whose X-Forwarded-For is believed; see Cluster.believe_proxies

@@ -1,6 +1,5 @@
 """A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
 
-import getpass
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Self
 from nncache.testbed import four_letters, java, readiness
 from nncache.testbed.configuration import write_zookeeper_configuration
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess
 from nncache.testbed.spec import SMALL_JVM
@@ -114,7 +114,7 @@ class ZooKeeperServer(ZooKeeper):
                     runtime,
                     "zookeeper",
                     directory=None,
-                    user=getpass.getuser(),
+                    user=own_user(),
                     start_timeout_s=_START_TIMEOUT_S,
                 )
             )

@@ -1,11 +1,12 @@
 """What a filter is, and how HDFS keeps it. (invalidation/filters/definition.py)
 
-Named after the INotifyPathFilterInfo of HDFS-8940. Each of its facts has one place: a file, `definition.json`, holds
-name and glob; a directory, `subscribers`, belongs to the filter's owner and has one child for each user that may
-subscribe. So HDFS's own permissions say who may change what, and nothing that is written twice can differ.
+Named after the INotifyPathFilterInfo of HDFS-8940. Each of its facts has one place: an extended attribute of the
+filter's directory, or a file `definition.json` in it, holds name and glob; a directory, `subscribers`, belongs to the
+filter's owner and has one child for each user that may subscribe. So HDFS's own permissions say who may change what,
+and nothing that is written twice can differ: where there is a file, the attribute means nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,21 +19,28 @@ from nncache.invalidation.channel.znodes import is_filter_name
 from nncache.invalidation.filters.errors import FilterError
 
 __all__ = [
+    "ATTRIBUTE",
     "DEFINITION",
     "MAX_DEFINITION_BYTES",
     "MAX_GLOB_LENGTH",
     "SUBSCRIBERS",
     "Filter",
     "FilterError",
+    "check_glob",
     "check_name",
+    "check_owner",
     "check_subscriber",
+    "check_subscribers",
     "encode_definition",
     "filter_as_json",
     "parse_definition",
 ]
 
+ATTRIBUTE: Final = "user.nncache.definition"
+"""The attribute with what only an administrator may change. The NameNode alone keeps it: no DataNode is needed."""
+
 DEFINITION: Final = "definition.json"
-"""The file with what only an administrator may change."""
+"""The file with the same, from older releases, by hand, or where HDFS does not take it as an attribute."""
 
 SUBSCRIBERS: Final = "subscribers"
 """The directory that belongs to the owner."""
@@ -67,19 +75,12 @@ class Filter:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        _check_glob(self.path_glob)
-        if not is_user_name(self.owner):
-            raise FilterError(f"owner: {self.owner!r}: {_NO_USER}")
+        check_glob(self.path_glob)
+        check_owner(self.owner)
         for user in self.allowed_subscribers:
             check_subscriber(user)
         users = tuple(sorted(set(self.allowed_subscribers)))
-        if len(users) > MAX_SUBSCRIBERS:
-            raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
-        if (length := sum(map(len, users))) > MAX_SUBSCRIBERS_LENGTH:
-            raise FilterError(
-                f"{len(users)} subscribers: their names have {length} characters, "
-                f"at most {MAX_SUBSCRIBERS_LENGTH} are possible"
-            )
+        check_subscribers(users)
         object.__setattr__(self, "allowed_subscribers", users)
 
 
@@ -96,6 +97,31 @@ def check_name(name: str) -> None:
         )
 
 
+def check_owner(user: str) -> None:
+    """See that a filter can belong to this user.
+
+    Raises:
+        FilterError: a NameNode would not know such a user.
+    """
+    if not is_user_name(user):
+        raise FilterError(f"owner: {user!r}: {_NO_USER}")
+
+
+def check_subscribers(users: Collection[str]) -> None:
+    """See that so many can subscribe to one filter; each is named once.
+
+    Raises:
+        FilterError: they would not fit into one znode.
+    """
+    if len(users) > MAX_SUBSCRIBERS:
+        raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
+    if (length := sum(map(len, users))) > MAX_SUBSCRIBERS_LENGTH:
+        raise FilterError(
+            f"{len(users)} subscribers: their names have {length} characters, "
+            f"at most {MAX_SUBSCRIBERS_LENGTH} are possible"
+        )
+
+
 def check_subscriber(user: str) -> None:
     """See that this can be a user.
 
@@ -106,7 +132,12 @@ def check_subscriber(user: str) -> None:
         raise FilterError(f"subscriber: {user!r}: {_NO_USER}")
 
 
-def _check_glob(glob: str) -> None:
+def check_glob(glob: str) -> None:
+    """See that this is a glob of Hadoop, and short enough.
+
+    Raises:
+        FilterError: it is none; says where.
+    """
     if len(glob) > MAX_GLOB_LENGTH:
         raise FilterError(
             f"glob: {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible, as in a path"
@@ -129,14 +160,14 @@ _DECODER: Final = msgspec.json.Decoder(_Definition)
 
 
 def encode_definition(definition: Filter) -> bytes:
-    """Return the content of the filter's `definition.json`."""
+    """Return the content of the filter's attribute, or of its `definition.json`."""
     return msgspec.json.encode(_Definition(definition.name, definition.path_glob)) + b"\n"
 
 
 def parse_definition(
-    data: bytes, *, name: str, owner: str, allowed_subscribers: Iterable[str] = ()
+    data: bytes, *, name: str, owner: str, allowed_subscribers: Iterable[str] = (), source: str = DEFINITION
 ) -> Filter:
-    """Put a filter together from its `definition.json` and from what its directories say.
+    """Put a filter together from its definition, which stands in `source`, and from what its directories say.
 
     Raises:
         FilterError: what is wrong. A field that is not known is wrong, too: it might narrow what is meant.
@@ -144,9 +175,9 @@ def parse_definition(
     try:
         found = _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise FilterError(f"{DEFINITION}: {error}") from error
+        raise FilterError(f"{source}: {error}") from error
     if found.name != name:
-        raise FilterError(f"{DEFINITION}: is that of {found.name!r}")
+        raise FilterError(f"{source}: is that of {found.name!r}")
     return Filter(name, found.path_glob, owner, tuple(allowed_subscribers))
 
 

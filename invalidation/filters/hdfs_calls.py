@@ -1,6 +1,6 @@
 """What the filters ask of HDFS, and what its refusals mean to them. (invalidation/filters/hdfs_calls.py)"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -30,6 +30,12 @@ class Hdfs(Protocol):
 
     async def create(self, path: str, data: bytes = b"", *, create_parent: bool = True) -> None:
         """Write a file that is not there yet, and close it."""
+
+    async def xattrs(self, path: str) -> Mapping[str, bytes]:
+        """Return the extended attributes of a path, by name."""
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """Set an extended attribute, whether it is there or not."""
 
     async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
         """Set the owner, the group, or both."""

@@ -10,6 +10,7 @@ from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.users import is_user_name
 from nncache.invalidation.filters.definition import (
+    ATTRIBUTE,
     DEFINITION,
     MAX_DEFINITION_BYTES,
     MAX_SUBSCRIBERS,
@@ -75,8 +76,8 @@ _ItemT = TypeVar("_ItemT")
 class FilterReader:
     """Reads what is below one directory.
 
-    A definition's content is remembered as long as its file is the same, so that reading all again costs two
-    calls a filter and needs no DataNode.
+    The content of a file `definition.json` is remembered as long as the file is the same: reading all again costs at
+    most three calls a filter and needs no DataNode.
     """
 
     def __init__(self, hdfs: Hdfs, path: str) -> None:
@@ -189,9 +190,9 @@ class FilterReader:
         if "" in parts:
             return Broken("it is a file; a filter is a directory")
         definition, subscribers = parts.get(DEFINITION), parts.get(SUBSCRIBERS)
-        if definition is None or definition.type is not FileType.FILE:
-            return Broken(f"it has no file {DEFINITION}")
-        if definition.length > MAX_DEFINITION_BYTES:
+        if definition is not None and definition.type is not FileType.FILE:
+            definition = None
+        if definition is not None and definition.length > MAX_DEFINITION_BYTES:
             return Broken(
                 f"{DEFINITION}: {definition.length} bytes: at most {MAX_DEFINITION_BYTES} are possible"
             )
@@ -199,13 +200,21 @@ class FilterReader:
             return Broken(f"it has no directory {SUBSCRIBERS}")
         if subscribers.children_num > MAX_SUBSCRIBERS:
             return Broken(f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible")
-        content = await self._content(name, definition)
+        if definition is None:
+            source = ATTRIBUTE
+            attribute = (await self._hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
+            if attribute is None:
+                return Broken(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
+            content: bytes | _Unreadable = attribute
+        else:
+            source, content = DEFINITION, await self._content(name, definition)
         users = await self._users(name, subscribers)
         if isinstance(content, _Unreadable):
             return content
         allowed = (user for user in users if is_user_name(user))
+        owner = subscribers.owner
         return StoredFilter(
-            parse_definition(content, name=name, owner=subscribers.owner, allowed_subscribers=allowed),
+            parse_definition(content, name=name, owner=owner, allowed_subscribers=allowed, source=source),
             tuple(sorted(user for user in users if not is_user_name(user))),
         )
 
@@ -263,12 +272,14 @@ def _together(found: Mapping[str, _Found]) -> StoredFilters:
     return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd)
 
 
-async def each_bounded(items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]]) -> None:
-    """Act on all items, CONCURRENCY of them at a time; the first failure ends the others and is raised."""
+async def each_bounded(
+    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = CONCURRENCY
+) -> None:
+    """Act on all items, `at_once` of them at a time; the first failure ends the others and is raised."""
     waiting = iter(items)
 
     async def work() -> None:
         for item in waiting:
             await act(item)
 
-    await run_all(*[work] * CONCURRENCY)
+    await run_all(*[work] * at_once)

@@ -1,20 +1,24 @@
 """Keep the filters in HDFS, whose permissions say who may change what. (invalidation/filters/hdfs_store.py)
 
-    PATH/NAME/definition.json    what only an administrator may change
+    PATH/NAME                    its attribute `user.nncache.definition` is what only an administrator may change
+    PATH/NAME/definition.json    instead of it, where older releases wrote one, or HDFS does not take the attribute
     PATH/NAME/subscribers/       the owner's own directory, with one child for each user that may subscribe
 
-A filter appears and disappears in one transaction of HDFS, so no reader meets half of one. What begins with a dot in
-PATH is no filter: drafts are called so.
+A filter appears, gets another glob and disappears in one transaction of HDFS, so no reader meets half of one. What
+begins with a dot in PATH is no filter: drafts are called so. Calls that the NameNode answers alone are preferred: a
+DataNode starts a client for each file that it is to write, which takes it about a hundred times as long.
 """
 
 import difflib
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import NoReturn, assert_never
 
 from nncache.hadoop.errors import RemoteExceptionError
+from nncache.hadoop.remote_exception import Verdict
 from nncache.invalidation.filters.definition import (
+    ATTRIBUTE,
     DEFINITION,
     SUBSCRIBERS,
     Filter,
@@ -109,18 +113,45 @@ class FilterStore:
         Raises:
             FilterExistsError: there is one of that name; of several that are added at once, one wins.
         """
-        draft = f"{self.path}/.tmp-{uuid.uuid4().hex}"
-        with self._changing(f"filter {new.name} cannot be added"):
+        with self._adding(new):
             if await self._exists(self._place(new.name)):
                 await self._taken(new.name)
-            if not await self._exists(self.path):
-                await self._hdfs.mkdirs(self.path, "755")
-            try:
-                await self._write(draft, new)
-            except BaseException:
-                await self._discard(draft)
-                raise
-            await self._publish(draft, new.name)
+            await self._make_directory()
+        await self._add(new, self._make_files)
+
+    async def prepare(self) -> None:
+        """Make the directory of the filters if it is missing."""
+        with self._changing("no filter can be added"):
+            await self._make_directory()
+
+    async def add_unseen(self, new: Filter) -> None:
+        """Add a filter of which none was seen, to a directory that was prepared: four calls, and one a subscriber.
+
+        Its subscribers are directories, for which no DataNode is needed.
+
+        Raises:
+            FilterExistsError: there is one of that name.
+        """
+        await self._add(new, self._make_directories)
+
+    async def change(self, before: Filter, after: Filter) -> None:
+        """Give a filter another glob, owner and other subscribers, whichever differ.
+
+        Where HDFS does not take the glob as an attribute, the filter is away for a moment.
+        """
+        name, subscribers = before.name, f"{self._place(before.name)}/{SUBSCRIBERS}"
+        with self._changing(f"filter {name} cannot be changed"):
+            if before.path_glob != after.path_glob and not await self._redefine(after):
+                await self._hdfs.delete(self._place(name), recursive=True)
+                await self.add_unseen(after)
+                return
+            had, has = set(before.allowed_subscribers), set(after.allowed_subscribers)
+            for user in sorted(had - has):
+                await self._hdfs.delete(f"{subscribers}/{user}", recursive=True)
+            if has - had:
+                await self._admit(subscribers, sorted(has - had))
+            if before.owner != after.owner:
+                await self._hdfs.set_owner(subscribers, owner=after.owner)
 
     async def remove(self, name: str) -> None:
         """Remove a filter, in whatever state it is.
@@ -167,16 +198,75 @@ class FilterStore:
 
     # -- inner parts
 
-    async def _write(self, draft: str, new: Filter) -> None:
-        subscribers = f"{draft}/{SUBSCRIBERS}"
-        await self._hdfs.mkdirs(subscribers, "755")
-        await self._hdfs.create(f"{draft}/{DEFINITION}", encode_definition(new), create_parent=False)
+    async def _make_directory(self) -> None:
+        if not await self._exists(self.path):
+            await self._hdfs.mkdirs(self.path, "755")
 
-        async def write_one(user: str) -> None:
+    async def _add(self, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
+        draft = self._new_draft()
+        with self._adding(new):
+            try:
+                await self._write(draft, new, make_list)
+            except BaseException:
+                await self._discard(draft)
+                raise
+            await self._publish(draft, new.name)
+
+    async def _make_files(self, subscribers: str, users: Sequence[str]) -> None:
+        """Make the list that an owner may also edit with `hdfs dfs -touchz` and `-rm`."""
+        await self._hdfs.mkdirs(subscribers, "755")
+
+        async def make_one(user: str) -> None:
             await self._hdfs.create(f"{subscribers}/{user}", create_parent=False)
 
-        await each_bounded(new.allowed_subscribers, write_one)
+        await each_bounded(users, make_one)
+
+    async def _make_directories(self, subscribers: str, users: Sequence[str]) -> None:
+        """Make the list quickly. MKDIRS makes those above as well: the first subscriber costs no call of its own."""
+        for place in [f"{subscribers}/{user}" for user in users] or [subscribers]:
+            await self._hdfs.mkdirs(place, "755")
+
+    async def _write(
+        self, draft: str, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]
+    ) -> None:
+        """Put a draft together."""
+        subscribers = f"{draft}/{SUBSCRIBERS}"
+        await make_list(subscribers, new.allowed_subscribers)
+        if not await self._set_attribute(draft, new):
+            await self._hdfs.create(f"{draft}/{DEFINITION}", encode_definition(new), create_parent=False)
         await self._hdfs.set_owner(subscribers, owner=new.owner)
+
+    async def _set_attribute(self, place: str, defined: Filter) -> bool:
+        """Set the attribute; False if HDFS has none (dfs.namenode.xattrs.enabled), or none so large."""
+        try:
+            await self._hdfs.set_xattr(place, ATTRIBUTE, encode_definition(defined))
+        except RemoteExceptionError as exc:
+            if exc.verdict is not Verdict.OTHER:
+                raise
+            return False
+        return True
+
+    async def _redefine(self, after: Filter) -> bool:
+        """Set the definition of a filter that is there; False if HDFS does not take it as an attribute."""
+        place = self._place(after.name)
+        if not await self._set_attribute(place, after):
+            return False
+        await self._hdfs.delete(f"{place}/{DEFINITION}")  # while it is there it counts
+        return True
+
+    async def _admit(self, subscribers: str, users: Sequence[str]) -> None:
+        """Add to a list that is there: each is moved into it, as a filter removed meanwhile must not come back."""
+        draft = self._new_draft()
+        try:
+            for user in users:
+                await self._hdfs.mkdirs(f"{draft}/{user}", "755")
+                try:
+                    await self._hdfs.rename_to(f"{draft}/{user}", f"{subscribers}/{user}")
+                except RemoteExceptionError as exc:
+                    if not already_exists(exc):
+                        raise
+        finally:
+            await self._discard(draft)
 
     async def _publish(self, draft: str, name: str) -> None:
         """Move a draft to its place, or see that nothing is left of it."""
@@ -255,8 +345,14 @@ class FilterStore:
         hint = f"the nearest is {nearest[0]}" if nearest else "there are no filters"
         raise UnknownFilterError(f"there is no filter {name} in {self.path}; {hint}")
 
+    def _new_draft(self) -> str:
+        return f"{self.path}/.tmp-{uuid.uuid4().hex}"
+
     def _place(self, name: str) -> str:
         return f"{self.path}/{name}"
+
+    def _adding(self, new: Filter) -> AbstractContextManager[None]:
+        return self._changing(f"filter {new.name} cannot be added")
 
     def _changing(self, doing: str) -> AbstractContextManager[None]:
         return answered(

@@ -37,6 +37,11 @@ class KnownFilters:
     filters: Mapping[str, Filter]
     broken: Mapping[str, str]
 
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all that is there, broken ones too: these have owners already."""
+        return {*self.filters, *self.broken}
+
 
 class FilterFollower:
     """Reads the filters whenever they may have changed. What it knows outlasts the publisher's runs.
@@ -95,7 +100,7 @@ class FilterFollower:
     async def _read(self) -> bool:
         """Read once what is due; whatever ends it too early leaves that touched."""
         began_at = self._clock()
-        names = self._pacer.take(began_at, () if self.stored is None else self.stored.filters)
+        names = self._pacer.take(began_at, () if self.stored is None else self.stored.names)
         is_read = False
         try:
             if names == (ALL,):

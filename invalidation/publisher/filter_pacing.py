@@ -4,7 +4,9 @@ Sans-I/O. The first change of a filter after a quiet time is read at once. A fil
 and less often, and only that filter: its owner can make the publisher ask the NameNode, and write to ZooKeeper, no
 more often than that. What has been quiet comes before what keeps changing; of that, filters that are known come before
 names that are not, each in the order of their changes. So neither a filter that keeps changing nor new names, however
-many, delay the first change of a known filter by more than a round. A new name waits for the new names before it.
+many, delay the first change of a known filter by more than a round. A new name waits for the new names before it; as
+only an administrator of HDFS makes one, many of them are read together, and a file of thousands of filters is in force
+within a few changes of the set, each of which costs every proxy a reading of all.
 """
 
 import math
@@ -30,13 +32,19 @@ IDLE_S: Final = 10.0
 """After so many seconds without any reading the next one is made at once."""
 
 AT_ONCE: Final = 64
-"""Filters read together; with MAX_ROUND_S that bounds what all owners together can cause."""
+"""Known filters read together; with MAX_ROUND_S that bounds what all owners together can cause."""
+
+NEW_AT_ONCE: Final = 1_000
+"""New names read together with them; no owner of a filter can make one."""
 
 RETRY_S: Final = 2.0
 """Seconds before a filter that can't be used is read again untouched; doubled each time."""
 
 MAX_PACED: Final = 10_000
 """Filters remembered; with more than that changing at the same time, all are read."""
+
+
+_KNOWN, _NEW, _LATER = range(3)  # ranks, the first to be read first
 
 
 class Pause:
@@ -90,8 +98,8 @@ class _Paced:
     def rank(self, now: float, *, is_known: bool) -> tuple[int, float]:
         """Return its place among those that are due; the lowest is read first."""
         if self.is_touched and self.pause.is_calm(now):
-            return (0 if is_known else 1), self.turn
-        return 2, self.due_at
+            return (_KNOWN if is_known else _NEW), self.turn
+        return _LATER, self.due_at
 
 
 class FilterPacer:
@@ -134,9 +142,10 @@ class FilterPacer:
         return max(due_at, self._round.due_at)
 
     def take(self, now: float, known: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the filters that are due, AT_ONCE at most, or ALL alone; they are untouched then.
+        """Return the filters that are due, or ALL alone; they are untouched then.
 
-        `known` are the filters that were found before. The caller says `read` or `failed` of what is returned.
+        New names are NEW_AT_ONCE at most, all others AT_ONCE. `known` are the filters that were
+        found before. The caller says `read` or `failed` of what is returned.
         """
         if self._all.due_at <= now:
             self._all.is_touched = False
@@ -146,10 +155,14 @@ class FilterPacer:
         if self._must_read_all:
             return ()
         due = [name for name, paced in self._paced.items() if paced.due_at <= now]
-        due.sort(key=lambda name: self._paced[name].rank(now, is_known=name in known))
-        for name in due[:AT_ONCE]:
+        ranks = {name: self._paced[name].rank(now, is_known=name in known) for name in due}
+        due.sort(key=ranks.__getitem__)
+        new = [name for name in due if ranks[name][0] == _NEW][:NEW_AT_ONCE]
+        others = [name for name in due if ranks[name][0] != _NEW][:AT_ONCE]
+        taken = sorted((*others, *new), key=ranks.__getitem__)
+        for name in taken:
             self._paced[name].is_touched = False
-        return tuple(due[:AT_ONCE])
+        return tuple(taken)
 
     def read(self, names: tuple[str, ...], began_at: float, broken: Collection[str]) -> tuple[str, ...]:
         """Take note of a reading and of what can't be used; return the names whose pause has become the longest."""

@@ -123,7 +123,9 @@ class PendingBatch:
         """Match with these filters from now on; nothing may wait."""
         assert self._through == self._txid, "what was matched is published before"
         self._positions = dict(filters)
-        self._globs = GlobSet({name: position.filter.path_glob for name, position in filters.items()})
+        self._globs = self._globs.followed_by(
+            {name: position.filter.path_glob for name, position in filters.items()}
+        )
 
     def take_touched(self) -> frozenset[str]:
         """Return which filters, or ALL, may have changed in HDFS since this was last asked."""

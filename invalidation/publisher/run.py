@@ -6,7 +6,7 @@ between awaits only.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
 
 from nncache.invalidation.channel.records import Stale
@@ -27,6 +27,9 @@ from nncache.invalidation.task_group import run_all
 
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
+
+TOLD: Final = 20
+"""Filters of one kind of change that a log line names."""
 
 _log = logging.getLogger(__name__)
 
@@ -218,4 +221,10 @@ def _told(change: FilterChange) -> str:
         "removed": sorted(set(change.removed) - added),
         "other owner or subscribers": sorted(filter_.name for filter_ in change.updated),
     }
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
+    return "; ".join(f"{kind}: {_some(names)}" for kind, names in kinds.items() if names)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name a few of what may be thousands."""
+    more = len(names) - TOLD
+    return ", ".join(names[:TOLD]) + (f" and {more} more" if more > 0 else "")

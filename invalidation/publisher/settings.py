@@ -56,8 +56,8 @@ class PublisherSettings:
     filters_reread_s: float = field(
         default=600.0,
         metadata={
-            "help": "Seconds after which all filters are read from HDFS again at the latest, with two listings for "
-            "each. A change of a filter is seen in the edits, and that filter is read at once, or every 30 s while "
+            "help": "Seconds after which all filters are read from HDFS again at the latest, with at most three calls "
+            "for each. A change of a filter is seen in the edits, and that filter is read at once, or every 30 s while "
             "it keeps changing."
         },
     )

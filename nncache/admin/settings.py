@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nncache.admin.access import Access
+from nncache.hadoop.endpoint import Endpoint, parse_endpoint
 from nncache.hadoop.settings import SettingError
 
 _MIN_TOKEN_BYTES = 16
@@ -28,6 +29,29 @@ class AdminSettings:
             "admin address and localhost. Others are refused, which stops DNS rebinding."
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainSettings:
+    """Where a command finds the operators' pages of a proxy."""
+
+    admin: str = field(default="127.0.0.1:9872", metadata={"help": "host:port of the proxy's admin pages."})
+    admin_token_file: str = field(
+        default="", metadata={"help": "The proxy's admin_token_file, if it has one.", "default": "none"}
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be an address.
+
+        Raises:
+            SettingError: it is none.
+        """
+        parse_endpoint("admin", self.admin)
+
+    @property
+    def admin_at(self) -> Endpoint:
+        """Where the admin pages are."""
+        return parse_endpoint("admin", self.admin)
 
 
 def access_of(settings: AdminSettings, host: str) -> Access:

@@ -3,17 +3,19 @@
 import http.client
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import click
 
 from nncache.admin.settings import read_token
+from nncache.commands.options import given, with_settings
 from nncache.errors import AdminError, ConfigurationError
-from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.settings import SettingError
 from nncache.proxy.cache_status import REASONS
-from nncache.proxy.settings import ProxySettings
+from nncache.settings.commands import EXPLAIN, load_settings
 
 TIMEOUT_S = 5.0
 """For the whole exchange with a proxy that is usually on this host."""
@@ -21,30 +23,19 @@ TIMEOUT_S = 5.0
 MEANINGS: Final = {reason.value: explained.meaning for reason, explained in REASONS.items()}
 
 
+@with_settings(EXPLAIN.keys.values())
 @click.command()
 @click.argument("path")
-@click.option(
-    "--admin",
-    metavar="HOST:PORT",
-    default=ProxySettings().admin,
-    show_default=True,
-    help="The proxy's admin port.",
-)
-@click.option(
-    "--admin-token-file",
-    metavar="FILE",
-    default="",
-    help="The proxy's admin_token_file, if it has one.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
-def explain(path: str, admin: str, admin_token_file: str, *, as_json: bool) -> None:
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
+    settings = load_settings(EXPLAIN, config, given(flags)).proxy
     try:
-        endpoint = parse_endpoint("admin", admin)
-        token = read_token("admin_token_file", admin_token_file)
+        token = read_token("admin_token_file", settings.admin_token_file)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-    answer = ask(endpoint, path, token)
+    answer = ask(settings.admin_at, path, token)
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
 
 

@@ -3,23 +3,29 @@
 HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from nncache.commands.globbing import GlobCommand
 from nncache.commands.options import given, with_settings
+from nncache.errors import FiltersError, NotComparedError
 from nncache.settings.commands import FILTERS, load_settings
 
 if TYPE_CHECKING:
     from nncache.commands.filters_client import FiltersClient
+    from nncache.commands.filters_files import FilterFiles
 
 _with_surroundings = with_settings(FILTERS.keys.values())
 _with_config = click.option(
     "--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it."
 )
 _with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_with_file = click.argument("file")
+_with_prune = click.option("--prune", is_flag=True, help="Remove the filters that are not in FILE, too.")
 _with_name = click.argument("name")
 _with_users = click.argument("users", metavar="USER[,USER]...", nargs=-1, required=True)
 
@@ -33,7 +39,7 @@ def filters() -> None:
 
 
 @_with_surroundings
-@filters.command()
+@filters.command(cls=GlobCommand)
 @click.option("--name", required=True, help="Its name: letters, digits and ._- only.")
 @click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
 @click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")
@@ -106,9 +112,78 @@ def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object
     _client(config, flags).deny(name, parts(users))
 
 
+@_with_surroundings
+@filters.command("apply")
+@_with_file
+@_with_prune
+@click.option("--dry-run", is_flag=True, help="Only say what would be done, as diff does.")
+@_with_json
+@_with_config
+def apply_(
+    file: str,
+    *,
+    prune: bool,
+    dry_run: bool,
+    as_json: bool,
+    config: Path | None,
+    **flags: object,
+) -> None:
+    """Make the filters those of a file.
+
+    The whole file is checked before anything is changed. What an entry leaves out (owner, subscribers) stays as it is.
+    After an interruption, or an error of HDFS, apply the file again: what was done stays. Only administrators of HDFS
+    may.
+    """
+    files = _files(config, flags)
+    if dry_run:
+        files.diff(file, prune=prune, as_json=as_json)
+    else:
+        files.apply(file, prune=prune, as_json=as_json)
+
+
+@_with_surroundings
+@filters.command()
+@_with_file
+@_with_prune
+@_with_json
+@_with_config
+def diff(file: str, *, prune: bool, as_json: bool, config: Path | None, **flags: object) -> None:
+    """Print what applying a file would do.
+
+    Lines with + are added, ~ changed, - removed. The exit code is that of diff(1): 0 for no difference, 1 for some, 2
+    where they could not be compared.
+    """
+    try:
+        is_different = _files(config, flags).diff(file, prune=prune, as_json=as_json)
+    except FiltersError as error:
+        raise NotComparedError(str(error)) from error
+    if is_different:
+        sys.exit(1)
+
+
+@_with_surroundings
+@filters.command()
+@click.argument("file", default="-")
+@_with_config
+def export(file: str, config: Path | None, **flags: object) -> None:
+    """Write all filters as a file.
+
+    `apply` and `diff` read it. It is sorted, so that it can be kept in git. Without FILE, or with -, it goes to
+    standard output.
+    """
+    _files(config, flags).export(file)
+
+
 def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
     """Return the users of "a,b" "c"."""
     return tuple(user for each in given_at_once for part in each.split(",") if (user := part.strip()))
+
+
+def _files(config: Path | None, flags: Mapping[str, object]) -> "FilterFiles":
+    settings = load_settings(FILTERS, config, given(dict(flags)))
+    from nncache.commands.filters_files import FilterFiles  # noqa: PLC0415 - as below
+
+    return FilterFiles(settings)
 
 
 def _client(config: Path | None, flags: Mapping[str, object]) -> "FiltersClient":

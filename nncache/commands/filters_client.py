@@ -1,34 +1,22 @@
 """Change and show the filters in HDFS, for a command line. (nncache/commands/filters_client.py)"""
 
-import asyncio
 import json
 import sys
-import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
-import aiohttp
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from nncache.commands.filters_store import on_store
 from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
-from nncache.errors import ConfigurationError, FiltersError
-from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.commands.progress_bar import bar
+from nncache.errors import ConfigurationError
 from nncache.hadoop.glob_pitfalls import pitfall
-from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
-from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
 from nncache.logs import one_line
 from nncache.settings.commands import SettingsOfFilters
-
-TIMEOUT_S: Final = 15.0
-"""For one call to HDFS."""
-
-PATIENCE_S: Final = 0.5
-"""Seconds after which a terminal is shown how far it is."""
 
 _ResultT = TypeVar("_ResultT")
 
@@ -102,47 +90,7 @@ class FiltersClient:
             )
 
     def _on_store(self, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
-        namenodes = self._settings.namenodes
-        first, *others = (f"http://{address}" for address in namenodes.namenode_http)
-
-        async def carry_out() -> _ResultT:
-            async with WebHdfs(first, namenodes.user, others=others, timeout_s=TIMEOUT_S) as hdfs:
-                return await act(FilterStore(hdfs, self._settings.filters.filters_path))
-
-        try:
-            return asyncio.run(carry_out())
-        except FilterError as error:
-            raise ConfigurationError(one_line(str(error))) from error
-        except FilterStoreError as error:
-            advice = ""
-            if isinstance(error.__cause__, aiohttp.ClientError | TimeoutError | NoActiveNameNodeError):
-                advice = "; --namenode-http names the NameNodes' HTTP addresses"
-            raise FiltersError(one_line(str(error)) + advice) from error
-
-
-@contextmanager
-def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far something is, on a terminal and if it takes long; yields what to tell it."""
-    console = Console(stderr=True)
-    began = time.monotonic()
-    shown = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
-    )
-    task = shown.add_task(what)
-    is_started = False
-
-    def tell(done: int, of: int) -> None:
-        nonlocal is_started
-        if not is_started and console.is_terminal and time.monotonic() - began > PATIENCE_S:
-            shown.start()
-            is_started = True
-        shown.update(task, completed=done, total=of)
-
-    try:
-        yield tell
-    finally:
-        if is_started:
-            shown.stop()
+        return on_store(self._settings, act)
 
 
 def _say(line: str) -> None:

@@ -5,6 +5,7 @@ import sys
 import click
 
 from nncache.commands.check import check
+from nncache.commands.completion import completion
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxy import proxy
@@ -25,6 +26,7 @@ nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(filters)
 nncache.add_command(watch)
+nncache.add_command(completion)
 
 
 @nncache.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

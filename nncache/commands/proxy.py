@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
+from nncache.commands.globbing import GlobCommand
 from nncache.commands.options import given, with_settings
 from nncache.settings.commands import PROXY, load_settings
 
 
 @with_settings(PROXY.keys.values())
-@click.command()
+@click.command(cls=GlobCommand)
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nncache.admin.settings import AdminSettings
+from nncache.admin.settings import AdminSettings, ExplainSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.namenode_settings import (
@@ -149,6 +149,15 @@ class SettingsOfWatch:
         _need_zookeeper(self.zookeeper, "nncache watch")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfExplain:
+    """All that `nncache explain` may be told of its surroundings."""
+
+    proxy: ExplainSettings = field(
+        default_factory=ExplainSettings, metadata={"heading": "Which proxy to ask"}
+    )
+
+
 def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
     if not settings.zookeeper:
         raise SettingError(
@@ -160,8 +169,9 @@ PROXY = Form("proxy", SettingsOfProxy, from_hadoop)
 PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop)
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop)
+EXPLAIN = Form("explain", SettingsOfExplain)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH)
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

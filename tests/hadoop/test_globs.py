@@ -310,3 +310,46 @@ def test_what_is_remembered_is_bounded() -> None:
         assert not globs.matches(f"/x/{number}/{chr(0x400 + number)}")
         assert globs.stats().remembered_steps <= 50
     assert globs.stats().forgotten > 0
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(GLOBS, max_size=6).map(accepted),
+    st.integers(0, 6),
+    st.lists(PATHS, min_size=1, max_size=8),
+    st.sampled_from([3, 1000]),
+)
+def test_a_set_that_grows_is_like_one_made_at_once(
+    globs: list[tuple[str, list[object]]], first: int, paths: list[str], max_steps: int
+) -> None:
+    """Whatever was asked of it before, and remembered."""
+    texts = {str(number): text for number, (text, _) in enumerate(globs)}
+    at_once = GlobSet(texts)
+    grown = GlobSet(dict([*texts.items()][:first]), max_steps=max_steps)
+    for path in paths:
+        grown.names_matching(path)
+    assert grown.followed_by(texts) is grown
+    for path in reversed(paths):  # the first is the one that was asked last
+        assert grown.names_matching(path) == at_once.names_matching(path)
+        assert grown.may_match_below(path) is at_once.may_match_below(path)
+        assert grown.lowest_concern(path) == at_once.lowest_concern(path)
+
+
+@pytest.mark.parametrize("later", [{}, {"b": "/b"}, {"a": "/c", "b": "/b"}])
+def test_a_set_of_which_a_glob_goes_is_another_one(later: dict[str, str]) -> None:
+    """And the one before stays as it is."""
+    before = GlobSet({"a": "/a"}, max_steps=7)
+    after = before.followed_by(later)
+    assert after is not before
+    assert not after.matches("/a")
+    assert before.names_matching("/a") == {"a"}
+    assert after.names_matching("/c") == {name for name, text in later.items() if text == "/c"}
+
+
+def test_a_set_that_cannot_grow_is_unchanged() -> None:
+    """All are read before the first is added."""
+    globs = GlobSet({"a": "/a"})
+    with pytest.raises(GlobError):
+        globs.followed_by({"a": "/a", "b": "/b", "c": "/{"})
+    assert not globs.matches("/b")
+    assert globs.followed_by({"a": "/a", "b": "/b"}).matches("/b")

@@ -26,6 +26,7 @@ from nncache.hadoop.jmx import (
     parse_block_pool,
     parse_cluster_id,
     parse_last_txid,
+    parse_rpc_address,
     parse_started_ms,
     parse_status,
 )
@@ -38,6 +39,7 @@ PARSERS: tuple[Callable[[bytes], Any], ...] = (
     parse_status,
     parse_started_ms,
     parse_last_txid,
+    parse_rpc_address,
     parse_block_pool,
     parse_cluster_id,
 )
@@ -193,3 +195,11 @@ async def _creations(cluster: Cluster, from_txid: int) -> dict[str, int]:
     finally:
         await rpc.close()
     return made
+
+
+def test_the_rpc_address_is_read() -> None:
+    """A NameNode that is still starting has none."""
+    assert parse_rpc_address(b'{"beans": [{"HostAndPort": "nn1:8020", "State": "active"}]}') == "nn1:8020"
+    for body in (b'{"beans": [{"HostAndPort": ""}]}', b'{"beans": []}', b'{"beans": [{}]}'):
+        with pytest.raises(MalformedReplyError):
+            parse_rpc_address(body)

@@ -177,3 +177,27 @@ async def test_an_answer_of_another_kind_is_an_error(status: int, body: str) -> 
         for call in (hdfs.status("/"), hdfs.list("/"), hdfs.mkdirs("/a"), hdfs.read("/a")):
             with pytest.raises((WebHdfsError, MalformedReplyError)):
                 await call
+
+
+@pytest.mark.parametrize("keeps_connections", [False, True])
+async def test_extended_attributes(cluster: Cluster, hdfs_directory: str, keeps_connections: bool) -> None:
+    """Any bytes; set again they are replaced, and there may be none."""
+    base = f"http://{cluster.namenodes[0].http}"
+    async with WebHdfs(base, cluster.superuser, keeps_connections=keeps_connections) as hdfs:
+        await hdfs.mkdirs(f"{hdfs_directory}/{ODD_NAME}")
+        path = f"{hdfs_directory}/{ODD_NAME}"
+        assert await hdfs.xattrs(path) == {}
+        for value in (b"", b"\xff\0", b'"quoted"'):
+            await hdfs.set_xattr(path, "user.nncache.test", value)
+            assert await hdfs.xattrs(path) == {"user.nncache.test": value}
+
+
+async def test_the_rpc_port_is_where_the_namenode_says(cluster: Cluster) -> None:
+    """With the namespace that is to be found there."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as hdfs:
+        address, check = await hdfs.rpc_side()
+    assert address.rpartition(":")[2] == cluster.namenodes[0].rpc.rpartition(":")[2]
+    rpc = NameNodeRpc(address, "bob", check=check)
+    await rpc.confirm_namespace()
+    await rpc.close()
+    assert check.over_rpc == check.over_http is not None

@@ -184,3 +184,20 @@ async def test_a_datanode_without_an_answer_is_named(mood: Mood) -> None:
         with pytest.raises(DataNodeUnavailableError, match=rf"{datanode.base[7:-1]}: \w+"):
             await transport.ask_in_two_steps("PUT", TARGET, b"data")
         await transport.close()
+
+
+async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None:
+    """Others get one each: aiohttp would repeat a PUT whose kept connection has died."""
+    peers: list[object] = []
+
+    class Noting(Server):
+        async def answer(self, request: web.Request) -> web.StreamResponse:
+            assert request.transport is not None
+            peers.append(request.transport.get_extra_info("peername"))
+            return await super().answer(request)
+
+    async with running(Noting(Mood.ACTIVE)) as transport:
+        for may_repeat in (True, True, False, False):
+            await transport.ask("PUT", TARGET, may_repeat=may_repeat)
+    assert peers[0] == peers[1]
+    assert len(set(peers)) == 3

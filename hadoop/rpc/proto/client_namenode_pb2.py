@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from nncache.hadoop.rpc.proto import inotify_pb2 as nncache_dot_hadoop_dot_rpc_dot_proto_dot_inotify__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.nncache/hadoop/rpc/proto/client_namenode.proto\x12\x12nncache.hadoop.rpc\x1a&nncache/hadoop/rpc/proto/inotify.proto\"\'\n\x17GetEditsFromTxidRequest\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"O\n\x18GetEditsFromTxidResponse\x12\x33\n\x0b\x65vents_list\x18\x01 \x02(\x0b\x32\x1e.nncache.hadoop.rpc.EventsList\"\x1e\n\x1cGetCurrentEditLogTxidRequest\"-\n\x1dGetCurrentEditLogTxidResponse\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"\"\n\x13IsFileClosedRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"&\n\x14IsFileClosedResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"!\n\x12GetFileInfoRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"E\n\x13GetFileInfoResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"\xd6\x02\n\x0eHdfsFileStatus\x12\x11\n\tfile_type\x18\x01 \x02(\x05\x12\x0c\n\x04path\x18\x02 \x02(\x0c\x12\x0e\n\x06length\x18\x03 \x02(\x04\x12\x34\n\npermission\x18\x04 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\r\n\x05owner\x18\x05 \x02(\x0c\x12\r\n\x05group\x18\x06 \x02(\x0c\x12\x19\n\x11modification_time\x18\x07 \x02(\x04\x12\x13\n\x0b\x61\x63\x63\x65ss_time\x18\x08 \x02(\x04\x12\x0f\n\x07symlink\x18\t \x01(\x0c\x12\x19\n\x11\x62lock_replication\x18\n \x01(\r\x12\x11\n\tblocksize\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ile_id\x18\r \x01(\x04\x12\x18\n\x0c\x63hildren_num\x18\x0e \x01(\x05:\x02-1\x12\x16\n\x0estorage_policy\x18\x10 \x01(\r\x12\r\n\x05\x66lags\x18\x12 \x01(\r\"\x12\n\x10RollEditsRequest\"-\n\x11RollEditsResponse\x12\x18\n\x10new_segment_txid\x18\x01 \x02(\x04\"0\n\x12\x43heckAccessRequest\x12\x0c\n\x04path\x18\x01 \x02(\t\x12\x0c\n\x04mode\x18\x02 \x02(\x05\"\x15\n\x13\x43heckAccessResponse')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.nncache/hadoop/rpc/proto/client_namenode.proto\x12\x12nncache.hadoop.rpc\x1a&nncache/hadoop/rpc/proto/inotify.proto\"\'\n\x17GetEditsFromTxidRequest\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"O\n\x18GetEditsFromTxidResponse\x12\x33\n\x0b\x65vents_list\x18\x01 \x02(\x0b\x32\x1e.nncache.hadoop.rpc.EventsList\"\x1e\n\x1cGetCurrentEditLogTxidRequest\"-\n\x1dGetCurrentEditLogTxidResponse\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"\"\n\x13IsFileClosedRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"&\n\x14IsFileClosedResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"!\n\x12GetFileInfoRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"E\n\x13GetFileInfoResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"\xd6\x02\n\x0eHdfsFileStatus\x12\x11\n\tfile_type\x18\x01 \x02(\x05\x12\x0c\n\x04path\x18\x02 \x02(\x0c\x12\x0e\n\x06length\x18\x03 \x02(\x04\x12\x34\n\npermission\x18\x04 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\r\n\x05owner\x18\x05 \x02(\x0c\x12\r\n\x05group\x18\x06 \x02(\x0c\x12\x19\n\x11modification_time\x18\x07 \x02(\x04\x12\x13\n\x0b\x61\x63\x63\x65ss_time\x18\x08 \x02(\x04\x12\x0f\n\x07symlink\x18\t \x01(\x0c\x12\x19\n\x11\x62lock_replication\x18\n \x01(\r\x12\x11\n\tblocksize\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ile_id\x18\r \x01(\x04\x12\x18\n\x0c\x63hildren_num\x18\x0e \x01(\x05:\x02-1\x12\x16\n\x0estorage_policy\x18\x10 \x01(\r\x12\r\n\x05\x66lags\x18\x12 \x01(\r\"\x12\n\x10RollEditsRequest\"-\n\x11RollEditsResponse\x12\x18\n\x10new_segment_txid\x18\x01 \x02(\x04\"0\n\x12\x43heckAccessRequest\x12\x0c\n\x04path\x18\x01 \x02(\t\x12\x0c\n\x04mode\x18\x02 \x02(\x05\"\x15\n\x13\x43heckAccessResponse\"e\n\rMkdirsRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x30\n\x06masked\x18\x02 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\x15\n\rcreate_parent\x18\x03 \x02(\x08\" \n\x0eMkdirsResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"C\n\x0fSetOwnerRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x10\n\x08username\x18\x02 \x01(\t\x12\x11\n\tgroupname\x18\x03 \x01(\t\"\x12\n\x10SetOwnerResponse\"B\n\x0eRename2Request\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x0b\n\x03\x64st\x18\x02 \x02(\t\x12\x16\n\x0eoverwrite_dest\x18\x03 \x02(\x08\"\x11\n\x0fRename2Response\"/\n\rDeleteRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x11\n\trecursive\x18\x02 \x02(\x08\" \n\x0e\x44\x65leteResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"W\n\x0fSetXAttrRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12)\n\x06x_attr\x18\x02 \x01(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\x12\x0c\n\x04\x66lag\x18\x03 \x01(\r\"\x12\n\x10SetXAttrResponse')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,4 +58,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHECKACCESSREQUEST']._serialized_end=953
   _globals['_CHECKACCESSRESPONSE']._serialized_start=955
   _globals['_CHECKACCESSRESPONSE']._serialized_end=976
+  _globals['_MKDIRSREQUEST']._serialized_start=978
+  _globals['_MKDIRSREQUEST']._serialized_end=1079
+  _globals['_MKDIRSRESPONSE']._serialized_start=1081
+  _globals['_MKDIRSRESPONSE']._serialized_end=1113
+  _globals['_SETOWNERREQUEST']._serialized_start=1115
+  _globals['_SETOWNERREQUEST']._serialized_end=1182
+  _globals['_SETOWNERRESPONSE']._serialized_start=1184
+  _globals['_SETOWNERRESPONSE']._serialized_end=1202
+  _globals['_RENAME2REQUEST']._serialized_start=1204
+  _globals['_RENAME2REQUEST']._serialized_end=1270
+  _globals['_RENAME2RESPONSE']._serialized_start=1272
+  _globals['_RENAME2RESPONSE']._serialized_end=1289
+  _globals['_DELETEREQUEST']._serialized_start=1291
+  _globals['_DELETEREQUEST']._serialized_end=1338
+  _globals['_DELETERESPONSE']._serialized_start=1340
+  _globals['_DELETERESPONSE']._serialized_end=1372
+  _globals['_SETXATTRREQUEST']._serialized_start=1374
+  _globals['_SETXATTRREQUEST']._serialized_end=1461
+  _globals['_SETXATTRRESPONSE']._serialized_start=1463
+  _globals['_SETXATTRRESPONSE']._serialized_end=1481
 # @@protoc_insertion_point(module_scope)

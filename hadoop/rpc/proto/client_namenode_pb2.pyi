@@ -107,3 +107,75 @@ class CheckAccessRequest(_message.Message):
 class CheckAccessResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class MkdirsRequest(_message.Message):
+    __slots__ = ("src", "masked", "create_parent")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
+    CREATE_PARENT_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    masked: _inotify_pb2.FsPermission
+    create_parent: bool
+    def __init__(self, src: _Optional[str] = ..., masked: _Optional[_Union[_inotify_pb2.FsPermission, _Mapping]] = ..., create_parent: bool = ...) -> None: ...
+
+class MkdirsResponse(_message.Message):
+    __slots__ = ("result",)
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    result: bool
+    def __init__(self, result: bool = ...) -> None: ...
+
+class SetOwnerRequest(_message.Message):
+    __slots__ = ("src", "username", "groupname")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    USERNAME_FIELD_NUMBER: _ClassVar[int]
+    GROUPNAME_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    username: str
+    groupname: str
+    def __init__(self, src: _Optional[str] = ..., username: _Optional[str] = ..., groupname: _Optional[str] = ...) -> None: ...
+
+class SetOwnerResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Rename2Request(_message.Message):
+    __slots__ = ("src", "dst", "overwrite_dest")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    DST_FIELD_NUMBER: _ClassVar[int]
+    OVERWRITE_DEST_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    dst: str
+    overwrite_dest: bool
+    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwrite_dest: bool = ...) -> None: ...
+
+class Rename2Response(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DeleteRequest(_message.Message):
+    __slots__ = ("src", "recursive")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    RECURSIVE_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    recursive: bool
+    def __init__(self, src: _Optional[str] = ..., recursive: bool = ...) -> None: ...
+
+class DeleteResponse(_message.Message):
+    __slots__ = ("result",)
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    result: bool
+    def __init__(self, result: bool = ...) -> None: ...
+
+class SetXAttrRequest(_message.Message):
+    __slots__ = ("src", "x_attr", "flag")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    X_ATTR_FIELD_NUMBER: _ClassVar[int]
+    FLAG_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    x_attr: _inotify_pb2.XAttr
+    flag: int
+    def __init__(self, src: _Optional[str] = ..., x_attr: _Optional[_Union[_inotify_pb2.XAttr, _Mapping]] = ..., flag: _Optional[int] = ...) -> None: ...
+
+class SetXAttrResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

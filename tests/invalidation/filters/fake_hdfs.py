@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from nncache.hadoop.errors import RemoteExceptionError
@@ -32,6 +32,7 @@ class Node:
     file_id: int
     owner: str = "hdfs"
     data: bytes = b""
+    attributes: dict[str, bytes] = field(default_factory=dict)
     modification_time: int = 0
 
 
@@ -149,11 +150,22 @@ class FakeHdfs:
 
         await self._call("set_owner", path, act)
 
+    async def xattrs(self, path: str) -> Mapping[str, bytes]:
+        """GETXATTRS."""
+        result = await self._call("xattrs", path, lambda: dict(self._node(path).attributes))
+        assert isinstance(result, dict)
+        return result
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """SETXATTR."""
+        await self._call("set_xattr", path, lambda: self._node(path).attributes.update({name: value}))
+
     async def rename_to(self, source: str, destination: str) -> None:
         """RENAME with an option."""
 
         def act() -> None:
             self._node(source)
+            self._node(parent(destination) or "/")
             if destination in self.nodes:
                 raise refusal("FileAlreadyExistsException")
             for path in [path for path in self.nodes if path == source or path.startswith(source + "/")]:

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.hadoop.errors import DataNodeUnavailableError
 from nncache.hadoop.filestatus import FileType
-from nncache.invalidation.filters.definition import MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
+from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_reader import (
     CONCURRENCY,
@@ -72,7 +72,7 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
         ("file", "it is a file; a filter is a directory"),
         ("glob", "glob: /a{b: at position 2"),
         ("long", "definition.json: 65537 bytes: at most 65536"),
-        ("no-definition", "it has no file definition.json"),
+        ("no-definition", "it has no file definition.json and no attribute user.nncache.definition"),
         ("no-json", "definition.json: JSON is malformed"),
         ("no-list", "it has no directory subscribers"),
         ("other", "definition.json: is that of 'good'"),
@@ -287,3 +287,17 @@ async def test_the_first_failure_ends_the_others() -> None:
     with pytest.raises(TimeoutError):
         await each_bounded(range(100), act)
     assert begun == list(range(CONCURRENCY))
+
+
+async def test_an_attribute_is_as_good_as_a_file_which_goes_before_it(place: Place) -> None:
+    """It is read each time, as nothing tells that it is the same; what is wrong with it is told by its name."""
+    reader = FilterReader(place.hdfs, place.path)
+    await place.put("f", None)
+    for glob in ("/user/joe/a", "/user/joe/b"):
+        await place.hdfs.set_xattr(f"{place.path}/f", ATTRIBUTE, definition("f", glob))
+        assert (await reader.read_all()).filters == {"f": Filter("f", glob, "joe")}
+    await place.hdfs.set_xattr(f"{place.path}/f", ATTRIBUTE, definition("other"))
+    assert (await reader.read_all()).broken == {"f": f"{ATTRIBUTE}: is that of 'other'"}
+    await place.put("g", definition("g", "/file"))
+    await place.hdfs.set_xattr(f"{place.path}/g", ATTRIBUTE, definition("g", "/attribute"))
+    assert (await reader.read(["g"])).filters["g"].path_glob == "/file"

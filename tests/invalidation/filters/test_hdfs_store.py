@@ -9,7 +9,13 @@ import pytest
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.paths import name
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.filters.definition import SUBSCRIBERS, Filter, FilterError
+from nncache.invalidation.filters.definition import (
+    DEFINITION,
+    SUBSCRIBERS,
+    Filter,
+    FilterError,
+    encode_definition,
+)
 from nncache.invalidation.filters.errors import (
     BrokenFilterError,
     FilterExistsError,
@@ -20,7 +26,7 @@ from nncache.invalidation.filters.errors import (
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilter
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal
 from tests.invalidation.filters.place import Place
 
 PATH = "/filters"
@@ -176,7 +182,7 @@ async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> N
 
 async def test_a_cancelled_addition_leaves_nothing() -> None:
     """As by Ctrl-C, at any of its calls that take time."""
-    for waits_at in ("create", "set_owner", "rename_to"):
+    for waits_at in ("create", "set_xattr", "set_owner", "rename_to"):
         hdfs = FakeHdfs()
         reached = asyncio.Event()
 
@@ -267,3 +273,93 @@ async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_dir
             await FilterStore(bob, place.path).remove("joe")
         with pytest.raises(FilterStoreError, match="only joe, who owns filter joe, or an administrator"):
             await FilterStore(bob, place.path).allow("joe", ["carol"])
+
+
+AFTER = Filter("joe", "/user/ann/*", "ann", ("bob", "carol"))
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_a_filter_changes_in_its_place(place: Place, by_hand: bool) -> None:
+    """Glob, owner and subscribers; also one of an older release, whose definition is a file."""
+    if by_hand:
+        await place.put("joe", encode_definition(JOE), users=JOE.allowed_subscribers)
+    else:
+        await place.store.add(JOE)
+    for before, after in ((JOE, AFTER), (AFTER, AFTER), (AFTER, JOE)):
+        await place.store.change(before, after)
+        assert (await place.store.get("joe")).filter == after
+    assert await place.names() == ["joe"]
+
+
+async def test_a_change_of_the_glob_is_one_transaction() -> None:
+    """No reader meets the filter without a glob, or none at all."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+    await Place(hdfs, PATH).put("joe", encode_definition(JOE), users=JOE.allowed_subscribers)
+    seen = []
+
+    async def read(call: str, path: str) -> None:
+        hdfs.after = FakeHdfs().after
+        seen.append((await FilterStore(hdfs, PATH).get("joe")).filter.path_glob)
+        hdfs.after = read
+
+    hdfs.after = read
+    await store.change(JOE, Filter("joe", "/x", JOE.owner, JOE.allowed_subscribers))
+    assert seen == [JOE.path_glob, "/x"], "the attribute counts once the file is gone"
+
+
+async def test_where_attributes_are_refused_there_is_a_file() -> None:
+    """As where dfs.namenode.xattrs.enabled is false, or the glob is too long for one."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+
+    async def refuse(call: str, _: str) -> None:
+        if call == "set_xattr":
+            raise refusal("IOException", "Support for XAttrs has been disabled")
+
+    hdfs.before = refuse
+    await store.add(JOE)
+    assert f"{PATH}/joe/{DEFINITION}" in hdfs.nodes
+    await store.change(JOE, AFTER)
+    assert (await store.get("joe")).filter == AFTER
+    assert hdfs.children(PATH) == [f"{PATH}/joe"]
+
+
+async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
+    """A user without rights, or a NameNode in safe mode, must not lead to a file."""
+    for exception in ("AccessControlException", "SafeModeException"):
+        hdfs = FakeHdfs()
+
+        async def refuse(call: str, _: str, exception: str = exception) -> None:
+            if call == "set_xattr":
+                raise refusal(exception)
+
+        hdfs.before = refuse
+        with pytest.raises(FilterStoreError):
+            await FilterStore(hdfs, PATH).add(JOE)
+        assert not any(path.endswith(DEFINITION) for _, path in hdfs.calls)
+        assert hdfs.children(PATH) == []
+
+
+async def test_a_filter_removed_meanwhile_does_not_come_back_by_its_new_subscribers() -> None:
+    """Each is moved into the list that is there."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+    await store.add(JOE)
+
+    async def remove(call: str, _: str) -> None:
+        if call == "rename_to":
+            await hdfs.delete(f"{PATH}/joe", recursive=True)
+
+    hdfs.before = remove
+    with pytest.raises(FilterStoreError):
+        await store.change(JOE, Filter("joe", JOE.path_glob, "joe", (*JOE.allowed_subscribers, "carol")))
+    assert hdfs.children(PATH) == []
+
+
+async def test_the_longest_glob_finds_room(place: Place) -> None:
+    """In an attribute or, where its bytes are too many, in a file."""
+    for called, letter in (("short", "a"), ("long", "语")):
+        longest = Filter(called, "/" + letter * 7_999, "joe")
+        await place.store.add(longest)
+        assert (await place.store.get(called)).filter == longest

@@ -15,6 +15,7 @@ from nncache.invalidation.publisher.filter_pacing import (
     MAX_PAUSE_S,
     MAX_ROUND_S,
     MIN_PAUSE_S,
+    NEW_AT_ONCE,
     RETRY_S,
     FilterPacer,
     Pause,
@@ -32,13 +33,13 @@ def pacer(now: float = 0.0, *, reread_s: float = REREAD_S) -> FilterPacer:
 
 
 def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> list[tuple[float, str]]:
-    """Return when what was read, if these names are touched all the time and each due reading is made."""
+    """Return when what was read, if these known filters are touched all the time and each due reading is made."""
     found: list[tuple[float, str]] = []
     for tick in range(int(until / every_s)):
         now = tick * every_s
         made.touch(names)
         if made.due_at() <= now:
-            taken = made.take(now)
+            taken = made.take(now, names)
             made.read(taken, now, ())
             found += [(now, name) for name in taken]
     return found
@@ -212,16 +213,16 @@ def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
 def test_a_new_name_waits_for_those_before_it() -> None:
     """And for none that came later."""
     made = pacer()
-    made.touch(f"before{number}" for number in range(AT_ONCE))
+    made.touch(f"before{number}" for number in range(NEW_AT_ONCE))
     made.touch(["g"])
-    made.touch(f"after{number}" for number in range(AT_ONCE))
+    made.touch(f"after{number}" for number in range(NEW_AT_ONCE))
     made.touch(["before0", "g"])
     now, taken = 0.0, list[tuple[str, ...]]()
     for _ in range(3):
         now = max(now, made.due_at())
         taken.append(made.take(now))
         made.read(taken[-1], now, ())
-    assert [names[0] for names in taken] == ["before0", "g", f"after{AT_ONCE - 1}"]
+    assert [names[0] for names in taken] == ["before0", "g", f"after{NEW_AT_ONCE - 1}"]
 
 
 def test_what_was_broken_and_is_not_touched_comes_last() -> None:
@@ -284,7 +285,7 @@ def test_a_broken_one_that_is_not_remembered_is_none_of_all() -> None:
         assert made.take(now) == (ALL,)
         made.read((ALL,), now, {*names, "one more"})
         made.touch(names)
-        singles = made.take(now + RETRY_S)
+        singles = made.take(now + RETRY_S, names)
         assert len(singles) == AT_ONCE
         made.failed(singles, now + RETRY_S)
         made.touch([ALL])
@@ -302,3 +303,28 @@ def test_too_many_to_remember_are_all() -> None:
     assert made.take(0.0) != (ALL,)
     made.touch(["one more"])
     assert made.take(0.0) == (ALL,)
+
+
+def test_new_names_are_read_together_and_take_no_room_from_known_ones() -> None:
+    """A file of thousands of filters is in force within a few readings; known ones are bounded as ever."""
+    made = pacer()
+    known = [f"known{number}" for number in range(2 * AT_ONCE)]
+    made.touch(f"new{number}" for number in range(NEW_AT_ONCE + 1))
+    made.touch(known)
+    taken = made.take(0.0, known)
+    assert taken[:AT_ONCE] == tuple(known[:AT_ONCE])
+    assert taken[AT_ONCE:] == tuple(f"new{number}" for number in range(NEW_AT_ONCE))
+    made.read(taken, 0.0, ())
+    now = made.due_at()
+    assert made.take(now, known) == (*known[AT_ONCE:], f"new{NEW_AT_ONCE}")
+
+
+def test_a_new_name_that_keeps_changing_is_new_no_more() -> None:
+    """Whether it is a filter or not, it is among those that are bounded."""
+    made = pacer()
+    names = [f"new{number}" for number in range(2 * AT_ONCE)]
+    made.touch(names)
+    assert len(made.take(0.0)) == 2 * AT_ONCE
+    made.read(tuple(names), 0.0, ())
+    made.touch(names)
+    assert len(made.take(made.due_at() + MAX_PAUSE_S)) == AT_ONCE

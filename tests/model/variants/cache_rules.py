@@ -153,6 +153,15 @@ CACHE_RULES: Final = (
         new="if self._filters is filters:",
         channel="zookeeper",
     ),
+    Variant(
+        name="globs-that-are-gone-still-match",
+        guarantee=Guarantee.BOUNDED,
+        rule="A set of globs grows only if all of its own go on.",
+        module="hadoop/globs.py",
+        old="        if not self._globs.items() <= globs.items():\n",
+        new="        if not self._globs.keys() - globs.keys() <= self._globs.keys():\n",
+        channel="zookeeper",
+    ),
     # -- the gate and the fast path ----------------------------------------------------------------------
     Variant(
         name="gate-open-too-long",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,3 +181,19 @@ def test_an_address_that_is_none_is_a_wrong_setting() -> None:
     """The same line as for the setting of that name."""
     with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
         explain.main(["/x", "--admin", "nowhere"], standalone_mode=False)
+
+
+def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
+    """The one that the daemons read; a flag wins over it, and a wrong value names the file."""
+    config = tmp_path / "nncache.toml"
+    with admin(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
+        config.write_text(f'admin = "{address}"\nlisten = "127.0.0.1:9871"\n')
+        result = CliRunner().invoke(explain, [PATH, "--config", str(config), "--json"])
+        assert result.exit_code == 0
+        config.write_text('admin = "nowhere:1"\n')
+        result = CliRunner().invoke(explain, [PATH, "--config", str(config), "--admin", address, "--json"])
+        assert result.exit_code == 0
+    assert len(asked) == 2
+    config.write_text('admin = "9872"\n')
+    with pytest.raises(ConfigurationError, match=rf"^admin: 9872: .*\(in {config}\)$"):
+        explain.main([PATH, "--config", str(config)], standalone_mode=False)

@@ -20,6 +20,7 @@ from nncache.testbed import Cluster
 from tests.cluster import make_directory, webhdfs
 
 GLOB = "/user/joe/*/_SUCCESS"
+NO_LIST = "it has no directory subscribers"
 
 
 class Command:
@@ -176,13 +177,9 @@ def test_a_broken_filter_is_listed_as_such(joe: Command) -> None:
     listed = joe.run("list")
     assert listed.exit_code == 0
     assert f"joe   {GLOB}  alice  bob" in listed.stdout
-    assert listed.stderr == "broken: bad: it has no file definition.json\n"
-    assert json.loads(joe.run("list", "--json").stdout)["broken"] == [
-        {"name": "bad", "reason": "it has no file definition.json"}
-    ]
-    assert joe.refused("show", "bad") == (
-        f"filter bad in {joe.path} is broken: it has no file definition.json"
-    )
+    assert listed.stderr == f"broken: bad: {NO_LIST}\n"
+    assert json.loads(joe.run("list", "--json").stdout)["broken"] == [{"name": "bad", "reason": NO_LIST}]
+    assert joe.refused("show", "bad") == (f"filter bad in {joe.path} is broken: {NO_LIST}")
 
 
 def test_a_name_is_given_once(joe: Command) -> None:
@@ -288,7 +285,17 @@ def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
 
 def test_every_command_takes_the_same_surroundings_and_explains_itself_shortly() -> None:
     """A shell's completion shows the first sentence of each command."""
-    assert set(filters.commands) == {"add", "allow", "deny", "list", "remove", "show"}
+    assert set(filters.commands) == {
+        "add",
+        "allow",
+        "apply",
+        "deny",
+        "diff",
+        "export",
+        "list",
+        "remove",
+        "show",
+    }
     for name, command in filters.commands.items():
         options = {option for parameter in command.params for option in parameter.opts}
         assert {key.flag for key in FILTERS.keys.values()} | {"--config"} <= options, name

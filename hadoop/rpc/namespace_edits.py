@@ -1,0 +1,77 @@
+"""Change the namespace of one NameNode over Hadoop RPC. (hadoop/rpc/namespace_edits.py)
+
+For many changes in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
+needs a DataNode. Source: ClientNamenodeProtocol.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
+"""
+
+from typing import Final
+
+from google.protobuf.message import Message
+
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.rpc.connection import Method, RpcConnection
+from nncache.hadoop.rpc.messages import MessageT
+from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.proto.inotify_pb2 import FsPermission, XAttr
+
+_CLIENT: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+_MKDIRS: Final = Method(_CLIENT, "mkdirs", is_repeatable=True)
+_SET_OWNER: Final = Method(_CLIENT, "setOwner", is_repeatable=True)
+_SET_XATTR: Final = Method(_CLIENT, "setXAttr", is_repeatable=True)
+_RENAME: Final = Method(_CLIENT, "rename2", is_repeatable=False)
+_DELETE: Final = Method(_CLIENT, "delete", is_repeatable=False)
+
+_USER: Final = "user."
+_USER_NAMESPACE: Final = 0
+_CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
+
+
+class NamespaceEdits:
+    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.webhdfs.WebHdfs`.
+
+    Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
+    answered with an exception, and `RpcError` otherwise.
+    """
+
+    def __init__(self, address: str, user: str, check: NamespaceCheck, *, timeout_s: float) -> None:
+        self._connection = RpcConnection(address, user, check=check)
+        self._timeout_s = timeout_s
+
+    async def connect(self) -> None:
+        """See to it that there is a connection, and that it leads to the right namespace."""
+        await self._connection.confirm_namespace(self._timeout_s)
+
+    async def close(self) -> None:
+        """Close the connection; calls under way fail."""
+        await self._connection.close()
+
+    async def mkdirs(self, path: str, permission: str = "755") -> bool:
+        """Make a directory and those above it."""
+        mode = FsPermission(perm=int(permission, 8))
+        request = client.MkdirsRequest(src=path, masked=mode, create_parent=True)
+        return (await self._call(_MKDIRS, request, client.MkdirsResponse)).result
+
+    async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """Set the owner, the group, or both."""
+        request = client.SetOwnerRequest(src=path, username=owner, groupname=group)
+        await self._call(_SET_OWNER, request, client.SetOwnerResponse)
+
+    async def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        """Set an extended attribute of the namespace `user`, whether it is there or not."""
+        assert name.startswith(_USER), name
+        attribute = XAttr(namespace=_USER_NAMESPACE, name=name.removeprefix(_USER).encode(), value=value)
+        request = client.SetXAttrRequest(src=path, x_attr=attribute, flag=_CREATE_OR_REPLACE)
+        await self._call(_SET_XATTR, request, client.SetXAttrResponse)
+
+    async def rename_to(self, source: str, destination: str) -> None:
+        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        request = client.Rename2Request(src=source, dst=destination, overwrite_dest=False)
+        await self._call(_RENAME, request, client.Rename2Response)
+
+    async def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """Delete a path; False if there is none."""
+        request = client.DeleteRequest(src=path, recursive=recursive)
+        return (await self._call(_DELETE, request, client.DeleteResponse)).result
+
+    async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:
+        return await self._connection.call(method, request, result, self._timeout_s)

@@ -1,0 +1,111 @@
+"""What each command prints with --json, as an example that its own code has made. (nncache/commands/json_shapes.py)"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+
+from nncache.cache.explanation import EntryView, Explanation, LastForgotten
+from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
+from nncache.commands.filters_file_view import plan_as_json
+from nncache.commands.filters_view import all_as_json
+from nncache.hadoop.events import Unlink
+from nncache.invalidation.filters.definition import Filter, filter_as_json
+from nncache.invalidation.filters.file_plan import Change, FilePlan
+from nncache.invalidation.filters.hdfs_bulk import Done
+from nncache.invalidation.filters.hdfs_reader import StoredFilters
+
+_JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
+_WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))
+_BROKEN: Final = {"old": "it has no directory subscribers"}
+_ABOUT_DIFF: Final = (
+    "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
+    "are filters of the file that `apply` leaves alone. `filters apply --dry-run` prints the same."
+)
+_ABOUT_WATCH: Final = (
+    "One object a line: the transaction after which it begins, an event, a gap, an outage. A gap whose transactions "
+    "are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
+)
+_ABOUT_EXPLAIN: Final = (
+    "The answer of the proxy's `/explain`. Every value that is not known is null; "
+    "`answer` is `hit` or the reason why not."
+)
+_MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
+
+
+def shapes() -> Iterator[tuple[str, str, str]]:
+    """Yield for each command its name, an example, and what is to be known of it."""
+    stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN, odd_subscribers={})
+    yield (
+        "filters list",
+        all_as_json(stored),
+        "Filters sorted by name; `broken` names what is there and cannot be used.",
+    )
+    yield "filters show", _text(filter_as_json(_JOE)), "One filter, as in the list."
+    plan = FilePlan(
+        added=(_JOE,),
+        changed=(Change(_JOE, _WIDER),),
+        removed=("ann",),
+        unlisted=(),
+        broken=_BROKEN,
+        unchanged=2,
+    )
+    yield (
+        "filters diff",
+        _text(plan_as_json(plan)),
+        _ABOUT_DIFF,
+    )
+    yield (
+        "filters apply",
+        _text(plan_as_json(FilePlan(added=(_JOE,), broken={}, unchanged=2), Done(added=1))),
+        "The plan, and in `done` how many filters were touched: fewer than planned after an error.",
+    )
+    lines = JsonLines("joe")
+    told = (
+        Started(70),
+        Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
+        Missing("transactions 72 to 75 are missing", 72, 75),
+        Away("no publisher is running"),
+    )
+    yield (
+        "watch",
+        "\n".join(lines.line(each, _MADE_AT) for each in told),
+        _ABOUT_WATCH,
+    )
+    yield (
+        "explain",
+        _text(_explanation()),
+        _ABOUT_EXPLAIN,
+    )
+
+
+def _explanation() -> dict[str, object]:
+    known = Explanation(
+        path="/user/joe/a/_SUCCESS",
+        answer="hit",
+        matches_filter=True,
+        stream_open=True,
+        stream_closed_because=None,
+        term=1,
+        gate_open=True,
+        gate_age_s=0.012,
+        covered_txid=77,
+        in_two_step_write=False,
+        questions_under_way=0,
+        entry=EntryView(kind="missing", status=404, age_s=1.5, since_txid=70, is_settled=True),
+        grants=1,
+        granted=("alice",),
+        last_forgotten=LastForgotten(path="/user/joe", change="Appeared", txid=70, age_s=9.0),
+    )
+    namenode = {
+        "http": "nn1:9870",
+        "rpc": "nn1:8020",
+        "namespace_over_http": "BP-1 of cluster CID-1",
+        "namespace_over_rpc": "BP-1 of cluster CID-1",
+    }
+    return asdict(known) | {"gate": "open", "namenodes": [namenode]}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, indent=2)

@@ -1,0 +1,167 @@
+"""Apply a file of many filters as an operator would, and watch the gate of a proxy meanwhile."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.filter_file import encode_filters
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
+from nncache.testbed.daemon import Proxy
+from tests.cluster import webhdfs
+from tests.patience import HANG_S
+from tests.service import Service
+
+MOST_S = 20.0
+"""What applying 5,000 filters may take."""
+
+LOOK_S = 0.05
+"""Between two looks at the gate and two reads."""
+
+HANGS_AFTER = 10
+"""Times HANG_S after which filters that are not in force are a failure."""
+
+
+@dataclass
+class Figures:
+    """What was seen."""
+
+    filters: int
+    apply_s: float = 0.0  # the command, from its start to its end
+    in_force_s: float = 0.0  # from its start until the proxy has all filters
+    again_s: float = 0.0  # the same command once more
+    looks: int = 0
+    closed: int = 0  # of these, how many saw a closed gate
+    closings: int = 0  # how often it was open and then closed
+    oldest_s: float = 0.0  # the largest age of the gate that was seen
+    reads: int = 0  # of a path that is cached
+    misses: int = 0  # of these, how many were not answered from memory
+    sets: float = 0.0  # how often the publisher changed the set of filters
+    said: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield them for people."""
+        yield from self.said
+        yield f"{self.filters} filters applied in {self.apply_s:.1f} s, in force in {self.in_force_s:.1f} s"
+        yield f"applied once more, with nothing to do, in {self.again_s:.1f} s"
+        yield f"the publisher changed the set of filters {self.sets:.0f} times"
+        yield (
+            f"the gate: {self.closings} closings, closed at {self.closed} of {self.looks} looks, "
+            f"at most {self.oldest_s:.2f} s old"
+        )
+        yield f"reads of a cached path: {self.reads}, of which {self.misses} were forwarded"
+
+    def shortfalls(self) -> list[str]:
+        """Name what is not as promised, but for the time, of which `is_slow` speaks."""
+        found = []
+        if self.closings or self.closed:
+            found.append(f"the gate closed {self.closings} times")
+        if not self.looks:
+            found.append("nobody looked at the gate")
+        return found
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it took longer than it may."""
+        return self.apply_s > MOST_S
+
+
+def run_bulk(
+    cluster: Cluster, zookeeper: str, directory: str, scratch: Path, count: int, *, share: float = 0.05
+) -> Figures:
+    """Apply so many filters to a cluster with a publisher and a proxy.
+
+    `directory` is one of HDFS that exists, `share` the publisher's poll_budget_share.
+    """
+    figures = Figures(count)
+    service = Service.of(cluster, zookeeper)
+    file = scratch / "filters.toml"
+    file.write_text(encode_filters(many(count)))
+    webhdfs(cluster, "PUT", f"{directory}/seen", "MKDIRS")
+    service.add("first", f"{directory}/*")
+    with service.publisher(poll_budget_share=share) as publisher, service.proxy() as proxy:
+        proxy.await_gate()
+        has(proxy, 1)
+        before = publisher.metrics()["nncache_publisher_filter_changes_total"]
+        with watched(proxy, f"{directory}/seen", cluster.superuser, figures):
+            began = time.monotonic()
+            figures.said.append(command(service, "apply", str(file)))
+            figures.apply_s = time.monotonic() - began
+            has(proxy, count + 1)
+            figures.in_force_s = time.monotonic() - began
+            began = time.monotonic()
+            figures.said.append(command(service, "apply", str(file)))
+            figures.again_s = time.monotonic() - began
+        figures.sets = publisher.metrics()["nncache_publisher_filter_changes_total"] - before
+        assert publisher.readiness()["ready"]
+    return figures
+
+
+def many(count: int) -> Iterator[Filter]:
+    """Yield filters of many teams, each with some subscribers."""
+    for number in range(count):
+        users = tuple(f"user{number % 97 + other}" for other in range(number % 3))
+        yield Filter(f"team{number:05}", f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
+
+
+def command(service: Service, *arguments: str) -> str:
+    """Run `nncache filters` and return its output; it must succeed."""
+    program = str(Path(sys.executable).with_name("nncache"))
+    place = ("--filters-path", service.filters_path, "--user", service.cluster.superuser)
+    namenodes = ",".join(namenode.http for namenode in service.cluster.namenodes)
+    ran = subprocess.run(
+        [program, "filters", *arguments, *place, "--namenode-http", namenodes],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    return ran.stdout.strip()
+
+
+def has(proxy: Proxy, count: int) -> None:
+    """Wait until so many filters are in force in the proxy."""
+    began = time.monotonic()
+    while (found := proxy.metrics()["nncache_channel_filters"]) != count:
+        assert time.monotonic() - began < HANGS_AFTER * HANG_S, (
+            f"the proxy has {found:.0f} filters, not {count}"
+        )
+        proxy.process.wait(LOOK_S)
+
+
+@contextmanager
+def watched(proxy: Proxy, path: str, user: str, figures: Figures) -> Iterator[None]:
+    """Look at the gate, and read a path, all the time."""
+    over = threading.Event()
+
+    def look() -> None:
+        was_open = True
+        with Asker(proxy.address) as asker:
+            target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
+            asker.ask("GET", target)
+            asker.ask("GET", target)
+            while not over.wait(LOOK_S):
+                is_open = proxy.readiness().get("is_gate_open") is True
+                figures.looks += 1
+                figures.closed += not is_open
+                figures.closings += was_open and not is_open
+                was_open = is_open
+                age_s = proxy.metrics()["nncache_cache_gate_age_seconds"]
+                figures.oldest_s = max(figures.oldest_s, age_s)
+                reply = asker.ask("GET", target)
+                figures.reads += 1
+                figures.misses += not reply.is_hit
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,27 @@
+"""`make bulk-filters` in the small, and as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.testbed import Cluster
+from tests.bulk_filters.run import run_bulk
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [300, 5_000])
+def test_a_file_of_filters_comes_into_force(
+    cluster: Cluster, hdfs_directory: str, tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of them, in few changes of the set, and once; seconds and the gate's closings are printed."""
+    assert cluster.zookeeper is not None
+    figures = run_bulk(cluster, cluster.zookeeper.address, hdfs_directory, tmp_path, count)
+    with capsys.disabled():
+        print("", *figures.lines(), sep="\n  ")  # noqa: T201 - figures for whoever runs it
+    assert figures.said == [
+        f"filters: {count} added, 0 changed, 0 removed, 0 unchanged",
+        f"filters: 0 added, 0 changed, 0 removed, {count} unchanged",
+    ]
+    assert figures.reads > 0

@@ -1,0 +1,80 @@
+"""What must be done for HDFS to have the filters of a file."""
+
+import pytest
+
+from nncache.invalidation.filters.definition import Filter, FilterError
+from nncache.invalidation.filters.file_plan import Change, FilePlan, plan_file
+from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.hdfs_reader import StoredFilters
+
+JOE = Filter("joe", "/user/joe/*", "joe", ("alice",))
+ANN = Filter("ann", "/user/ann/*", "ann", ("bob",))
+STORED = StoredFilters(filters={"joe": JOE, "ann": ANN}, broken={"bad": "why"}, odd_subscribers={})
+
+
+def plan(*entries: Entry, prune: bool = False) -> FilePlan:
+    """Compare with what is there."""
+    return plan_file(entries, STORED, user="root", prune=prune)
+
+
+def test_what_is_left_out_stays_as_it_is() -> None:
+    """Owner and subscribers; of a new filter they are those of who applies the file, and none."""
+    made = plan(
+        Entry(name="joe", path_glob="/user/joe/*"),
+        Entry(name="ann", path_glob="/x"),
+        Entry(name="new", path_glob="/n"),
+    )
+    assert made == FilePlan(
+        added=(Filter("new", "/n", "root"),),
+        changed=(Change(ANN, Filter("ann", "/x", "ann", ("bob",))),),
+        unlisted=("bad",),
+        broken={},
+        unchanged=1,
+    )
+    assert made.steps == 2
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        Filter("joe", "/user/joe/x", "joe", ("alice",)),
+        Filter("joe", "/user/joe/*", "ann", ("alice",)),
+        Filter("joe", "/user/joe/*", "joe", ()),
+    ],
+)
+def test_whatever_differs_is_a_change(after: Filter) -> None:
+    """Glob, owner, subscribers; an empty list means none."""
+    entry = Entry(
+        name="joe",
+        path_glob=after.path_glob,
+        owner=after.owner,
+        allowed_subscribers=after.allowed_subscribers,
+    )
+    assert plan(entry).changed == (Change(JOE, after),)
+
+
+def test_nothing_is_removed_unless_asked_for() -> None:
+    """What is broken goes, too: no file would ever name it."""
+    entry = Entry(name="joe", path_glob="/user/joe/*")
+    kept, pruned = plan(entry), plan(entry, prune=True)
+    assert (kept.removed, kept.unlisted, kept.is_empty) == ((), ("ann", "bad"), True)
+    assert (pruned.removed, pruned.unlisted, pruned.is_empty) == (("ann", "bad"), (), False)
+
+
+def test_a_broken_filter_of_the_file_is_left_alone() -> None:
+    """Why is told; HDFS has not what the file says."""
+    made = plan(Entry(name="bad", path_glob="/b"), prune=True)
+    assert made.broken == {"bad": "why"}
+    assert "bad" not in made.removed
+    assert not plan_file(
+        [Entry(name="bad", path_glob="/b")],
+        StoredFilters(filters={}, broken={"bad": "why"}, odd_subscribers={}),
+        user="root",
+        prune=False,
+    ).is_empty
+
+
+def test_a_new_filter_needs_an_owner_that_hdfs_knows() -> None:
+    """The user who applies the file may be none."""
+    with pytest.raises(FilterError, match="owner: 'a b'"):
+        plan_file([Entry(name="n", path_glob="/n")], STORED, user="a b", prune=False)

@@ -1,0 +1,108 @@
+"""Many filters are changed at a time, a bounded number at once, and what was interrupted is gone on with."""
+
+import asyncio
+
+import pytest
+
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.errors import FiltersUnavailableError
+from nncache.invalidation.filters.file_plan import FilePlan, plan_file
+from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.hdfs_bulk import AT_ONCE, Done, carry_out
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from tests.invalidation.filters.fake_hdfs import FakeHdfs
+from tests.invalidation.filters.place import Place
+
+PATH = "/filters"
+ENTRIES = tuple(
+    Entry(name=f"f{number:03}", path_glob=f"/t/{number}/*", owner="ann", allowed_subscribers=("bob", "joe"))
+    for number in range(100)
+)
+
+
+async def planned(store: FilterStore, *entries: Entry, prune: bool = False) -> FilePlan:
+    """Compare with what is there now."""
+    return plan_file(entries, await store.read_all(), user="root", prune=prune)
+
+
+async def test_what_is_planned_is_done(place: Place) -> None:
+    """Added, changed and removed, each counted; afterwards there is nothing to do."""
+    await place.add("f000", "old")
+    await place.put("f001", b'{"name": "f001", "pathGlob": "/by/hand"}', users=("bob", "eve"))
+    plan, done = await planned(place.store, *ENTRIES[:5], prune=True), Done()
+    told: list[tuple[int, int]] = []
+    await carry_out(plan, place.store, done, lambda finished, of: told.append((finished, of)))
+    assert done == Done(added=3, changed=2, removed=1)
+    assert told == [(number, 6) for number in range(1, 7)]
+    again = await planned(place.store, *ENTRIES[:5], prune=True)
+    assert (again.is_empty, again.unchanged) == (True, 5)
+    assert await place.names() == [f"f{number:03}" for number in range(5)]
+
+
+async def test_a_bounded_number_is_under_way() -> None:
+    """No file of thousands is thousands of calls at once; and each filter costs few."""
+    hdfs = FakeHdfs()
+    store, done = FilterStore(hdfs, PATH), Done()
+    await carry_out(await planned(store, *ENTRIES), store, done)
+    assert done.added == 100
+    assert hdfs.most_under_way == AT_ONCE
+    assert hdfs.count("create") == 0, "a DataNode would start a client for each"
+    assert len(hdfs.calls) <= 100 * 5 + 5
+
+
+async def test_what_was_interrupted_is_gone_on_with() -> None:
+    """Nothing is there in half, and nothing is done twice."""
+    hdfs = FakeHdfs()
+    store, done = FilterStore(hdfs, PATH), Done()
+
+    async def fail(call: str, _: str) -> None:
+        if done.added >= 40:
+            raise TimeoutError
+
+    hdfs.before = fail
+    with pytest.raises(FiltersUnavailableError):
+        await carry_out(await planned(store, *ENTRIES), store, done)
+    hdfs.before = FakeHdfs().before
+    rest = await planned(store, *ENTRIES)
+    assert rest.unchanged == 100 - len(rest.added) == done.added
+    assert not rest.broken
+    await carry_out(rest, store, Done())
+    assert (await planned(store, *ENTRIES)).is_empty
+
+
+async def test_a_cancelled_application_leaves_no_drafts() -> None:
+    """As by Ctrl-C."""
+    hdfs, reached = FakeHdfs(), asyncio.Event()
+    store = FilterStore(hdfs, PATH)
+
+    async def wait(call: str, _: str) -> None:
+        if call == "set_owner":
+            reached.set()
+            await asyncio.Event().wait()
+
+    hdfs.before = wait
+    plan = await planned(store, *ENTRIES)
+    async with asyncio.TaskGroup() as tasks:
+        applying = tasks.create_task(carry_out(plan, store, Done()))
+        await reached.wait()
+        applying.cancel()
+    assert hdfs.children(PATH) == []
+
+
+async def test_what_somebody_else_has_removed_is_not_counted() -> None:
+    """It is gone, as was wanted."""
+    store, done = FilterStore(FakeHdfs(), PATH), Done()
+    await carry_out(FilePlan(removed=("gone",), broken={}), store, done)
+    assert done == Done()
+
+
+async def test_removals_come_last() -> None:
+    """A path whose filter gets another name has one all the time."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, PATH)
+    await store.add(Filter("old", "/t/0/*", "ann"))
+    hdfs.calls.clear()
+    await carry_out(await planned(store, *ENTRIES[:3], prune=True), store, Done())
+    ends = [call for call, path in hdfs.calls if call == "rename_to" or path == f"{PATH}/old"]
+    assert ends[-1] == "delete"
+    assert ends.count("rename_to") == 3

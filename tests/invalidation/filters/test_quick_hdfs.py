@@ -1,0 +1,88 @@
+"""Changes over RPC have the answers and the errors of WebHDFS; where RPC is not reached, WebHDFS it is."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError
+from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.errors import FilterAccessError, FilterExistsError
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.quick_hdfs import HdfsWithRpc, QuickHdfs, quick
+from nncache.testbed import Cluster
+from tests.invalidation.filters.fake_hdfs import FakeHdfs
+
+JOE = Filter("joe", "/user/joe/ä*", "joe", ("alice", "bob"))
+
+
+@asynccontextmanager
+async def connected(cluster: Cluster, user: str) -> AsyncIterator[QuickHdfs]:
+    """Give the quick one, as this user."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", user) as hdfs:
+        await hdfs.status("/")
+        async with quick(hdfs, user, timeout_s=15.0) as found:
+            assert isinstance(found, QuickHdfs)
+            yield found
+
+
+async def test_filters_are_the_same_over_rpc(cluster: Cluster, hdfs_directory: str) -> None:
+    """What is written over RPC is read over WebHDFS, and the other way round."""
+    path = f"{hdfs_directory}/filters"
+    after = Filter("joe", "/user/joe/b*", "ann", ("bob", "carol"))
+    async with connected(cluster, cluster.superuser) as hdfs:
+        store = FilterStore(hdfs, path)
+        await store.add(JOE)
+        async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as slow:
+            assert (await FilterStore(slow, path).get("joe")).filter == JOE
+        await store.change(JOE, after)
+        assert (await store.get("joe")).filter == after
+        with pytest.raises(FilterExistsError):
+            await store.add_unseen(JOE)
+        assert await store.list() == ("joe",)
+        await store.remove("joe")
+        assert await store.list() == ()
+
+
+async def test_refusals_are_those_of_webhdfs(cluster: Cluster, hdfs_directory: str) -> None:
+    """The rules of the filters read the exception's name."""
+    async with connected(cluster, "bob") as hdfs:
+        with pytest.raises(RemoteExceptionError) as caught:
+            await hdfs.rename_to(f"{hdfs_directory}/none", f"{hdfs_directory}/to")
+        assert caught.value.verdict is Verdict.FILE_NOT_FOUND
+        with pytest.raises(FilterAccessError, match="only an administrator"):
+            await FilterStore(hdfs, "/not-bobs").add(JOE)
+
+
+class Naming(FakeHdfs):
+    """HDFS that names an RPC port."""
+
+    def __init__(self, address: str, namespace: Namespace | None) -> None:
+        super().__init__()
+        self.place, self.namespace = address, namespace
+
+    async def rpc_side(self) -> tuple[str, NamespaceCheck]:
+        """Return what the test wants."""
+        if not self.place:
+            raise MalformedReplyError("no such bean")
+        check = NamespaceCheck("nn:9870", self.place)
+        check.said_over_http(self.namespace)
+        return self.place, check
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1:1"])
+async def test_without_rpc_it_is_webhdfs(address: str) -> None:
+    """Not named, or not reached."""
+    hdfs: HdfsWithRpc = Naming(address, Namespace("CID", "BP"))
+    async with quick(hdfs, "joe", timeout_s=15.0) as found:
+        assert found is hdfs
+
+
+async def test_an_rpc_port_of_another_namespace_is_not_used(cluster: Cluster) -> None:
+    """The NameNode's own name for itself may be another host's here."""
+    hdfs: HdfsWithRpc = Naming(cluster.namenodes[0].rpc, Namespace("CID-other", "BP-other"))
+    async with quick(hdfs, cluster.superuser, timeout_s=15.0) as found:
+        assert found is hdfs
