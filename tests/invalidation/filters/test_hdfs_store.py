@@ -1,6 +1,7 @@
 """A filter is added whole or not at all, changed by whom HDFS lets, and every refusal says what to do."""
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
 
 import aiohttp
@@ -10,6 +11,7 @@ from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.paths import name
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import (
+    ATTRIBUTE,
     DEFINITION,
     SUBSCRIBERS,
     Filter,
@@ -273,6 +275,21 @@ async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_dir
             await FilterStore(bob, place.path).remove("joe")
         with pytest.raises(FilterStoreError, match="only joe, who owns filter joe, or an administrator"):
             await FilterStore(bob, place.path).allow("joe", ["carol"])
+
+
+async def test_an_owner_cannot_change_the_definition(cluster: Cluster, hdfs_directory: str) -> None:
+    """Neither the attribute nor a file that would count instead of it: the glob is an administrator's."""
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        place = Place(hdfs, f"{hdfs_directory}/filters")
+        await place.store.add(JOE)
+    wider = encode_definition(replace(JOE, path_glob="/*/*"))
+    for user in (JOE.owner, "bob"):
+        async with WebHdfs(f"http://{cluster.namenodes[0].http}", user) as other:
+            with pytest.raises(RemoteExceptionError, match="AccessControlException"):
+                await other.set_xattr(f"{place.path}/joe", ATTRIBUTE, wider)
+            with pytest.raises(RemoteExceptionError, match="AccessControlException"):
+                await other.create(f"{place.path}/joe/{DEFINITION}", wider)
+            assert (await FilterStore(other, place.path).get("joe")).filter == JOE
 
 
 AFTER = Filter("joe", "/user/ann/*", "ann", ("bob", "carol"))
