@@ -1,0 +1,72 @@
+"""The counters against an exact count, with decay and without."""
+
+from collections import defaultdict
+from math import exp2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.proxy.space_saving import SpaceSaving
+
+HALF_LIFE_S = 60.0
+SLACK = 1e-6
+"""Relative: both sides add floats."""
+
+adds = st.lists(
+    st.tuples(
+        st.sampled_from("abcdefghijkl"),
+        st.sampled_from([1, 1, 1, 64]),
+        st.sampled_from([0.0, 0.0, 0.5, 30.0, 61.0, 5_000.0]),
+    ),
+    max_size=80,
+)
+
+
+@given(adds=adds, capacity=st.integers(1, 8), pause_s=st.sampled_from([0.0, 10.0, 600.0]))
+def test_the_true_weight_is_within_the_error_that_is_said(
+    adds: list[tuple[str, int, float]], capacity: int, pause_s: float
+) -> None:
+    """S2 and S3: never too low, too high by at most `error`, which is at most total / capacity; so with decay, too."""
+    counted = SpaceSaving(capacity, half_life_s=HALF_LIFE_S, now=1_000.0)
+    exact: dict[str, float] = defaultdict(float)
+    now = 1_000.0
+    for name, weight, after_s in adds:
+        now += after_s
+        for each in exact:
+            exact[each] *= exp2(-after_s / HALF_LIFE_S)
+        exact[name] += weight
+        counted.add(name, weight, now)
+        counted.check()
+    now += pause_s
+    exact = {name: weight * exp2(-pause_s / HALF_LIFE_S) for name, weight in exact.items()}
+    total = sum(exact.values())
+    assert counted.total(now) == pytest.approx(total, rel=SLACK)
+    top = counted.top(capacity, now)
+    for each in top:
+        true = exact[each.name]
+        assert each.weight >= true * (1 - SLACK)
+        assert each.weight - each.error <= true * (1 + SLACK) + SLACK * total
+        assert each.error <= total / capacity * (1 + SLACK)
+    missing = exact.keys() - {each.name for each in top}
+    assert all(exact[name] <= total / capacity * (1 + SLACK) for name in missing)
+    assert [each.weight for each in top] == sorted((each.weight for each in top), reverse=True)
+
+
+def test_what_was_frequent_gives_way_to_what_is() -> None:
+    """It shows now: ten half-lives later, one request weighs as much as a thousand did."""
+    counted = SpaceSaving(4, half_life_s=HALF_LIFE_S, now=0.0)
+    counted.add("then", 1_000, 0.0)
+    counted.add("now", 1, 10 * HALF_LIFE_S)
+    assert [each.name for each in counted.top(2, 10 * HALF_LIFE_S)] == ["now", "then"]
+
+
+def test_only_as_many_as_asked_for() -> None:
+    """The first ones."""
+    counted = SpaceSaving(4, half_life_s=HALF_LIFE_S, now=0.0)
+    for weight, name in enumerate("abc", 1):
+        counted.add(name, weight, 0.0)
+    assert [(each.name, each.weight, each.error) for each in counted.top(2, 0.0)] == [
+        ("c", 3.0, 0.0),
+        ("b", 2.0, 0.0),
+    ]
