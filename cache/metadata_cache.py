@@ -336,6 +336,11 @@ class MetadataCache:
 
     # -- for the operator ----------------------------------------------------------------------------
 
+    @property
+    def glob_of(self) -> Mapping[str, str]:
+        """The globs of the filters in force, by id."""
+        return self._filters.glob_of
+
     def explain(self, path: str, now: float) -> Explanation:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
         directory = self.store.tree.find(parent(path) or ROOT) if path != ROOT else None

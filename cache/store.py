@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,6 +15,9 @@ from nncache.cache.sizes import text_bytes
 from nncache.cache.stats import CacheStats
 from nncache.cache.tree import Tree, components
 from nncache.hadoop.paths import ROOT, depth, name, parent
+
+RECENT_CHANGES = 20
+"""How many changes that cost something are remembered in their order, however long their paths."""
 
 FORGOTTEN_BYTES = 512 * 1024
 """Bound of what is remembered for `nncache explain`: about 2,000 changes of ordinary paths."""
@@ -64,6 +68,7 @@ class Store:
         self.held_bytes = 0
         self.tickets = 0
         self.last_forgotten: LRUCache[str, Forgotten] = LRUCache(FORGOTTEN_BYTES, _forgotten_bytes)
+        self.recent_changes: deque[Forgotten] = deque(maxlen=RECENT_CHANGES)  # the latest is the last
 
     def is_untouched(self, path: str) -> bool:
         """Whether nothing is kept of a canonical path, and nothing is being asked."""
@@ -240,6 +245,7 @@ class Store:
         """Remember for a while what cost a path something."""
         if _forgotten_bytes(forgotten) <= self.last_forgotten.maxsize:
             self.last_forgotten[forgotten.path] = forgotten
+            self.recent_changes.append(forgotten)
 
     # -- memory --------------------------------------------------------------------------------------
 

@@ -167,6 +167,10 @@ class NameNodePool:
         """Return what this NameNode says about its namespace over HTTP and over RPC."""
         return self._checks[namenode]
 
+    def state_of(self, namenode: NameNode) -> HaState | None:
+        """Return what this NameNode last said of itself; None if it counts as unreachable."""
+        return self._view.state_of(namenode)
+
     def wrong_namespace(self, namenode: NameNode) -> str:
         """Return which namespaces are mixed up, and what to do; "" while none are known to be.
 

@@ -1,6 +1,7 @@
 """The figures of this room, counted in place; what is handed out is a copy. (invalidation/stats.py)"""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nncache.coordination.stats import SessionStats
@@ -12,6 +13,7 @@ class RecordStats:
 
     records_read: int = 0  # records that were read and continued the stream
     filters: int = 0  # filters in force, as last read; a gauge
+    filter_names: Mapping[str, str] = field(default_factory=dict)  # of these, by id
     resumes: int = 0  # times that reading went on over another connection to ZooKeeper within one run
     corrupt_znodes: int = 0  # znodes whose data could not be read, each counted once
     foreign_znodes: int = 0  # znodes that are none of the channel's, each counted once

@@ -148,6 +148,10 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
 }
 
 
+MEANINGS: Final[Mapping[str, str]] = {str(reason.value): each.meaning for reason, each in REASONS.items()}
+"""What each reason means, by its word."""
+
+
 def why_not_asked(call: Call) -> Bypass:
     """Say why the cache was not asked about a call at all."""
     if call.method != "GET":

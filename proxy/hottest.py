@@ -106,11 +106,11 @@ def _shown(claim: str) -> str:
 
 
 def _bounded(name: str) -> str:
-    """Return a name of at most MAX_NAME_BYTES in UTF-8."""
-    if len(name) * 4 <= MAX_NAME_BYTES:
+    """Return a name of at most MAX_NAME_BYTES in UTF-8; what is none is written as an escape."""
+    if len(name) <= MAX_NAME_BYTES and name.isascii():
         return name
-    text = name.encode(errors="surrogatepass")
+    text = name.encode(errors="backslashreplace")
     if len(text) <= MAX_NAME_BYTES:
-        return name
+        return text.decode()
     digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
     return text[:_KEPT_BYTES].decode(errors="ignore") + "…#" + digest

@@ -20,7 +20,7 @@ class ProxySettings:
     )
     admin: str = field(
         default="127.0.0.1:9872",
-        metadata={"help": "host:port of the health, readiness, metrics and explain pages."},
+        metadata={"help": "host:port of the status page, health, readiness, metrics, explain and purge."},
     )
     lame_duck_s: float = field(
         default=0.0,

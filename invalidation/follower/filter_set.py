@@ -1,7 +1,7 @@
 """Read which filters are in force. (invalidation/follower/filter_set.py)"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
@@ -22,6 +22,7 @@ class FilterSet:
 
     generation: int
     globs: Mapping[str, str]  # by id
+    names: Mapping[str, str] = field(default_factory=dict)  # by id; for people
 
 
 class FilterSetReader:
@@ -62,9 +63,11 @@ class FilterSetReader:
             raise MissingEventsError(f"{path}: generation {generation} after {known.generation}")
         if known is not None and generation == known.generation and not reread:
             return known
-        return FilterSet(generation, await self._globs())
+        globs, named = await self._globs()
+        return FilterSet(generation, globs, named)
 
-    async def _globs(self) -> Mapping[str, str]:
+    async def _globs(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the globs, and the names of their filters, each by id."""
         names: list[str] = []
         try:
             children = await self._zookeeper.children(self._znodes.filters)
@@ -76,6 +79,7 @@ class FilterSetReader:
             else:
                 self._bad_znodes.foreign(self._znodes.definition(child))
         globs: dict[str, str] = {}
+        named: dict[str, str] = {}
         paths = [self._znodes.definition(name) for name in names]
         refused: Refused | None = None
         is_any_shown = False
@@ -93,6 +97,7 @@ class FilterSetReader:
                 self._bad_znodes.corrupt(znode.path, str(exc))
             else:
                 globs[published.id] = published.path_glob
+                named[published.id] = published.name
         if refused is not None and not is_any_shown:
             raise refused.error  # an administrator has to help, it is no single filter's matter
-        return globs
+        return globs, named

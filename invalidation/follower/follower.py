@@ -219,7 +219,7 @@ class Follower:
 
     def _queue_filters(self, read: FilterSet) -> None:
         known, self._filter_set = self._filter_set, read
-        self._counts.filters = len(read.globs)
+        self._counts.filters, self._counts.filter_names = len(read.globs), read.names
         if known is None or known.globs != read.globs:
             self._items.append(Filters(read.globs))
             self._news.set()

@@ -4,6 +4,7 @@ With a token, who brings it. Without one, clients on this host that name it by a
 led here by DNS rebinding sends the name of the page that it came from.
 """
 
+import base64
 import hmac
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -30,11 +31,13 @@ class Access:
             authorization: the Authorization header.
         """
         if self._token is not None:
-            scheme, _, given = (authorization or "").partition(" ")
-            is_right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token.encode())
-            if scheme.lower() == "bearer" and is_right:
+            given = _token_of(authorization)
+            if given is not None and hmac.compare_digest(given, self._token.encode()):
                 return None
-            return 401, "this page needs the token of admin_token_file: Authorization: Bearer TOKEN"
+            return 401, (
+                "this page needs the token of admin_token_file: Authorization: Bearer TOKEN, "
+                "or in a browser any user with the token as the password"
+            )
         if not is_loopback(peer):
             return 403, (
                 "this page shows paths and users, to clients on this host only; "
@@ -44,6 +47,18 @@ class Access:
             return 403, "the Host header names another host; add it to admin_hosts if it is this one"
         return None
 
+    def refusal_to_change(
+        self, peer: str | None, host: str | None, authorization: str | None, origin: str | None
+    ) -> tuple[int, str] | None:
+        """Return the same for a request that changes something, which no other site may have a browser send.
+
+        `origin` is the Origin header: every browser sends it with a POST, and other clients do not.
+        """
+        refused = self.refusal(peer, host, authorization)
+        if refused is None and origin is not None and origin.lower() != f"http://{(host or '').lower()}":
+            return 403, "the Origin header names another site: this is for `nncache purge` and the like"
+        return refused
+
 
 def is_loopback(peer: str | None) -> bool:
     """Whether this is the address of a client on this host."""
@@ -51,6 +66,21 @@ def is_loopback(peer: str | None) -> bool:
         return ip_address((peer or "").removeprefix("::ffff:")).is_loopback
     except ValueError:
         return False
+
+
+def _token_of(authorization: str | None) -> bytes | None:
+    """Return the token that is given: `Bearer TOKEN`, or as the password of `Basic`, which a browser asks for."""
+    scheme, _, given = (authorization or "").partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return given.strip().encode("utf-8", "replace")
+        case "basic":
+            try:
+                return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+            except ValueError:
+                return None
+        case _:
+            return None
 
 
 def _name_of(host: str | None) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Literal
+from typing import Literal, Protocol
 
-from nncache.admin.server import Answer, Page, as_json, daemon_pages
+from nncache.admin.server import Action, Answer, Page, as_json, daemon_pages
 from nncache.hadoop.paths import InvalidPathError, canonical
 
 
@@ -58,11 +58,13 @@ class ProxySources:
         readiness: the state of the proxy now.
         metrics: all metrics in the Prometheus text format.
         explain: what is known of a canonical path; a dataclass or mapping that JSON can hold.
+        status: all that operators look at; JSON can hold it.
     """
 
     readiness: Callable[[], ProxyReadiness]
     metrics: Callable[[], bytes]
     explain: Callable[[str], object]
+    status: Callable[[], object]
 
 
 def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
@@ -76,6 +78,9 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
             return as_json(told, status=HTTPStatus.BAD_REQUEST)
         return as_json(sources.explain(path))
 
+    def status(_: Mapping[str, str]) -> Answer:
+        return as_json(sources.status())
+
     return (
         *daemon_pages(
             sources.readiness,
@@ -88,4 +93,48 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
             explain,
             is_for_operators=True,
         ),
+        Page(
+            "/status",
+            "all that the page above shows, as JSON (docs/status.md)",
+            status,
+            is_for_operators=True,
+        ),
     )
+
+
+class PurgeError(Exception):
+    """It cannot be purged as asked; `str()` says why."""
+
+
+class Purges(Protocol):
+    """What forgets; returns what JSON can hold. `peer` is the address of the client that asks for it."""
+
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> object:
+        """Forget a canonical path, or all at and below it."""
+
+    def filter(self, name: str, *, peer: str) -> object:
+        """Forget what a filter may match, given by its name or glob; may raise PurgeError."""
+
+
+def purge_action(purges: Purges) -> Action:
+    """Return `POST /purge?path=PATH[&subtree=true]` and `POST /purge?filter=NAME|GLOB`."""
+
+    def act(query: Mapping[str, str], peer: str) -> Answer:
+        try:
+            return as_json({"purged": purge(query, peer)})
+        except (InvalidPathError, PurgeError) as error:
+            return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
+
+    def purge(query: Mapping[str, str], peer: str) -> object:
+        if query.keys() - {"path", "subtree", "filter"} or ("path" in query) == ("filter" in query):
+            raise PurgeError("ask /purge?path=/an/absolute/path[&subtree=true] or /purge?filter=NAME")
+        if "filter" in query:
+            if "subtree" in query:
+                raise PurgeError("subtree goes with path only")
+            return purges.filter(query["filter"], peer=peer)
+        if query.get("subtree", "false") not in {"true", "false"}:
+            raise PurgeError(f"subtree: {query['subtree']}: must be true or false")
+        is_subtree = query.get("subtree") == "true"
+        return purges.path(canonical(query["path"]), is_subtree=is_subtree, peer=peer)
+
+    return Action("/purge", act)

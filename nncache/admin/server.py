@@ -19,9 +19,11 @@ from aiohttp.typedefs import Handler
 
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
+from nncache.admin.status_page import StatusPage
 from nncache.hadoop.endpoint import Endpoint
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
@@ -51,6 +53,19 @@ class Page:
     show: Callable[[Mapping[str, str]], Answer]
     is_for_operators: bool = False
     show_others: Callable[[Mapping[str, str]], Answer] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that operators can have done, by POST. It must not block.
+
+    Attributes:
+        path: where.
+        act: returns the answer to these query parameters of a client at this address.
+    """
+
+    path: str
+    act: Callable[[Mapping[str, str], str], Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,23 +124,27 @@ class AdminServer:
     def __init__(
         self,
         endpoint: Endpoint,
-        pages: Sequence[Page],
+        pages: Sequence[Page | Action],
         state: Callable[[], str],
         *,
         title: str = "nncache",
         access: Access | None = None,
+        status_page: StatusPage | None = None,
         max_connections: int = MAX_CONNECTIONS,
         lifetime_s: float = LIFETIME_S,
     ) -> None:
         self._endpoint = endpoint
-        self._pages = pages
+        self._pages = tuple(page for page in pages if isinstance(page, Page))
         self._state = state
         self._title = title
+        self._status_page = status_page  # what operators see instead of the index
         self._access = access or Access(endpoint.host)
         self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
         app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
-        app.add_routes([web.get(page.link.partition("?")[0], self._handler(page)) for page in pages])
+        app.add_routes([web.get(page.link.partition("?")[0], self._handler(page)) for page in self._pages])
+        actions = [page for page in pages if isinstance(page, Action)]
+        app.add_routes([web.post(action.path, self._performer(action)) for action in actions])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
         self._listener: asyncio.Server | None = None
         self._address: Endpoint | None = None
@@ -180,7 +199,11 @@ class AdminServer:
             for page in self._pages
         )
         title = html.escape(self._title)
-        state = f"<p>{html.escape(self._state())}</p>" if self._refused(request) is None else ""
+        is_operator = self._refused(request) is None
+        state = f"<p>{html.escape(self._state())}</p>" if is_operator else ""
+        if is_operator and self._status_page is not None:
+            body, headers = self._status_page.render(state, f"<ul>{rows}</ul>")
+            return web.Response(body=body, content_type="text/html", charset="utf-8", headers=headers)
         text = f"<!doctype html><title>{title}</title><h1>{title}</h1>{state}<ul>{rows}</ul>"
         return web.Response(text=text, content_type="text/html")
 
@@ -196,6 +219,20 @@ class AdminServer:
 
         return handle
 
+    def _performer(self, action: Action) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            fields = request.headers
+            refused = self._access.refusal_to_change(
+                request.remote, fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
+            )
+            if refused is not None:
+                return self._refusal(*refused)
+            answer = action.act(request.query, request.remote or "")
+            headers = {"Content-Type": answer.content_type}
+            return web.Response(body=answer.body, status=answer.status, headers=headers)
+
+        return handle
+
     def _refused(self, request: web.Request) -> tuple[int, str] | None:
         """Return why this client gets no operator's page; None if it does."""
         fields = request.headers
@@ -204,10 +241,13 @@ class AdminServer:
     def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1
         answer = as_json({"error": why}, status=status)
-        headers = {"Content-Type": answer.content_type}
+        response = web.Response(
+            body=answer.body, status=status, headers={"Content-Type": answer.content_type}
+        )
         if status == HTTPStatus.UNAUTHORIZED:
-            headers["WWW-Authenticate"] = "Bearer"
-        return web.Response(body=answer.body, status=status, headers=headers)
+            for scheme in ("Bearer", 'Basic realm="nncache", charset="UTF-8"'):
+                response.headers.add("WWW-Authenticate", scheme)
+        return response
 
 
 @web.middleware
@@ -218,5 +258,6 @@ async def _close_after(request: web.Request, handler: Handler) -> web.StreamResp
     except web.HTTPException as error:  # no such page
         error.force_close()
         raise
+    response.headers.update(_OF_EVERY_PAGE)
     response.force_close()
     return response

@@ -1,26 +1,17 @@
 """`nncache explain PATH`: ask a running proxy what it knows of a path. (nncache/commands/explain.py)"""
 
-import http.client
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 import click
 
-from nncache.admin.settings import read_token
-from nncache.commands.options import given, with_settings
-from nncache.errors import AdminError, ConfigurationError
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.settings import SettingError
-from nncache.proxy.cache_status import REASONS
-from nncache.settings.commands import EXPLAIN, load_settings
-
-TIMEOUT_S = 5.0
-"""For the whole exchange with a proxy that is usually on this host."""
-
-MEANINGS: Final = {reason.value: explained.meaning for reason, explained in REASONS.items()}
+from nncache.commands.admin_client import admin_port
+from nncache.commands.options import with_settings
+from nncache.proxy.cache_status import MEANINGS
+from nncache.settings.commands import EXPLAIN
 
 
 @with_settings(EXPLAIN.keys.values())
@@ -30,42 +21,8 @@ MEANINGS: Final = {reason.value: explained.meaning for reason, explained in REAS
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
-    settings = load_settings(EXPLAIN, config, given(flags)).proxy
-    try:
-        token = read_token("admin_token_file", settings.admin_token_file)
-    except SettingError as error:
-        raise ConfigurationError(str(error)) from error
-    answer = ask(settings.admin_at, path, token)
+    answer = admin_port(EXPLAIN, config, flags).ask("/explain?path=" + quote(path, safe=""))
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
-
-
-def ask(admin: Endpoint, path: str, token: str | None = None) -> dict[str, Any]:
-    """Return the proxy's own answer.
-
-    Raises:
-        AdminError: nothing answers there, or not with an explanation; says what to do.
-    """
-    connection = http.client.HTTPConnection(admin.host, admin.port, timeout=TIMEOUT_S)
-    fields = {} if token is None else {"Authorization": f"Bearer {token}"}
-    try:
-        connection.request("GET", "/explain?path=" + quote(path, safe=""), headers=fields)
-        response = connection.getresponse()
-        body = response.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise AdminError(
-            f"no proxy answers at {admin} ({error}): is one running with --admin {admin}? Else give --admin host:port"
-        ) from error
-    finally:
-        connection.close()
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {response.status})")
-    if response.status != http.client.OK:
-        raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
-    return answer
 
 
 def readable(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -108,7 +65,7 @@ def _callers(answer: Mapping[str, Any]) -> Iterator[str]:
 def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:
     if last is None:
         return
-    by = "a write through this proxy" if last["txid"] is None else f"transaction {last['txid']}"
+    by = "a write or a purge through this proxy" if last["txid"] is None else f"transaction {last['txid']}"
     yield f"  last forgotten: {last['change']} of {last['path']} by {by}, {last['age_s']:.3f} s ago"
 
 

@@ -10,6 +10,8 @@ from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxy import proxy
 from nncache.commands.publisher import publisher
+from nncache.commands.purge import purge
+from nncache.commands.top import top
 from nncache.commands.watch import watch
 from nncache.errors import StartError
 
@@ -24,6 +26,8 @@ nncache.add_command(proxy)
 nncache.add_command(publisher)
 nncache.add_command(check)
 nncache.add_command(explain)
+nncache.add_command(purge)
+nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
 nncache.add_command(completion)

@@ -7,14 +7,21 @@ from datetime import UTC, datetime
 from typing import Final
 
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
+from nncache.cache.stats import CacheStats
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
+from nncache.daemons.proxy_status import Seen, status_of
+from nncache.daemons.purging import Purged
+from nncache.daemons.recent import Recent, Totals
+from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
+from nncache.proxy.hottest import Hot, HottestStats
+from nncache.settings.commands import SettingsOfExplain
 
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
 _WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))
@@ -78,6 +85,12 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _text(_explanation()),
         _ABOUT_EXPLAIN,
     )
+    yield (
+        "purge",
+        _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}),
+        "What was forgotten; `was_held` is false where nothing was cached or asked.",
+    )
+    yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
 
 
 def _explanation() -> dict[str, object]:
@@ -105,6 +118,33 @@ def _explanation() -> dict[str, object]:
         "namespace_over_rpc": "BP-1 of cluster CID-1",
     }
     return asdict(known) | {"gate": "open", "namenodes": [namenode]}
+
+
+def _status() -> dict[str, object]:
+    """Return that of a proxy which has just started."""
+    seen = Seen(
+        version="0.1.0",
+        host="proxy7",
+        is_ready=True,
+        ready_reason="gate-closed",
+        now=10.0,
+        boot_at=1_795_298_000.0,
+        started_at=9.0,
+        max_staleness_s=3.0,
+        max_cache_bytes=1_073_741_824,
+        gate="closed: there is no connection to ZooKeeper",
+        totals=Totals(requests=1, forwarded={"stream-closed": 1}),
+        recent=Recent(9.0),
+        cache=CacheStats(),
+        loop=LoopStats(),
+        hottest=HottestStats(paths=(Hot("/user/joe/a/_SUCCESS", 1.0, 0.0),), callers=(), addresses=()),
+        globs={"/user/joe/*/_SUCCESS": "/user/joe/*/_SUCCESS"},
+        filter_names={},
+        changes=(),
+        namenodes=(),
+        settings=SettingsOfExplain(),
+    )
+    return status_of(seen)
 
 
 def _text(value: object) -> str:

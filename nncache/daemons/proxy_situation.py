@@ -46,7 +46,7 @@ def _why_closed(gate: Gate) -> str:
     return "it is too long since all changes were known to be applied"
 
 
-def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, str | None]:
+def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
     """Return where a NameNode is asked, and which namespace each address serves; None while it has not said."""
     over_http, over_rpc = check.over_http, check.over_rpc
     return {

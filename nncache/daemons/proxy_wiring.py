@@ -6,21 +6,26 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from importlib.metadata import version
 
 from nncache.admin.access import Access
-from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
+from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages, purge_action
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
+from nncache.admin.status_page import StatusPage
 from nncache.cache import MetadataCache
-from nncache.clock import boottime
+from nncache.clock import boottime, unix_time_of_boot
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
+from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, state_word, status_of, totals_of
+from nncache.daemons.purging import Purger
+from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PROXY
 from nncache.daemons.service_manager import ServiceManager
@@ -36,11 +41,13 @@ from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.hottest import Hottest
 from nncache.proxy.limits import reserve_files
 from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.traffic import Traffic
@@ -138,16 +145,23 @@ class ProxySystem:
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
+        self._hottest = Hottest(clock)
+        traffic.observers = (*traffic.observers, self._hottest)
+        self._started_at = clock()
+        self._recent = Recent(self._started_at)
         sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self.figures).render,
             explain=self._explain,
+            status=self._status,
         )
+        purger = Purger(self._cache, clock, self._filter_names)
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            proxy_pages(sources),
+            (*proxy_pages(sources), purge_action(purger)),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
+            status_page=StatusPage("status.html"),
         )
         self._is_listening = False
         self._is_stopping = False
@@ -218,7 +232,7 @@ class ProxySystem:
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
-            ("the log of what changes", lambda: announce(self._situation, lines)),
+            ("the log of what changes", lambda: announce(self._look, lines)),
         )
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str]) -> None:
@@ -241,7 +255,7 @@ class ProxySystem:
             settings.namenodes.user,
             settings.channel_name,
         )
-        _log.info("health, readiness, metrics and explain on http://%s/", self._admin.address)
+        _log.info("status page, health, readiness, metrics and explain on http://%s/", self._admin.address)
         if settings.channel_name == ZOOKEEPER:
             _log.info(
                 "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
@@ -283,13 +297,59 @@ class ProxySystem:
         )
 
     def _explain(self, path: str) -> Mapping[str, object]:
-        return asdict(self._cache.explain(path, self._clock())) | {
+        explanation = self._cache.explain(path, self._clock())
+        return asdict(explanation) | {
+            "meaning": MEANINGS.get(explanation.answer, ""),
             "gate": self._situation().gate,
-            "namenodes": tuple(
-                about_namenode(namenode, self._pool.namespace_check(namenode))
-                for namenode in self._pool.namenodes
-            ),
+            "namenodes": self._namenodes(),
         }
+
+    def _namenodes(self) -> tuple[dict[str, object], ...]:
+        pool = self._pool
+        return tuple(
+            about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}
+            for each in pool.namenodes
+        )
+
+    def _filter_names(self) -> Mapping[str, str]:
+        return self._consumer.stats().channel.records.filter_names
+
+    def _totals(self) -> Totals:
+        channel = self._consumer.stats().channel
+        return totals_of(self._traffic.stats(), self._front_end.stats(), self._pool.stats(), channel)
+
+    def _look(self) -> ProxySituation:
+        """Return the situation, and take note of it for the status page."""
+        now = self._situation()
+        self._recent.look(self._clock(), self._totals(), is_open=now.is_gate_open, gate=now.gate)
+        return now
+
+    def _status(self) -> Mapping[str, object]:
+        readiness, now = self._readiness(), self._clock()
+        return status_of(
+            Seen(
+                version=version("nncache"),
+                host=socket.gethostname(),
+                is_ready=readiness.is_ready,
+                ready_reason=readiness.reason,
+                now=now,
+                boot_at=unix_time_of_boot(),
+                started_at=self._started_at,
+                max_staleness_s=self._settings.cache.max_staleness_s,
+                max_cache_bytes=self._settings.cache.max_cache_bytes,
+                gate=readiness.gate,
+                totals=self._totals(),
+                recent=self._recent,
+                cache=self._cache.stats(now),
+                loop=self._watchdog.stats(),
+                hottest=self._hottest.stats(HOTTEST_SHOWN),
+                globs=self._cache.glob_of,
+                filter_names=self._filter_names(),
+                changes=self._cache.store.recent_changes,
+                namenodes=self._namenodes(),
+                settings=self._settings,
+            )
+        )
 
     def _situation(self) -> ProxySituation:
         stream = self._consumer.stats()

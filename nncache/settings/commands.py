@@ -151,7 +151,7 @@ class SettingsOfWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
-    """All that `nncache explain` may be told of its surroundings."""
+    """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
 
     proxy: ExplainSettings = field(
         default_factory=ExplainSettings, metadata={"heading": "Which proxy to ask"}
@@ -170,8 +170,10 @@ PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop)
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop)
 EXPLAIN = Form("explain", SettingsOfExplain)
+PURGE = Form("purge", SettingsOfExplain)
+TOP = Form("top", SettingsOfExplain)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN)
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN, PURGE, TOP)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

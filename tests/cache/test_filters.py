@@ -101,6 +101,7 @@ def test_a_filter_that_goes_is_kept_no_more() -> None:
     """What it alone matched is passed through; the gate is left as it is for the others."""
     cache = filtered_cache()
     cache.set_filters({"2": "/b/*"})
+    assert cache.glob_of == {"2": "/b/*"}
     assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
     assert cache.gate.is_open(1.0)
     fill(cache, "/b/f", ALICE, 1.0)

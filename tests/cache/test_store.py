@@ -10,7 +10,7 @@ from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Conclusion
 from nncache.cache.entries import Hit, Kind
 from nncache.cache.replies import Reply
-from nncache.cache.store import FORGOTTEN_BYTES, Forgotten, Store
+from nncache.cache.store import FORGOTTEN_BYTES, RECENT_CHANGES, Forgotten, Store
 from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, missing, status
 
 
@@ -262,6 +262,11 @@ def test_what_a_change_cost_is_remembered() -> None:
     for n in range(300):
         store.note_forgotten(Forgotten(f"/{n}/" + "x" * 8_000, "Touched", n, 1.0))
     assert sum(map(len, store.last_forgotten)) < FORGOTTEN_BYTES
+    store.note_forgotten(Forgotten("/1", "Touched", 300, 1.0))
+    assert len(store.recent_changes) == RECENT_CHANGES
+    assert [each.txid for each in store.recent_changes][-2:] == [299, 300], (
+        "in their order, for the status page"
+    )
 
 
 # -- hits that are held for repeated requests -----

@@ -10,6 +10,7 @@ import pytest
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, WrongAddressError
+from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namespace import Namespace
@@ -133,6 +134,7 @@ async def test_the_active_one_of_several_is_found() -> None:
         async with watched(gone, standby, other) as pool:
             assert (await pool.wait_active(5)).namenode == other.namenode
             assert pool.order() == (other.namenode, standby.namenode, gone.namenode)
+            assert [pool.state_of(each) for each in pool.order()] == [HaState.ACTIVE, HaState.STANDBY, None]
             stats = pool.stats()
             assert (stats.namenodes, stats.reachable, stats.has_active, stats.term) == (3, 2, 1, 1)
             assert stats.failed_probes >= 1

@@ -1,5 +1,7 @@
 """Pages with paths and users are for operators."""
 
+from base64 import b64encode
+
 import pytest
 
 from nncache.admin.access import Access
@@ -43,6 +45,11 @@ def test_without_a_token_this_host_may_by_its_own_names(
         (None, True),
         ("Bearer", True),
         (f"Basic {TOKEN}", True),
+        (f"Basic {b64encode(f'joe:{TOKEN}'.encode()).decode()}", False),
+        (f"Basic {b64encode(f'{TOKEN}:joe'.encode()).decode()}", True),
+        (f"Basic {b64encode(TOKEN.encode()).decode()}", True),
+        ("Basic \u00e9", True),
+        (f"Digest {TOKEN}", True),
         ("Bearer \u00e9", True),
         (BEARER + "x", True),
     ],
@@ -53,3 +60,33 @@ def test_with_a_token_the_token_counts(peer: str, authorization: str | None, ref
     refusal = Access("127.0.0.1", TOKEN).refusal(peer, "anything", authorization)
     assert (refusal is not None) is refused
     assert refusal is None or (refusal[0], "Authorization: Bearer" in refusal[1]) == (401, True)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, None),
+        ("http://127.0.0.1:9872", None),
+        ("http://localhost:9872", 403),
+        ("http://127.0.0.1:80", 403),
+        ("http://attacker.example", 403),
+        ("null", 403),
+        ("", 403),
+    ],
+)
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_no_other_site_may_have_a_browser_change_anything(
+    origin: str | None, status: int | None, token: str | None
+) -> None:
+    """A browser names the site that it sends a POST for, and it sends along what it knows of passwords."""
+    access = Access("127.0.0.1", token)
+    refusal = access.refusal_to_change("127.0.0.1", "127.0.0.1:9872", BEARER, origin)
+    assert (refusal and refusal[0]) == status
+
+
+def test_what_may_not_be_seen_may_not_be_changed() -> None:
+    """The same rule comes first."""
+    access = Access("127.0.0.1", TOKEN)
+    refusal = access.refusal_to_change("127.0.0.1", "127.0.0.1:9872", None, "http://127.0.0.1:9872")
+    assert refusal is not None
+    assert refusal[0] == 401

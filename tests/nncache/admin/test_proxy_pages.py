@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import pytest
 
-from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages
+from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, PurgeError, proxy_pages, purge_action
 from nncache.admin.server import AdminServer
 from nncache.hadoop.change import Touched
 from nncache.hadoop.endpoint import Endpoint
@@ -46,7 +46,10 @@ async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator
         return {"path": path}
 
     sources = ProxySources(
-        readiness=lambda: made.readiness, metrics=lambda: b"hits_total 1\n", explain=explain or note
+        readiness=lambda: made.readiness,
+        metrics=lambda: b"hits_total 1\n",
+        explain=explain or note,
+        status=lambda: {"hottest": []},
     )
     async with admin_server(sources) as server:
         made.url = f"http://{server.address}"
@@ -156,3 +159,71 @@ async def test_what_shows_paths_and_users_is_for_operators() -> None:
         for page in ("/health", "/ready", "/metrics"):
             async with session.get(s.url + page, headers={"Host": "probe.example"}) as reply:
                 assert reply.status == 200
+
+
+class Purged:
+    """Takes note of what is to be forgotten."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bool | None, str]] = []
+
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> object:
+        """Note it."""
+        self.asked.append((path, is_subtree, peer))
+        return [path]
+
+    def filter(self, name: str, *, peer: str) -> object:
+        """Note it; there is one filter."""
+        if name != "ours":
+            raise PurgeError(f"no filter {name!r} is in force")
+        self.asked.append((name, None, peer))
+        return [name]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ({"path": "//w//f/"}, ("/w/f", False, "10.0.0.1")),
+        ({"path": "/w", "subtree": "true"}, ("/w", True, "10.0.0.1")),
+        ({"path": "/w", "subtree": "false"}, ("/w", False, "10.0.0.1")),
+        ({"filter": "ours"}, ("ours", None, "10.0.0.1")),
+    ],
+)
+def test_a_purge_is_of_a_path_a_subtree_or_a_filter(
+    query: dict[str, str], asked: tuple[str, bool | None, str]
+) -> None:
+    """With the address of the client, for the log; the answer says what was forgotten."""
+    purged = Purged()
+    answer = purge_action(purged).act(query, "10.0.0.1")
+    assert (answer.status, json.loads(answer.body)) == (200, {"purged": [asked[0]]})
+    assert purged.asked == [asked]
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ({}, "/purge?path="),
+        ({"path": "w"}, "not an absolute path: 'w'"),
+        ({"path": ""}, "not an absolute path: ''"),
+        ({"path": "/w", "filter": "ours"}, "/purge?path="),
+        ({"path": "/w", "subtre": "true"}, "/purge?path="),
+        ({"path": "/w", "subtree": "yes"}, "subtree: yes: must be true or false"),
+        ({"filter": "ours", "subtree": "true"}, "subtree goes with path only"),
+        ({"filter": "theirs"}, "no filter 'theirs' is in force"),
+    ],
+)
+def test_what_cannot_be_purged_is_refused(query: dict[str, str], error: str) -> None:
+    """Nothing is forgotten by a word that was misspelled."""
+    purged = Purged()
+    answer = purge_action(purged).act(query, "10.0.0.1")
+    assert answer.status == 400
+    assert error in json.loads(answer.body)["error"]
+    assert purged.asked == []
+
+
+async def test_the_status_is_for_operators() -> None:
+    """It names paths and users."""
+    async with scene() as s, aiohttp.ClientSession() as session:
+        assert json.loads((await s.get("/status"))[2]) == {"hottest": []}
+        async with session.get(f"{s.url}/status", headers={"Host": "rebound.example"}) as reply:
+            assert reply.status == 403

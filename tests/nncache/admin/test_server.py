@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from nncache.admin.access import Access
-from nncache.admin.server import AdminServer, Answer, Page, as_json, daemon_pages
+from nncache.admin.server import Action, AdminServer, Answer, Page, as_json, daemon_pages
+from nncache.admin.status_page import StatusPage
 from nncache.hadoop.endpoint import Endpoint
 from tests.patience import HANG_S
 from tests.proxy.wire import until
@@ -161,7 +162,9 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
         url = f"http://{server.address}"
         async with aiohttp.ClientSession() as session:
             async with session.get(f"{url}/dreams") as reply:
-                assert (reply.status, reply.headers["WWW-Authenticate"]) == (401, "Bearer")
+                assert reply.status == 401
+                schemes = [each.split()[0] for each in reply.headers.getall("WWW-Authenticate")]
+                assert schemes == ["Bearer", "Basic"], "a browser asks for a password"
                 assert "admin_token_file" in (await reply.json())["error"]
             for page in ("/", "/health", "/ready", "/metrics"):
                 async with session.get(url + page) as reply:
@@ -206,3 +209,51 @@ async def test_a_taken_port_is_an_error_at_the_start() -> None:
         port = int(s.url.rpartition(":")[2])
         with pytest.raises(OSError, match="address already in use"):
             await AdminServer(Endpoint("127.0.0.1", port), s.pages(), lambda: "").__aenter__()
+
+
+async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
+    """A link, an image or another site's form does nothing."""
+    done: list[tuple[dict[str, str], str]] = []
+
+    def act(query: Mapping[str, str], peer: str) -> Answer:
+        done.append((dict(query), peer))
+        return as_json({"done": True}, status=202)
+
+    server = AdminServer(Endpoint("127.0.0.1", 0), (Action("/wake", act),), lambda: "")
+    async with server, aiohttp.ClientSession() as session:
+        url = f"http://{server.address}/wake?who=joe"
+        for method in ("GET", "HEAD", "PUT"):
+            async with session.request(method, url) as reply:
+                assert (reply.status, reply.headers["Allow"]) == (405, "POST")
+        for headers in ({"Origin": "http://attacker.example"}, {"Host": "attacker.example"}):
+            async with session.post(url, headers=headers) as reply:
+                assert reply.status == 403
+        assert done == []
+        async with session.post(url, headers={"Origin": f"http://{server.address}"}) as reply:
+            assert (reply.status, await reply.json()) == (202, {"done": True})
+        assert done == [({"who": "joe"}, "127.0.0.1")]
+        assert server.stats().pages_refused == 2
+
+
+async def test_operators_have_the_status_page_for_an_index() -> None:
+    """With the state as text and links to all pages; others have the plain index, without the state."""
+    scene = Scene()
+    server = AdminServer(
+        Endpoint("127.0.0.1", 0),
+        scene.pages(),
+        lambda: "it <dreams>",
+        status_page=StatusPage("status.html"),
+    )
+    async with server, aiohttp.ClientSession() as session:
+        async with session.get(f"http://{server.address}/") as reply:
+            text = await reply.text()
+            assert "<p>it &lt;dreams&gt;</p>" in text
+            assert '<a href="/dreams?of=sheep">' in text
+            assert "script-src 'sha256-" in reply.headers["Content-Security-Policy"]
+            assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert reply.headers["Cache-Control"] == "no-store"
+        async with session.get(f"http://{server.address}/", headers={"Host": "rebound.example"}) as reply:
+            text = await reply.text()
+            assert "dreams&gt;</p>" not in text
+            assert "<script>" not in text
+            assert '<a href="/dreams?of=sheep">' in text

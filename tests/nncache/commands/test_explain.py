@@ -1,11 +1,8 @@
 """`nncache explain` turns the proxy's answer into lines for people, and a silence into advice."""
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,10 @@ from click.testing import CliRunner
 
 from nncache.cache.decisions import Reason
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
-from nncache.commands.explain import MEANINGS, explain, readable
-from nncache.errors import AdminError, ConfigurationError
+from nncache.commands.explain import explain, readable
+from nncache.errors import ConfigurationError
+from nncache.proxy.cache_status import MEANINGS
+from tests.nncache.admin_port import answering
 
 PATH = "/user/joe/a b%/_SUCCESS"
 
@@ -53,33 +52,6 @@ UNKNOWN = Explanation(
     granted=(),
     last_forgotten=None,
 )
-
-
-@contextmanager
-def admin(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Serve one fixed answer; yields the address and the targets asked for."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 NAMENODE = {
@@ -151,42 +123,16 @@ def test_each_reason_of_the_cache_has_words(reason: Reason) -> None:
 def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
     """Blanks, percent signs and slashes are escaped in the question."""
     body = json.dumps(asdict(KNOWN)).encode()
-    with admin(200, body) as (address, asked):
+    with answering(200, body) as (address, asked):
         result = CliRunner().invoke(explain, [PATH, "--admin", address, "--json"])
-    assert asked == ["/explain?path=%2Fuser%2Fjoe%2Fa%20b%25%2F_SUCCESS"]
+    assert asked == ["GET /explain?path=%2Fuser%2Fjoe%2Fa%20b%25%2F_SUCCESS"]
     assert json.loads(result.output) == json.loads(body)
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "told"),
-    [
-        (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
-        (200, b"<html>", "is not the admin port of an nncache proxy"),
-        (200, b"[]", "is not the admin port of an nncache proxy"),
-    ],
-)
-def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
-    """Whatever listens there, the line says what it is not."""
-    with admin(status, body) as (address, _), pytest.raises(AdminError, match=told):
-        explain.main(["/x", "--admin", address], standalone_mode=False)
-
-
-def test_a_silent_port_says_what_to_do() -> None:
-    """Nobody there: the address and the flag are named."""
-    with pytest.raises(AdminError, match=r"no proxy answers at 127\.0\.0\.1:1 .*--admin"):
-        explain.main(["/x", "--admin", "127.0.0.1:1"], standalone_mode=False)
-
-
-def test_an_address_that_is_none_is_a_wrong_setting() -> None:
-    """The same line as for the setting of that name."""
-    with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
-        explain.main(["/x", "--admin", "nowhere"], standalone_mode=False)
 
 
 def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
     """The one that the daemons read; a flag wins over it, and a wrong value names the file."""
     config = tmp_path / "nncache.toml"
-    with admin(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
+    with answering(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
         config.write_text(f'admin = "{address}"\nlisten = "127.0.0.1:9871"\n')
         result = CliRunner().invoke(explain, [PATH, "--config", str(config), "--json"])
         assert result.exit_code == 0

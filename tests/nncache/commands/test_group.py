@@ -13,7 +13,7 @@ def test_help_names_the_commands() -> None:
     """Whoever types the bare name sees what there is."""
     result = CliRunner().invoke(nncache, ["--help"])
     assert result.exit_code == 0
-    for command in ("proxy", "publisher", "cluster", "explain", "filters"):
+    for command in ("proxy", "publisher", "cluster", "explain", "filters", "top", "purge"):
         assert f"\n  {command} " in result.output
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -136,6 +137,29 @@ async def test_the_admin_port_shows_metrics_and_explains() -> None:
     shown = {family.name for family in text_string_to_metric_families(page)}
     assert {metric.name.removesuffix("_total") for metric in METRICS if "proxy" in metric.daemons} <= shown
     assert '"answer": "stream-closed"' in explained
+
+
+async def test_the_status_shows_what_was_asked_and_a_purge_is_done() -> None:
+    """By whom, why the NameNode was asked, and since when the gate is closed."""
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http)
+        async with running(chosen):
+            await ready(chosen, 200)
+            await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS&user.name=joe")
+            status = json.loads((await get(f"http://{chosen.proxy.admin}/status"))[1])
+            while not status["gate"]["history"]:  # looked at every LOOK_EVERY_S
+                status = json.loads((await get(f"http://{chosen.proxy.admin}/status"))[1])
+            url = f"http://{chosen.proxy.admin}/purge?filter=/w/*"
+            async with aiohttp.ClientSession() as session, session.post(url) as reply:
+                purged = await reply.json()
+    assert [each["name"] for each in status["hottest"]["paths"]] == ["/w/x"]
+    assert [each["name"] for each in status["hottest"]["callers"]] == ["joe"]
+    assert [(each["reason"], each["requests"]) for each in status["misses"]] == [("stream-closed", 1)]
+    assert status["saved"]["since_start"]["requests"] == 1
+    assert [each["is_open"] for each in status["gate"]["history"]] == [False]
+    assert [(each["http"], each["state"]) for each in status["namenodes"]] == [(namenode.http, "active")]
+    assert status["settings"]["glob"] == ["/w/*"]
+    assert purged == {"purged": [{"path": "/w", "is_subtree": True, "was_held": False}]}
 
 
 async def test_a_request_under_way_is_finished_before_the_end() -> None:

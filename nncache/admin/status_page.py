@@ -1,0 +1,55 @@
+"""The page for people at `/`: one file that loads nothing but figures from its own port. (nncache/admin/status_page.py)
+
+The script and the style are allowed by their digests; the policy forbids everything else, so that a path that holds
+markup is text, whatever happens.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+_STATE: Final = "<!-- state -->"
+_PAGES: Final = "<!-- pages -->"
+
+
+class StatusPage:
+    """One page of the package's data, and the headers with which it is sent."""
+
+    def __init__(self, name: str) -> None:
+        """Read the page; `name` is that of its file beside this module."""
+        self._text = files("nncache.admin").joinpath(name).read_text(encoding="utf-8")
+        self.headers: Mapping[str, str] = {
+            "Content-Security-Policy": policy_of(self._text),
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+        }
+
+    def render(self, state: str, pages: str) -> tuple[bytes, Mapping[str, str]]:
+        """Return the body and the headers; both texts are HTML, already escaped.
+
+        Args:
+            state: of the daemon now, for readers without a script.
+            pages: the index of the other pages.
+        """
+        before, _, rest = self._text.partition(_STATE)
+        between, _, after = rest.partition(_PAGES)
+        return f"{before}{state}{between}{pages}{after}".encode(), self.headers
+
+
+def policy_of(page: str) -> str:
+    """Return the Content-Security-Policy that allows the page's own script and style, and nothing else."""
+    scripts, styles = (
+        " ".join(_digest(text) for text in re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL))
+        for element in ("script", "style")
+    )
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; connect-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

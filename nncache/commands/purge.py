@@ -1,0 +1,58 @@
+"""`nncache purge`: have a proxy forget a path, a subtree or what a filter matches. (nncache/commands/purge.py)"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from nncache.commands.admin_client import admin_port
+from nncache.commands.options import with_settings
+from nncache.logs import one_line
+from nncache.settings.commands import PURGE
+
+
+@with_settings(PURGE.keys.values())
+@click.command()
+@click.argument("path", required=False)
+@click.option(
+    "--subtree", is_flag=True, help="Forget everything below PATH, too, and the callers' rights there."
+)
+@click.option(
+    "--filter",
+    "filter_",
+    metavar="NAME|GLOB",
+    help="Forget all that this filter may match, instead of a PATH: everything from its first wildcard down.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+def purge(
+    path: str | None,
+    filter_: str | None,
+    *,
+    subtree: bool,
+    as_json: bool,
+    config: Path | None,
+    **flags: object,
+) -> None:
+    """Have a running proxy forget PATH, so that the next read asks the NameNode. Harms no caller."""
+    if (path is None) == (filter_ is None):
+        raise click.UsageError("give a PATH or --filter NAME|GLOB, one of the two")
+    if subtree and path is None:
+        raise click.UsageError(
+            "--subtree goes with a PATH: a filter is purged from its first wildcard down anyway"
+        )
+    wanted = (
+        {"filter": filter_} if path is None else {"path": path} | ({"subtree": "true"} if subtree else {})
+    )
+    answer = admin_port(PURGE, config, flags).ask("/purge?" + urlencode(wanted), "POST")
+    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
+
+
+def readable(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines for people."""
+    for each in answer["purged"]:
+        what = each["path"] + (" and everything below" if each["is_subtree"] else "")
+        yield one_line(f"forgotten: {what}" if each["was_held"] else f"nothing was cached: {what}")

@@ -1,0 +1,133 @@
+"""`nncache top`: what a running proxy does now, in a terminal. (nncache/commands/top.py)"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from nncache.commands.admin_client import AdminPort, admin_port
+from nncache.commands.options import with_settings
+from nncache.errors import AdminError
+from nncache.logs import one_line
+from nncache.settings.commands import TOP
+
+EVERY_S: Final = 1.0
+ROWS: Final = 10
+
+
+@with_settings(TOP.keys.values())
+@click.command()
+@click.option(
+    "--once", is_flag=True, help="Print one table and end; so it is, too, when the output is no terminal."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print /status as it came, once.")
+@click.option(
+    "-n", "rows", type=click.IntRange(1, 20), default=ROWS, show_default=True, help="Rows of each kind."
+)
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
+def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: object) -> None:
+    """Show what a running proxy answers: hottest paths, callers, addresses, and why the NameNode was asked."""
+    port, console = admin_port(TOP, config, flags), Console()
+    if as_json:
+        click.echo(json.dumps(port.ask("/status"), indent=2))
+    elif once or not console.is_terminal:
+        console.print(screen(port.ask("/status"), rows))
+    else:
+        follow(port, rows, console, time.sleep)
+
+
+def follow(port: AdminPort, rows: int, console: Console, pause: Callable[[float], None]) -> None:
+    """Show the status, again each second, until the user ends it.
+
+    Raises:
+        AdminError: the proxy did not answer the first time; later the screen says so.
+    """
+    shown = screen(port.ask("/status"), rows)
+    try:
+        with Live(shown, console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                pause(EVERY_S)
+                try:
+                    shown = live_screen = screen(port.ask("/status"), rows)
+                except AdminError as error:
+                    live_screen = Group(Text(one_line(str(error)), style="bold red"), shown)
+                live.update(live_screen, refresh=True)
+    except KeyboardInterrupt:
+        return
+
+
+def screen(status: Mapping[str, Any], rows: int) -> Group:
+    """Return what is shown; the keys are those of docs/status.md."""
+    hottest = status["hottest"]
+    return Group(
+        *_head(status),
+        _table("path", hottest["paths"][:rows]),
+        _table("caller", hottest["callers"][:rows]),
+        _table("address", hottest["addresses"][:rows]),
+        _misses(status["misses"][:rows]),
+    )
+
+
+def _head(status: Mapping[str, Any]) -> Iterator[RenderableType]:
+    minute, since_start, gate = status["saved"]["last_minute"], status["saved"]["since_start"], status["gate"]
+    yield _text(f"nncache {status['version']} on {status['host']}, up {_lasted(status['uptime_s'])}", "bold")
+    age = "" if gate["age_s"] is None else f"; all changes applied as of {gate['age_s']:.3f} s ago"
+    yield _text(f"gate {gate['state']}{age}", "green" if gate["is_open"] else "bold red")
+    yield _text(
+        f"{minute['requests_per_s']:,.1f} requests/s, {_percent(minute['ratio'])} from memory in the last "
+        f"{minute['seconds']:.0f} s; since start {since_start['requests']:,} and {_percent(since_start['ratio'])}, "
+        f"{since_start['calls_saved']:,} NameNode calls saved"
+    )
+    loop = status["loop"]
+    yield _text(
+        f"failed {since_start['failed']:,}, refused {since_start['refused']:,}; "
+        f"event loop late by {loop['lag_s'] * 1000:.1f} ms, at most {loop['lag_max_s'] * 1000:.0f} ms"
+    )
+
+
+def _table(kind: str, hot: Iterable[Mapping[str, Any]]) -> Table:
+    table = _columns("requests/s", kind)
+    for each in hot:
+        table.add_row(_text(f"{each['per_s']:,.1f}"), _text(each["name"]))
+    return table
+
+
+def _misses(misses: Iterable[Mapping[str, Any]]) -> Table:
+    table = _columns("requests/s", "asked the NameNode because", "since start")
+    for each in misses:
+        words = f"{each['reason']}: {each['meaning']}"
+        table.add_row(_text(f"{each['per_s']:,.1f}"), _text(words), _text(f"{each['requests']:,}"))
+    return table
+
+
+def _columns(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, expand=True, header_style="bold")
+    for heading in headings:
+        is_name = heading not in {"requests/s", "since start"}
+        table.add_column(
+            heading, ratio=1 if is_name else None, justify="left" if is_name else "right", overflow="fold"
+        )
+    return table
+
+
+def _text(words: str, style: str = "") -> Text:
+    """Return text that is neither markup nor steers the terminal: names come from clients."""
+    return Text(one_line(words), style=style)
+
+
+def _percent(ratio: float | None) -> str:
+    return "no requests" if ratio is None else f"{100 * ratio:.1f} %"
+
+
+def _lasted(seconds: float) -> str:
+    minutes, hours, days = int(seconds // 60), int(seconds // 3600), int(seconds // 86400)
+    if days:
+        return f"{days} d {hours % 24} h"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else f"{int(seconds)} s"

@@ -1,0 +1,206 @@
+"""The document at `/status` of a proxy: all that its page and `nncache top` show. (nncache/daemons/proxy_status.py)
+
+Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.cache.stats import CacheStats
+from nncache.cache.store import Forgotten
+from nncache.daemons.recent import Recent, Span, Totals
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.pool import PoolStats
+from nncache.invalidation.stats import ChannelStats
+from nncache.proxy.cache_status import MEANINGS
+from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.hottest import HALF_LIFE_S, HottestStats
+from nncache.proxy.traffic import Result, TrafficStats
+
+HOTTEST_SHOWN: Final = 20
+FILTERS_SHOWN: Final = 100
+MASKED: Final = "********"
+
+_SECRET_WORDS: Final = frozenset({"token", "secret", "password", "credential", "key"})
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the document is made of, all of one moment.
+
+    Attributes:
+        now: local time in seconds, as all moments of `recent` and `changes`.
+        boot_at: Unix time at which the local time was 0.
+        started_at: local time.
+        globs: of the filters in force, by id.
+        filter_names: of these, by id; a filter without has its id for a name.
+        changes: that cost something, the latest one last.
+        namenodes: addresses, namespaces and state of each, as JSON.
+        settings: in force, a dataclass of components.
+    """
+
+    version: str
+    host: str
+    ready_reason: str
+    is_ready: bool
+    now: float
+    boot_at: float
+    started_at: float
+    max_staleness_s: float
+    max_cache_bytes: int
+    gate: str
+    totals: Totals
+    recent: Recent
+    cache: CacheStats
+    loop: LoopStats
+    hottest: HottestStats
+    globs: Mapping[str, str]
+    filter_names: Mapping[str, str]
+    changes: Iterable[Forgotten]
+    namenodes: tuple[Json, ...]
+    settings: object
+
+
+def totals_of(
+    traffic: TrafficStats, front_end: FrontEndStats, pool: PoolStats, channel: ChannelStats
+) -> Totals:
+    """Return the figures of which the document shows the course; own calls as in the recording rules."""
+    return Totals(
+        requests=traffic.total,
+        from_memory=traffic.of(Result.HIT) + traffic.of(Result.COLLAPSED),
+        failed=traffic.of(Result.FAILED),
+        refused=traffic.of(Result.REFUSED),
+        own_calls=channel.polls + pool.probes + channel.rolls + front_end.closed_queries,
+        forwarded={str(reason.value): count for reason, count in front_end.forwarded.items()},
+    )
+
+
+def status_of(seen: Seen) -> Json:
+    """Return the document."""
+    minute = seen.recent.last_minute(seen.now, seen.totals)
+    return {
+        "daemon": "proxy",
+        "version": seen.version,
+        "host": seen.host,
+        "now": seen.boot_at + seen.now,
+        "started_at": seen.boot_at + seen.started_at,
+        "uptime_s": seen.now - seen.started_at,
+        "is_ready": seen.is_ready,
+        "reason": seen.ready_reason,
+        "saved": {
+            "last_minute": _saved(minute),
+            "since_start": _saved(Span(seen.now - seen.started_at, seen.totals)),
+        },
+        "gate": _gate(seen),
+        "hottest": {"half_life_s": HALF_LIFE_S, **dataclasses.asdict(seen.hottest)},
+        "misses": _misses(seen.totals, minute),
+        "loop": dataclasses.asdict(seen.loop),
+        "cache": {
+            "entries": seen.cache.entries,
+            "grants": seen.cache.grants,
+            "bytes": seen.cache.bytes,
+            "max_bytes": seen.max_cache_bytes,
+            "evictions": seen.cache.evictions,
+            "two_step_writes": seen.cache.windows,
+        },
+        "namenodes": seen.namenodes,
+        "changes": [
+            {
+                "at": seen.boot_at + each.at,
+                "path": each.path,
+                "change": each.change,
+                "txid": each.txid,
+            }
+            for each in reversed(tuple(seen.changes))
+        ],
+        "filters": _filters(seen),
+        "course": [
+            {"at": seen.boot_at + at, "requests_per_s": saved["requests_per_s"], "ratio": saved["ratio"]}
+            for at, span in seen.recent.spans()
+            for saved in (_saved(span),)
+        ],
+        "settings": settings_shown(seen.settings),
+    }
+
+
+def state_word(state: HaState | None) -> str:
+    """Return what a NameNode is, in one word."""
+    return "unreachable" if state is None else state.name.lower()
+
+
+def settings_shown(settings: object) -> Json:
+    """Return the value of each key, by key; a secret's is masked."""
+    shown: Json = {}
+    for component in dataclasses.fields(settings):  # type: ignore[arg-type] # any dataclass
+        part = getattr(settings, component.name)
+        for key in dataclasses.fields(part):
+            value = getattr(part, key.name)
+            shown[key.name] = MASKED if value and _is_secret(key.name) else value
+    return shown
+
+
+def _is_secret(key: str) -> bool:
+    """Whether the value itself is one; the name of a file that holds it is none."""
+    words = key.split("_")
+    return words[-1] != "file" and not _SECRET_WORDS.isdisjoint(words)
+
+
+def _saved(span: Span) -> Json:
+    """Return what a span comes to; a ratio of no requests is None."""
+    totals, seconds = span.totals, span.seconds
+    return {
+        "seconds": seconds,
+        "requests": totals.requests,
+        "requests_per_s": totals.requests / seconds if seconds > 0 else 0.0,
+        "from_memory": totals.from_memory,
+        "ratio": totals.from_memory / totals.requests if totals.requests else None,
+        "forwarded": sum(totals.forwarded.values()),
+        "failed": totals.failed,
+        "refused": totals.refused,
+        "own_calls": totals.own_calls,
+        "calls_saved": totals.from_memory - totals.own_calls,
+    }
+
+
+def _gate(seen: Seen) -> Json:
+    age_s = seen.cache.gate_age_s
+    return {
+        "is_open": seen.cache.is_open,
+        "state": seen.gate,
+        "age_s": age_s if math.isfinite(age_s) else None,
+        "max_staleness_s": seen.max_staleness_s,
+        "covered_txid": seen.cache.covered_txid,
+        "history": [
+            {"at": seen.boot_at + turn.at, "is_open": turn.is_open, "state": turn.gate}
+            for turn in seen.recent.turns
+        ],
+    }
+
+
+def _misses(totals: Totals, minute: Span) -> list[Json]:
+    """Return the reasons that there were, the most frequent one of the last minute first."""
+    counted = sorted(
+        totals.forwarded.items(),
+        key=lambda item: (-minute.totals.forwarded.get(item[0], 0), -item[1], item[0]),
+    )
+    return [
+        {
+            "reason": reason,
+            "meaning": MEANINGS[reason],
+            "requests": count,
+            "per_s": minute.totals.forwarded.get(reason, 0) / minute.seconds if minute.seconds > 0 else 0.0,
+        }
+        for reason, count in counted
+    ]
+
+
+def _filters(seen: Seen) -> Json:
+    named = sorted((seen.filter_names.get(id_, id_), glob) for id_, glob in seen.globs.items())
+    shown = [{"name": name, "glob": glob} for name, glob in named[:FILTERS_SHOWN]]
+    return {"in_force": len(named), "shown": shown}

@@ -1,0 +1,82 @@
+"""Forget what an operator says, and write down that it was. (nncache/daemons/purging.py)"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.admin.proxy_pages import PurgeError
+from nncache.cache import MetadataCache
+from nncache.cache.purging import Purge, purge_of_path, purges_of_glob
+from nncache.hadoop.change import SubtreeUnknown
+from nncache.hadoop.paths import ROOT
+
+_log = logging.getLogger(__name__)
+
+_FILTERS_NAMED: Final = 10
+"""In the line that says which there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """A path that was forgotten, or it and everything below it; `was_held` if anything was kept or asked there."""
+
+    path: str
+    is_subtree: bool
+    was_held: bool
+
+
+class Purger:
+    """Purges one cache."""
+
+    def __init__(
+        self, cache: MetadataCache, clock: Callable[[], float], filter_names: Callable[[], Mapping[str, str]]
+    ) -> None:
+        """Begin.
+
+        Args:
+            cache: forgets.
+            clock: local time in seconds.
+            filter_names: of the filters in force, by id; those that have one.
+        """
+        self._cache = cache
+        self._clock = clock
+        self._filter_names = filter_names
+
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
+        """Forget a canonical path, or everything at and below it."""
+        return self._purge((purge_of_path(path, is_subtree=is_subtree),), f"of {path}", peer)
+
+    def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
+        """Forget all that a filter may match, which is given by its name or its glob.
+
+        Raises:
+            PurgeError: it is not in force.
+        """
+        globs, names = self._cache.glob_of, self._filter_names()
+        chosen = {glob for id_, glob in globs.items() if name in {glob, names.get(id_)}}
+        if not chosen:
+            known = sorted({names.get(id_, glob) for id_, glob in globs.items()})
+            more = len(known) - _FILTERS_NAMED
+            some = ", ".join(known[:_FILTERS_NAMED]) + (f" and {more} more" if more > 0 else "")
+            raise PurgeError(f"no filter {name!r} is in force; in force: {some or 'none'}")
+        purges = tuple(purge for glob in sorted(chosen) for purge in purges_of_glob(glob))
+        return self._purge(purges, f"of filter {name}", peer)
+
+    def _purge(self, purges: tuple[Purge, ...], what: str, peer: str) -> tuple[Purged, ...]:
+        now = self._clock()
+        purged = []
+        for purge in purges:
+            is_subtree = isinstance(purge, SubtreeUnknown)
+            was_held = self._holds(purge.path, is_subtree=is_subtree)
+            self._cache.apply(purge, now)
+            purged.append(Purged(path=purge.path, is_subtree=is_subtree, was_held=was_held))
+        said = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
+        _log.warning("purge %s asked for by %s: forgotten: %s", what, peer or "an unknown address", said)
+        return tuple(purged)
+
+    def _holds(self, path: str, *, is_subtree: bool) -> bool:
+        store = self._cache.store
+        if not is_subtree:
+            return not store.is_untouched(path)
+        return self._cache.holds(path) if path != ROOT else store.tree.directories > 1 or store.entries > 0

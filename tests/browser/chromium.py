@@ -1,0 +1,103 @@
+"""A real Chromium without a window, and what a test does with it."""
+
+import asyncio
+import itertools
+import re
+import shutil
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+CHROMIUM = shutil.which("chromium")
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class Tab:
+    """A page that is open, driven over the DevTools protocol."""
+
+    def __init__(self, browser: str, id_: str, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._browser = browser
+        self._id = id_
+        self._socket = socket
+        self._numbers = itertools.count(1)
+
+    async def send(self, method: str, **parameters: object) -> Any:
+        """Have a method carried out; return its result."""
+        number = next(self._numbers)
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        while (answer := await self._socket.receive_json()).get("id") != number:
+            pass  # an event
+        return answer["result"]
+
+    async def value(self, expression: str) -> Any:
+        """Return what an expression comes to in the page; a promise is waited for."""
+        ended = await self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        return ended["result"].get("value")
+
+    async def until(self, expression: str) -> None:
+        """Wait until it is true in the page; the test's own deadline ends it."""
+        while True:  # also before the page's script has run
+            if await self.value(expression):
+                return
+            await asyncio.sleep(0.1)
+
+    async def press(self, key: str) -> None:
+        """Press a key."""
+        for kind in ("rawKeyDown", "keyUp"):
+            await self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=9)
+
+    async def hide(self) -> None:
+        """Open another tab before it."""
+        async with aiohttp.ClientSession() as session:
+            async with session.put(f"http://{self._browser}/json/new?about:blank") as reply:
+                other = await reply.json()
+            await (await session.get(f"http://{self._browser}/json/activate/{other['id']}")).read()
+
+    async def show(self) -> None:
+        """Bring it to the front."""
+        async with aiohttp.ClientSession() as session:
+            await (await session.get(f"http://{self._browser}/json/activate/{self._id}")).read()
+
+
+@asynccontextmanager
+async def opened(url: str, profile: Path) -> AsyncIterator[Tab]:
+    """Open a page in a browser of its own."""
+    assert CHROMIUM is not None
+    words = (CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", url)
+    process = await asyncio.create_subprocess_exec(*words, stderr=PIPE)
+    try:
+        browser = await _address(process)
+        async with aiohttp.ClientSession() as session:
+            page = None
+            while page is None:
+                async with session.get(f"http://{browser}/json") as reply:
+                    page = next((each for each in await reply.json() if each["url"] == url), None)
+            async with session.ws_connect(page["webSocketDebuggerUrl"]) as socket:
+                yield Tab(browser, page["id"], socket)
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+async def _address(process: asyncio.subprocess.Process) -> str:
+    """Return where the browser can be driven, as it says."""
+    assert process.stderr is not None
+    async for line in process.stderr:
+        if found := re.search(r"ws://([^/]+)/", line.decode(errors="replace")):
+            return found[1]
+    raise AssertionError("Chromium has ended")

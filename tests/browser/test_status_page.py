@@ -1,0 +1,154 @@
+"""The status page of a real proxy, in a real Chromium."""
+
+import html
+import re
+import subprocess
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Proxy
+from tests.browser.chromium import CHROMIUM, FLAGS, opened
+from tests.cluster import make_directory
+from tests.nncache.processes import fetched
+from tests.service import Service
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="apt-get install chromium"),
+]
+
+SCRIPT = "<script>document.title='owned'</script>"
+ASKED = 20
+
+
+@pytest.fixture(scope="module")
+def proxy(cluster: Cluster) -> Iterator[Proxy]:
+    """Return a proxy that has answered from memory, and was sent markup for a path and for a user."""
+    make_directory(cluster, "/watched")
+    service = Service.of(cluster)
+    with Proxy(*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser) as running:
+        running.await_gate()
+        target = "/webhdfs/v1/watched/_SUCCESS?op=GETFILESTATUS&user.name=joe"
+        while not fetched(running.address, target)[0][1].endswith("hit"):
+            pass  # settled soon: the gate is open
+        fetched(running.address, target, ASKED)
+        hostile = f"/webhdfs/v1{quote(f'/watched/{SCRIPT}')}?op=GETFILESTATUS&user.name={quote(SCRIPT)}"
+        assert fetched(running.address, hostile)[0][0] in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND}
+        yield running
+
+
+def shown(proxy: Proxy, profile: Path, target: str = "/", *flags: str) -> str:
+    """Return the page's DOM, once its script has had its answer."""
+    assert CHROMIUM is not None
+    words = (
+        CHROMIUM,
+        *FLAGS,
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=4000",
+        *flags,
+        "--dump-dom",
+    )
+    ended = subprocess.run(
+        (*words, f"http://{proxy.admin}{target}"), capture_output=True, check=True, timeout=120, text=True
+    )
+    return ended.stdout
+
+
+def text_of(dom: str, id_: str) -> str:
+    """Return the text of the element with this id, which holds no other of its kind."""
+    found = re.search(rf'<(\w+)[^>]* id="{id_}"[^>]*>(.*?)</\1>', dom, re.DOTALL)
+    assert found is not None, id_
+    return html.unescape(re.sub("<[^>]+>", " ", found[2]))
+
+
+def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
+    """What is saved, freshness, the hottest names, reasons, NameNodes, filters, settings."""
+    dom = shown(proxy, tmp_path)
+    assert text_of(dom, "gate") == "Gate open"
+    assert re.fullmatch(r"[1-9]\d(\.\d)? %", text_of(dom, "ratio"))
+    assert f"{ASKED}" <= re.search(r"(\d+) since start", text_of(dom, "requests-sub"))[1]  # type: ignore[index] # fails if there is none
+    assert "/watched/_SUCCESS" in text_of(dom, "paths")
+    assert "joe" in text_of(dom, "callers")
+    assert "127.0.0.1" in text_of(dom, "addresses")
+    assert "miss" in text_of(dom, "misses")
+    assert "opened" in text_of(dom, "history")
+    assert "active" in text_of(dom, "namenodes")
+    assert "/watched/*" in text_of(dom, "filters")
+    assert "max_staleness_s" in text_of(dom, "settings")
+    assert 'id="silence" role="alert" hidden' in dom
+
+
+def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
+    """It is shown, and not run."""
+    dom = shown(proxy, tmp_path)
+    assert dom.count(html.escape(SCRIPT, quote=False)) >= 2, "as a path and as a caller"
+    assert SCRIPT not in dom
+    assert "<title>owned" not in dom
+
+
+def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
+    """In words."""
+    dom = shown(proxy, tmp_path, f"/?path={quote('/watched/_SUCCESS')}")
+    explained = text_of(dom, "explained")
+    assert "from memory, to every caller proven to be allowed to see it" in explained
+    assert "does not exist (status 404" in explained
+    assert "user=joe" in explained
+
+
+def test_what_is_no_path_is_said_in_words(proxy: Proxy, tmp_path: Path) -> None:
+    """Escaped as well."""
+    assert "Not explained" in text_of(shown(proxy, tmp_path, "/?path=%2Fa%00"), "explained")
+
+
+def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:
+    """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
+    ((_, _, page),) = fetched(proxy.admin, "/")
+    assert f"active NameNode: {proxy.readiness()['active']}; gate: open" in text_of(page, "state")
+    (said,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
+    assert '<a href="/status">/status</a>, as JSON' in said
+
+
+ASKED_SO_OFTEN = (
+    "performance.getEntriesByType('resource').filter(each => each.name.endsWith('/status')).length"
+)
+
+
+async def test_it_is_live_while_it_is_seen(proxy: Proxy, tmp_path: Path) -> None:
+    """A tab behind others asks nothing; back in front it asks at once."""
+    async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
+        await tab.until(f"{ASKED_SO_OFTEN} >= 2")
+        await tab.hide()
+        await tab.until("document.visibilityState === 'hidden'")
+        before = await tab.value(ASKED_SO_OFTEN)
+        await tab.value("new Promise(done => setTimeout(done, 3 * EVERY_MS))")
+        assert await tab.value(ASKED_SO_OFTEN) <= before + 1, "one may have been on its way"
+        await tab.show()
+        await tab.until(f"{ASKED_SO_OFTEN} >= {before + 2}")
+
+
+async def test_the_keyboard_reaches_what_can_be_done(proxy: Proxy, tmp_path: Path) -> None:
+    """In the order of the page, each with a focus that is seen."""
+    async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
+        await tab.until("heard !== null")
+        reached = []
+        for _ in range(4):
+            await tab.press("Tab")
+            reached.append(await tab.value("document.activeElement.textContent || document.activeElement.id"))
+            assert await tab.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        assert reached == ["Skip to the figures", "path", "Explain", "Settings in force"]
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+async def test_it_fits_the_window(proxy: Proxy, tmp_path: Path, width: int) -> None:
+    """Nothing has to be scrolled sideways to be read, wide tables in their own frames aside."""
+    async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
+        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+        await tab.until("heard !== null")
+        assert await tab.value("document.documentElement.scrollWidth") <= width

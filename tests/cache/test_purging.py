@@ -1,0 +1,54 @@
+"""What a purge makes the cache forget."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.cache.purging import Purge, purge_of_path, purges_of_glob
+from nncache.hadoop.change import SubtreeUnknown, Touched
+from nncache.hadoop.globs import GlobError, compile_glob
+
+
+@pytest.mark.parametrize(
+    ("glob", "purges"),
+    [
+        ("/w/_SUCCESS", (Touched("/w/_SUCCESS"),)),
+        ("/w/*/_SUCCESS", (SubtreeUnknown("/w"),)),
+        ("/w/day=?/x", (SubtreeUnknown("/w"),)),
+        ("/{w/a,v/*}/x", (SubtreeUnknown("/v"), Touched("/w/a/x"))),
+        ("/{w/a,w/a/*}", (SubtreeUnknown("/w/a"),)),
+        ("/{w,v}/x", (SubtreeUnknown("/"),)),
+        ("/*", (SubtreeUnknown("/"),)),
+        ("/", (Touched("/"),)),
+    ],
+)
+def test_a_glob_is_purged_from_its_first_wildcard_on(glob: str, purges: tuple[Purge, ...]) -> None:
+    """Exactly where there is none; braces without a slash are no alternatives of paths, but a wildcard."""
+    assert purges_of_glob(glob) == purges
+
+
+@given(
+    glob=st.lists(st.sampled_from(["a", "b", "*", "a?", "{a,b}", "[ab]"]), min_size=1, max_size=3),
+    path=st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3),
+)
+def test_all_that_matches_is_purged(glob: list[str], path: list[str]) -> None:
+    """Whatever the glob."""
+    text, place = "/" + "/".join(glob), "/" + "/".join(path)
+    if compile_glob(text).matches(place):
+        assert any(
+            place == purge.path
+            or (isinstance(purge, SubtreeUnknown) and f"{place}/".startswith(purge.path.rstrip("/") + "/"))
+            for purge in purges_of_glob(text)
+        )
+
+
+def test_a_path_alone_or_with_all_below() -> None:
+    """As it was asked for."""
+    assert purge_of_path("/w", is_subtree=False) == Touched("/w")
+    assert purge_of_path("/w", is_subtree=True) == SubtreeUnknown("/w")
+
+
+def test_what_is_no_glob_is_refused() -> None:
+    """With what is wrong with it."""
+    with pytest.raises(GlobError):
+        purges_of_glob("/w/[")

@@ -1,0 +1,57 @@
+"""What the commands ask of an admin port, and what they say when it does not answer."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.commands.admin_client import AdminPort, admin_port
+from nncache.errors import AdminError, ConfigurationError
+from nncache.settings.commands import TOP
+from tests.nncache.admin_port import answering
+
+TOKEN = "0123456789abcdef"
+
+
+def port(admin: str, admin_token_file: str = "") -> AdminPort:
+    """Return the port that these flags name."""
+    return admin_port(TOP, None, {"admin": admin, "admin_token_file": admin_token_file or None})
+
+
+def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
+    """Asked for with the token, if there is one, and with the method that the page takes."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    tokens: list[str | None] = []
+    with answering(200, b'{"a": 1}', tokens) as (address, asked):
+        assert port(address, "").ask("/status") == {"a": 1}
+        assert port(address, str(file)).ask("/purge?path=%2F", "POST") == {"a": 1}
+    assert asked == ["GET /status", "POST /purge?path=%2F"]
+    assert tokens == [None, f"Bearer {TOKEN}"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (400, b'{"error": "path must be absolute"}', "answered 400: path must be absolute"),
+        (200, b"<html>", "is not the admin port of an nncache proxy"),
+        (200, b"[]", "is not the admin port of an nncache proxy"),
+    ],
+)
+def test_another_answer_is_told_in_one_line(status: int, body: bytes, told: str) -> None:
+    """Whatever listens there, the line says what it is not."""
+    with answering(status, body) as (address, _), pytest.raises(AdminError, match=told):
+        port(address, "").ask("/status")
+
+
+def test_a_silent_port_says_what_to_do() -> None:
+    """Nothing there: the address and the flag are named."""
+    with pytest.raises(AdminError, match=r"no proxy answers at 127\.0\.0\.1:1 .*--admin"):
+        port("127.0.0.1:1", "").ask("/status")
+
+
+def test_an_address_that_is_none_is_a_wrong_setting(tmp_path: Path) -> None:
+    """The same line as for the setting of that name; so is a token file that is not there."""
+    with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
+        port("nowhere", "")
+    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
+        port("127.0.0.1:1", str(tmp_path / "none"))
