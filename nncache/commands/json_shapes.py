@@ -36,7 +36,7 @@ _ABOUT_WATCH: Final = (
 )
 _ABOUT_EXPLAIN: Final = (
     "The answer of the proxy's `/explain`. Every value that is not known is null; "
-    "`answer` is `hit` or the reason why not."
+    "`answer` is `hit` or the reason why not, and `meaning` says that in words."
 )
 _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
@@ -114,10 +114,11 @@ def _explanation() -> dict[str, object]:
     namenode = {
         "http": "nn1:9870",
         "rpc": "nn1:8020",
+        "state": "active",
         "namespace_over_http": "BP-1 of cluster CID-1",
         "namespace_over_rpc": "BP-1 of cluster CID-1",
     }
-    return asdict(known) | {"gate": "open", "namenodes": [namenode]}
+    return asdict(known) | {"meaning": "", "gate": "open", "namenodes": [namenode]}
 
 
 def _status() -> dict[str, object]:
