@@ -11,6 +11,7 @@ from typing import Final
 
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.proxy.identity import claimed_caller
+from nncache.proxy.sampling import MAX_EVERY, Sampler
 from nncache.proxy.space_saving import SpaceSaving
 from nncache.proxy.traffic import GETFILESTATUS, Exchange
 
@@ -49,11 +50,16 @@ class HottestStats:
 
 
 class Hottest:
-    """Counts each request for its path, its caller and its address."""
+    """Counts each request for its path, its caller and its address; at a high rate, those of a sample."""
 
-    def __init__(self, clock: Callable[[], float], *, counters: int = COUNTERS) -> None:
+    def __init__(
+        self, clock: Callable[[], float], *, counters: int = COUNTERS, max_sample_every: int = MAX_EVERY
+    ) -> None:
         """Begin with nothing; `clock` is local time in seconds."""
         self._clock = clock
+        self._sampler = Sampler(max_sample_every)
+        self._singles = 0  # requests that stand for themselves
+        self._next_single = 1  # of these, the next one to be counted
         self._began_at = now = clock()
         self._paths, self._callers, self._addresses = (
             SpaceSaving(counters, half_life_s=HALF_LIFE_S, now=now) for _ in range(3)
@@ -61,11 +67,17 @@ class Hottest:
 
     def answered(self, exchange: Exchange) -> None:
         """Count a request, for as many as it stands for."""
+        now, weight = self._clock(), exchange.weight
+        if weight == 1:  # the others are samples already
+            self._singles += 1
+            if self._singles < self._next_single:
+                return
+            weight = self._sampler.every
+            self._next_single = self._sampler.next(self._singles, now)
         path, caller = _path_and_caller(exchange)
-        now = self._clock()
-        self._paths.add(path, exchange.weight, now)
-        self._callers.add(caller, exchange.weight, now)
-        self._addresses.add(_bounded(exchange.peer), exchange.weight, now)
+        self._paths.add(path, weight, now)
+        self._callers.add(caller, weight, now)
+        self._addresses.add(_bounded(exchange.peer), weight, now)
 
     def stats(self, number: int) -> HottestStats:
         """Return up to so many of each kind."""

@@ -8,6 +8,9 @@ from typing import Final
 
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.cache.stats import CacheStats
+from nncache.checks.finding import failed, ok
+from nncache.checks.table import SETTINGS, Result, exit_code
+from nncache.commands.check_view import as_json as check_as_json
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
@@ -90,6 +93,15 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}),
         "What was forgotten; `was_held` is false where nothing was cached or asked.",
     )
+    failing = failed("nn1:8020 is no HTTP server: it speaks Hadoop RPC", "namenode_http: give 9870, not 8020")
+    results = (Result(SETTINGS, (ok("no file and 2 flags can be read"),)), Result("addresses", (failing,)))
+    for daemon in ("proxy", "publisher"):
+        yield (
+            f"check {daemon}",
+            check_as_json(results, exit_code(results, strict=False)),
+            "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) "
+            "describes each check.",
+        )
     yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
 
 

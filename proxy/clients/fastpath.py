@@ -9,7 +9,6 @@ one hand chooses what goes when there is no room.
 """
 
 import hashlib
-import random
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,13 +23,8 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
 from nncache.proxy.clients.per_request_fields import without_per_request_fields
 from nncache.proxy.limits import LimitSettings
+from nncache.proxy.sampling import Sampler
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
-
-MAX_SAMPLE_EVERY: Final = 1_024
-"""At the highest rates one answer in as many is timed and shown to observers, for whom it stands for all of them."""
-
-_SAMPLE_AT_MOST_S: Final = 0.01
-"""Samples that follow each other faster become rarer, and more frequent again at a quarter of that rate."""
 
 MAX_HEAD_BYTES: Final = 16_384
 """Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
@@ -104,7 +98,7 @@ class FastPath:
     Invariants:
         F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
         F2  An answer was good, by the cache's own word, at the very moment it was given.
-        F3  One answer in about `_sample_every` is to be observed, at a random distance from the one before.
+        F3  One answer in about `sampler.every` is to be observed, at a random distance from the one before.
         F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
     """
 
@@ -139,10 +133,8 @@ class FastPath:
         self.hits = 0  # requests answered
         self._bytes_sent = 0
         self._observe = observe
-        self.max_sample_every = MAX_SAMPLE_EVERY  # 1: each answer is observed
-        self._sample_every = 1  # answers on average, from the last sample to the next
+        self.sampler = Sampler()
         self._next_sample = 1  # of `hits`
-        self._last_sampled_at = 0.0
         self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
         self.is_sampled = False  # the last answer is to be observed once it is written
 
@@ -176,22 +168,11 @@ class FastPath:
         assert sampled is not None
         answer, started, text = sampled
         exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
-        exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self._sample_every
+        exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sampler.every
         exchange.status = answer.entry.reply.status
         exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
-        self._aim_at_next(started)
+        self._next_sample = self.sampler.next(self.hits, started)
         self._observe(exchange)
-
-    def _aim_at_next(self, now: float) -> None:
-        """Choose the next answer to be observed: the rate is bounded, and at a low one nearly all are."""
-        since_s, self._last_sampled_at = now - self._last_sampled_at, now
-        if since_s < _SAMPLE_AT_MOST_S:
-            self._sample_every *= 2
-        elif since_s > 4 * _SAMPLE_AT_MOST_S:
-            self._sample_every //= 2
-        self._sample_every = max(1, min(self._sample_every, self.max_sample_every))
-        # At random: callers that ask for so many paths in turn would show the same one each time.
-        self._next_sample = self.hits + random.randint(1, 2 * self._sample_every - 1)  # noqa: S311 - no secret
 
     def remember(self, head: bytes, hit: Hit, body: bytes) -> None:
         """Keep the answer to a head that the ordinary path has vetted and answered with this body."""

@@ -23,7 +23,7 @@ def answered(
 def seen(*exchanges: Exchange, lasted_s: float = 3_600.0) -> HottestStats:
     """Return what is shown when these came at the end of this time."""
     clock = FakeClock()
-    hottest = Hottest(clock)
+    hottest = Hottest(clock, max_sample_every=1)
     clock.now += lasted_s
     for exchange in exchanges:
         hottest.answered(exchange)
@@ -51,7 +51,7 @@ def test_a_sampled_hit_counts_for_as_many_as_it_stands_for() -> None:
 def test_the_rate_is_that_of_now_from_the_beginning_on(lasted_s: float) -> None:
     """Ten requests a second are shown as ten, however long the process has run."""
     clock = FakeClock()
-    hottest = Hottest(clock)
+    hottest = Hottest(clock, max_sample_every=1)
     for _ in range(int(lasted_s * 10)):
         clock.now += 0.1
         hottest.answered(answered("/webhdfs/v1/w/a?op=GETFILESTATUS"))
@@ -64,7 +64,7 @@ def test_no_credential_is_kept() -> None:
     """Neither in a name that is shown, nor anywhere in what the observer holds."""
     secret = "c2VjcmV0"
     clock = FakeClock()
-    hottest = Hottest(clock)
+    hottest = Hottest(clock, max_sample_every=1)
     for target in (
         f"/webhdfs/v1/w/a?op=GETFILESTATUS&delegation={secret}",
         f"/webhdfs/v1/w/a?op=OPEN&Delegation={secret}&x=#{secret}",
@@ -114,7 +114,7 @@ def test_long_names_that_begin_alike_are_told_apart() -> None:
 def test_there_is_no_more_than_the_counters() -> None:
     """A client that asks for ever other paths takes no more memory; what is asked often stays."""
     clock = FakeClock()
-    hottest = Hottest(clock, counters=8)
+    hottest = Hottest(clock, counters=8, max_sample_every=1)
     for number in range(1_000):
         hottest.answered(answered(f"/webhdfs/v1/w/{number}?op=GETFILESTATUS"))
         hottest.answered(answered("/webhdfs/v1/w/hot?op=GETFILESTATUS"))
@@ -122,3 +122,16 @@ def test_there_is_no_more_than_the_counters() -> None:
     assert len(shown.paths) == 8
     assert shown.paths[0].name == "/w/hot"
     assert math.isfinite(shown.paths[0].per_s)
+
+
+def test_at_a_high_rate_a_sample_of_requests_stands_for_all() -> None:
+    """A path with a tenth of them is shown with about a tenth; most requests cost nothing more."""
+    clock = FakeClock()
+    hottest = Hottest(clock)
+    clock.now += 3_600.0
+    for number in range(100_000):
+        clock.now += 0.0001
+        path = "hot" if number % 10 == 0 else f"f{number % 7}"
+        hottest.answered(answered(f"/webhdfs/v1/w/{path}?op=GETFILESTATUS"))
+    shown = {each.name: each.per_s for each in hottest.stats(10).paths}
+    assert shown["/w/hot"] == pytest.approx(sum(shown.values()) / 10, rel=0.5)

@@ -386,6 +386,6 @@ def test_at_a_low_rate_each_hit_is_shown() -> None:
 def test_every_hit_is_shown_where_that_is_asked_for() -> None:
     """As an access log of all requests wants it."""
     watched = _Watched()
-    watched.path.max_sample_every = 1
+    watched.path.sampler.max_every = 1
     assert len(watched.answer(times=500, apart_s=0.00002)) == 500
     assert {each.weight for each in watched.seen} == {1}
