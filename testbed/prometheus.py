@@ -36,6 +36,18 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
+def installed() -> str:
+    """Return the path of the program.
+
+    Raises:
+        MissingToolError: there is no `prometheus` on the PATH.
+    """
+    program = shutil.which("prometheus")
+    if program is None:
+        raise MissingToolError("prometheus is not installed: apt-get install prometheus")
+    return program
+
+
 class Prometheus:
     """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it.
 
@@ -54,9 +66,7 @@ class Prometheus:
         Raises:
             MissingToolError: there is no `prometheus` on the PATH.
         """
-        program = shutil.which("prometheus")
-        if program is None:
-            raise MissingToolError("prometheus is not installed: apt-get install prometheus")
+        program = installed()
         self._targets = len(targets)
         self._close = ExitStack()
         with ExitStack() as undo:

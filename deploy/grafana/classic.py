@@ -16,7 +16,8 @@ TAG: Final = "nncache"
 
 _FIGURE_HEIGHT: Final = 5
 _LINES_HEIGHT: Final = 8
-_MANY_LINES: Final = 20  # fill of an area, in percent, where areas don't lie on each other
+_MANY_LINES: Final = 8  # fill of an area, in percent, where areas lie behind each other
+_LOGARITHMIC: Final = 0  # where an area means nothing
 _STACKED: Final = 70
 
 _Builder: TypeAlias = stat.Panel | timeseries.Panel
@@ -96,7 +97,7 @@ def _lines(panel: Panel) -> timeseries.Panel:
         timeseries.Panel()
         .height(_LINES_HEIGHT)
         .line_width(1)
-        .fill_opacity(_STACKED if panel.is_stacked else _MANY_LINES if len(panel.queries) == 1 else 0)
+        .fill_opacity(_STACKED if panel.is_stacked else _LOGARITHMIC if panel.is_logarithmic else _MANY_LINES)
         .show_points(looks.VisibilityMode.NEVER)
         .axis_soft_min(0)
         .tooltip(common.VizTooltipOptions().mode(looks.TooltipDisplayMode.MULTI).sort(looks.SortOrder.DESCENDING))
@@ -106,8 +107,10 @@ def _lines(panel: Panel) -> timeseries.Panel:
             .placement(looks.LegendPlacement.BOTTOM)
             .show_legend(show_legend=True)
         )
-        .color_scheme(dashboard.FieldColor().mode(parts.FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
+        .color_scheme(dashboard.FieldColor().mode(parts.FieldColorModeId.PALETTE_CLASSIC))
     )  # fmt: skip
+    if panel.axis_to is not None:
+        builder.axis_soft_max(panel.axis_to)
     if panel.is_stacked:
         builder.stacking(common.StackingConfig().mode(looks.StackingMode.NORMAL).group("A"))
     if panel.is_logarithmic:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Color: TypeAlias = Literal[
-    "green", "semi-dark-green", "light-green", "blue", "light-blue", "yellow", "orange", "red", "purple", "#8e8e8e",
+    "green", "light-green", "dark-green", "blue", "light-blue", "dark-blue", "yellow", "orange", "light-orange", "red",
+    "dark-red", "purple", "light-purple", "#8e8e8e", "#b8b8b8",
 ]  # fmt: skip
-"""Names that Grafana resolves for its light and its dark theme, and a grey that both can show."""
+"""Names that Grafana resolves for its light and its dark theme, and two greys that both can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class Panel:
         is_stacked: the lines are parts of a whole.
         is_logarithmic: they differ by orders of magnitude.
         most: the largest value that there can be.
+        axis_to: how far the axis goes at least, so that small figures look small.
         without_value: what is shown if there is no data.
-        empty_if_healthy: why there may be no data in a system that works; none: there always is.
     """
 
     kind: Literal["figure", "lines"] = "lines"
@@ -60,9 +61,9 @@ class Panel:
     is_stacked: bool = False
     is_logarithmic: bool = False
     most: float | None = None
+    axis_to: float | None = None
     decimals: int | None = None
     without_value: str = ""
-    empty_if_healthy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,15 @@ def rate(name: str, **matchers: str) -> str:
     return f"rate({of(name, **matchers)}[$__rate_interval])"
 
 
+def increase(name: str) -> str:
+    """Return by how much a counter has grown within a few scrapes: for what happens seldom.
+
+    Raises:
+        ValueError: as `rate`.
+    """
+    return f"increase{rate(name).removeprefix('rate')}"
+
+
 def total(expression: str, *by: str) -> str:
     """Return the sum over all targets, or one for each value of these labels."""
     return f"sum by ({', '.join(by)}) ({expression})" if by else f"sum({expression})"

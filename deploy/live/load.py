@@ -22,7 +22,7 @@ ROOT: Final = f"/user/{OWNER}/workflow"
 WORKFLOWS: Final = 100
 CALLERS: Final = ("alice", "bob")
 
-READERS: Final = 4
+READERS: Final = 8
 """Of each proxy."""
 
 READ_EVERY_S: Final = 0.04
@@ -72,6 +72,11 @@ async def load(namenode: str, superuser: str, proxies: Sequence[str], duration_s
     return next(sent)
 
 
+def success(workflow: int) -> str:
+    """Return the file with which a workflow says that it is done."""
+    return f"{ROOT}/{workflow % WORKFLOWS}/_SUCCESS"
+
+
 Ask = Callable[[str, str, str], Awaitable[None]]
 """Sends a GET to a proxy, of a path with its operation, as a user."""
 
@@ -80,7 +85,7 @@ async def _read(proxy: str, number: int, ask: Ask) -> None:
     """Poll for all workflows in turn, from another one on than the next reader."""
     user = CALLERS[number % len(CALLERS)]
     for workflow in itertools.count(number * WORKFLOWS // READERS):
-        await ask(proxy, f"{ROOT}/{workflow % WORKFLOWS}/_SUCCESS?op=GETFILESTATUS", user)
+        await ask(proxy, f"{success(workflow)}?op=GETFILESTATUS", user)
         await asyncio.sleep(READ_EVERY_S)
 
 
@@ -91,14 +96,12 @@ async def _ask_others(proxy: str, ask: Ask) -> None:
 
 
 async def _change(ways: Sequence[str]) -> None:
-    """End workflows and take them away again, by each way in turn."""
+    """End workflows, and begin again those that have ended longest ago, by each way in turn."""
     clients = [WebHdfs(way, OWNER) for way in ways]
     async with clients[0], clients[1]:
         for step in itertools.count():
-            hdfs, workflow = clients[step % len(clients)], f"{ROOT}/{step // 2 % WORKFLOWS}"
+            hdfs = clients[step % len(clients)]
             with suppress(HadoopError, aiohttp.ClientError, TimeoutError):
-                if step // 2 // WORKFLOWS % 2:
-                    await hdfs.delete(workflow, recursive=True)
-                else:
-                    await hdfs.create(f"{workflow}/_SUCCESS", overwrite=True)
+                await hdfs.create(success(step), overwrite=True)
+                await hdfs.delete(success(step + WORKFLOWS // 2))
             await asyncio.sleep(CHANGE_EVERY_S)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from nncache.deploy.grafana.panel import Board
-from nncache.testbed.prometheus import Line, Prometheus
+from nncache.testbed.prometheus import Line
 
 ANY: Final = ".+"
 """The value of a variable of which all values are chosen."""
@@ -35,9 +35,14 @@ class Shown:
     line: Line
 
 
-def shown(
-    board: Board, prometheus: Prometheus, stretch: Stretch, instance: str = ANY
-) -> dict[str, list[Shown]]:
+class Source(Protocol):
+    """Answers queries: a Prometheus."""
+
+    def lines(self, expression: str, start: float, end: float, step_s: float) -> Sequence[Line]:
+        """Return the answers between two Unix times."""
+
+
+def shown(board: Board, prometheus: Source, stretch: Stretch, instance: str = ANY) -> dict[str, list[Shown]]:
     """Return the lines of each panel, by its title."""
     return {
         panel.title: [

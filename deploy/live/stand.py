@@ -14,6 +14,7 @@ from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 from nncache.testbed.prometheus import Prometheus
+from nncache.testbed.prometheus import installed as prometheus_is_there
 
 RULES: Final = Path(__file__).resolve().parents[1] / "prometheus" / "nncache.rules.yml"
 PROXIES: Final = 2
@@ -45,6 +46,7 @@ def running(hadoop_version: str, say: Callable[[str], None]) -> Iterator[Stand]:
     Raises:
         TestbedError: something is missing or does not start; nothing is left running then.
     """
+    prometheus_is_there()
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
         cluster = stack.enter_context(

@@ -28,6 +28,8 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/cache/test_many_windows.py": "cache",
     "tests/deploy/grafana/test_linter.py": "deploy/grafana",
     "tests/deploy/test_alerts.py": "deploy/prometheus",
+    "tests/deploy/test_compose.py": "deploy",
+    "tests/deploy/test_kubernetes.py": "deploy/kubernetes",
     "tests/deploy/test_prometheus.py": "deploy/prometheus",
     "tests/deploy/test_systemd.py": "deploy/systemd",
     "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",

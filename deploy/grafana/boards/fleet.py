@@ -17,7 +17,7 @@ from nncache.deploy.grafana.boards.shared import (
     slowest,
 )
 from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import of, rate, total
+from nncache.deploy.grafana.promql import increase, of, rate, total
 
 _FAILED: Final = total(rate("nncache_requests_total", result="failed"))
 
@@ -26,7 +26,7 @@ SAVED: Final = Row(
     (
         Panel(
             kind="figure",
-            title="How many calls are the NameNodes spared?",
+            title="Calls the NameNodes are spared",
             description=(
                 "Calls a second that proxies answered without a NameNode, less what proxies and publishers ask on "
                 "their own account: polls of the edits, probes, rolls, isFileClosed. Good: well above 0 and in step "
@@ -41,7 +41,7 @@ SAVED: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="What share of requests needs no NameNode?",
+            title="Requests without a NameNode",
             description=(
                 "Requests answered from memory or with the reply to an identical request, of all requests. Good: "
                 "above 90 % where clients poll. Bad: a fall that lasts; the reasons are on the right below."
@@ -57,7 +57,7 @@ SAVED: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="How many proxies forward everything?",
+            title="Proxies that forward all",
             description=(
                 "Proxies whose freshness gate is closed: they answer nothing from memory, and answer nothing wrong. "
                 "Good: 0. Bad: 1 and more for longer than a restart takes."
@@ -70,7 +70,7 @@ SAVED: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="What share of requests fails at a proxy?",
+            title="Requests that fail",
             description=(
                 "Requests that a proxy answered with an error of its own: no NameNode replied, or an internal error. "
                 "Good: 0. Bad: 1 % and more, which pages (NncacheClientsGetErrors)."
@@ -101,6 +101,8 @@ FRESH: Final = Row(
             unit="short",
             decimals=0,
             queries=(Query(total(of("nncache_publisher_publishing")), "publishing"),),
+            colors={"publishing": "green"},
+            axis_to=2,
             base="red",
             thresholds=(Threshold(1, "green"),),
             without_value="no publisher",
@@ -108,12 +110,13 @@ FRESH: Final = Row(
         Panel(
             title="How often is a whole cache dropped?",
             description=(
-                "Flushes a second: the changes had a gap, the NameNode changed, or a daemon started. A flush costs "
-                "hits, never a stale answer. Good: 0 but for restarts and failovers. Bad: again and again: the "
-                "connection to ZooKeeper or to the NameNodes does not hold."
+                "Flushes within a few scrapes: the changes had a gap, the NameNode changed, or a daemon started. A "
+                "flush costs hits, never a stale answer. Good: 0 but for restarts and failovers. Bad: again and again: "
+                "the connection to ZooKeeper or to the NameNodes does not hold."
             ),
-            unit="ops",
-            queries=(Query(rate("nncache_cache_flushes_total"), "{{instance}}"),),
+            unit="short",
+            axis_to=2,
+            queries=(Query(increase("nncache_cache_flushes_total"), "{{instance}}"),),
         ),
         NAMENODES_REACHED,
     ),
@@ -140,7 +143,7 @@ SUFFERS: Final = Row(
             queries=(
                 Query(total(rate("nncache_requests_total", result="failed"), "instance"), "{{instance}}"),
             ),
-            colors={},
+            axis_to=1,
         ),
         Panel(
             title="Who is turned away at a limit?",
@@ -150,6 +153,7 @@ SUFFERS: Final = Row(
                 "max_connections: the proxy is too small, or the NameNode too slow for what is forwarded."
             ),
             unit="reqps",
+            axis_to=1,
             queries=(
                 Query(total(rate("nncache_calls_refused_total"), "limit"), "{{limit}}"),
                 Query(total(rate("nncache_connections_refused_total")), "max_connections"),
@@ -163,6 +167,7 @@ SUFFERS: Final = Row(
                 "own or add a proxy."
             ),
             unit="s",
+            axis_to=0.15,
             queries=(Query(of("nncache_event_loop_lag_max_seconds"), "{{instance}}"),),
             thresholds=(Threshold(0.1, "red"),),
         ),

@@ -7,7 +7,7 @@ from typing import Final
 
 from nncache.deploy.grafana.boards.shared import NAMENODES_REACHED
 from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import of, rate, total
+from nncache.deploy.grafana.promql import increase, of, rate, total
 
 PUBLISHING: Final = Row(
     "Is every change published?",
@@ -77,6 +77,7 @@ PUBLISHING: Final = Row(
                 "tooth that comes back to 0. Bad: climbs: ZooKeeper is too slow for what the filters match."
             ),
             unit="short",
+            axis_to=10,
             queries=(
                 Query(
                     f"{of('nncache_publisher_read_txid')} - {of('nncache_publisher_published_txid')}",
@@ -87,16 +88,17 @@ PUBLISHING: Final = Row(
         Panel(
             title="Were changes missed?",
             description=(
-                "Times a second that edits were missed, that all streams were restarted, or that a record was too "
+                "Times within a few scrapes that edits were missed, all streams restarted, or a record was too "
                 "large to be exact. Readers are informed each time; it costs hits and events, never a stale "
                 "answer. Good: 0. Bad: gaps: NameNodes purge edits before they are read "
                 "(dfs.namenode.num.extra.edits.retained)."
             ),
-            unit="ops",
+            unit="short",
+            axis_to=2,
             queries=(
-                Query(total(rate("nncache_publisher_drops_total")), "gaps in the edits"),
-                Query(total(rate("nncache_publisher_new_chains_total")), "streams restarted"),
-                Query(total(rate("nncache_publisher_records_too_large_total")), "records too large"),
+                Query(total(increase("nncache_publisher_drops_total")), "gaps in the edits"),
+                Query(total(increase("nncache_publisher_new_chains_total")), "streams restarted"),
+                Query(total(increase("nncache_publisher_records_too_large_total")), "records too large"),
             ),
             colors={"gaps in the edits": "red", "streams restarted": "orange", "records too large": "yellow"},
         ),
@@ -133,13 +135,14 @@ FILTERS: Final = Row(
         Panel(
             title="How often are filters read from HDFS?",
             description=(
-                "Filters read a second, each with two or three calls, and reads that failed. Good: a step when "
-                "filters change, else 0. Bad: without end: something rewrites definitions all the time."
+                "Filters read within a few scrapes, each with two or three calls, and reads that failed. Good: a step "
+                "when filters change, else 0. Bad: without end: something rewrites definitions all the time."
             ),
-            unit="ops",
+            unit="short",
+            axis_to=2,
             queries=(
-                Query(total(rate("nncache_publisher_filters_read_total")), "filters read"),
-                Query(total(rate("nncache_publisher_filter_reads_failed_total")), "reads failed"),
+                Query(total(increase("nncache_publisher_filters_read_total")), "filters read"),
+                Query(total(increase("nncache_publisher_filter_reads_failed_total")), "reads failed"),
             ),
             colors={"filters read": "blue", "reads failed": "red"},
         ),
@@ -182,16 +185,18 @@ ZOOKEEPER: Final = Row(
         Panel(
             title="Which writes, runs and sessions failed?",
             description=(
-                "Times a second that a transaction was refused or had an unknown outcome, that publishing stopped "
-                "because of an error, and that a session with ZooKeeper was abandoned. Good: 0 but for failovers. "
+                "Times within a few scrapes that a transaction was refused or had an unknown outcome, publishing "
+                "stopped because of an error, or a session with ZooKeeper was abandoned. Good: 0 but for failovers. "
                 "Bad: goes on: see the publisher's log."
             ),
-            unit="ops",
+            unit="short",
+            axis_to=2,
             queries=(
-                Query(total(rate("nncache_publisher_writes_failed_total")), "writes"),
-                Query(total(rate("nncache_publisher_runs_failed_total")), "runs"),
+                Query(total(increase("nncache_publisher_writes_failed_total")), "writes"),
+                Query(total(increase("nncache_publisher_runs_failed_total")), "runs"),
                 Query(
-                    total(rate("nncache_zookeeper_sessions_given_up_total")), "sessions, proxies' included"
+                    total(increase("nncache_zookeeper_sessions_given_up_total")),
+                    "sessions, proxies' included",
                 ),
             ),
         ),

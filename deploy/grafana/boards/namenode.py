@@ -8,6 +8,7 @@ from typing import Final
 
 from nncache.deploy.grafana.boards.shared import (
     CLOSED_QUERIES,
+    OPERATION_COLORS,
     OWN_CALLS,
     POLLS,
     PROBES,
@@ -28,7 +29,7 @@ CALLS: Final = Row(
     (
         Panel(
             kind="figure",
-            title="Without nncache the NameNodes would get",
+            title="NameNodes would get without it",
             description=(
                 "Requests a second that clients sent to the proxies and that a NameNode would have had to answer. "
                 "Neither good nor bad: it is the load that clients make."
@@ -40,7 +41,7 @@ CALLS: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="With nncache they get",
+            title="NameNodes get with it",
             description=(
                 "Calls a second from the proxies for their clients, and from proxies and publishers on their own "
                 "account. What clients send to the NameNodes past the proxies is not counted. Good: a small part of "
@@ -53,7 +54,7 @@ CALLS: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="What share of the calls is gone?",
+            title="Calls that are gone",
             description=(
                 "One less calls after by calls before, what nncache asks on its own account counted against it. "
                 "Good: above 80 % where clients poll. Bad: near or below 0: it costs as much as it saves."
@@ -68,16 +69,16 @@ CALLS: Final = Row(
         ),
         Panel(
             kind="figure",
-            title="How much of a NameNode's core does polling take?",
+            title="CPU cores that polling takes",
             description=(
                 "Estimated CPU seconds a second that reading the edits costs the NameNodes, over all pollers. Good: "
                 "below the sum of their poll_budget_share. Bad: near it: polls are held back, and answers grow older."
             ),
-            unit="percentunit",
-            decimals=2,
+            unit="short",
+            decimals=3,
             queries=(Query(total(rate("nncache_channel_poll_charged_seconds_total")), "polling"),),
             width=6,
-            thresholds=(Threshold(0.05, "yellow"), Threshold(0.2, "red")),
+            thresholds=(Threshold(0.1, "yellow"), Threshold(0.25, "red")),
         ),
         Panel(
             title="What would the NameNodes get without nncache, and what do they get?",
@@ -111,6 +112,12 @@ LEFT: Final = Row(
                 Query(CLOSED_QUERIES, "isFileClosed"),
                 Query(ROLLS, "rolls"),
             ),
+            colors={
+                "polls of the edits": "blue",
+                "probes": "light-blue",
+                "isFileClosed": "orange",
+                "rolls": "purple",
+            },
             is_stacked=True,
         ),
         Panel(
@@ -127,6 +134,7 @@ LEFT: Final = Row(
                     "{{operation}}",
                 ),
             ),
+            colors=OPERATION_COLORS,
             is_stacked=True,
             without_value="none",
         ),
@@ -147,11 +155,16 @@ SPEED: Final = Row(
         Panel(
             title="Is there polling budget left?",
             description=(
-                "CPU time that each poller may still cost the NameNode at once (poll_budget_share). Good: full, "
-                "flat. Bad: below 0 for minutes: polls are held back (NncachePollingBudgetUsedUp)."
+                "CPU time that each daemon that polls may still cost the NameNode at once (poll_budget_share). Good: "
+                "full, flat. Bad: below 0 for minutes: polls are held back (NncachePollingBudgetUsedUp)."
             ),
             unit="s",
-            queries=(Query(of("nncache_channel_poll_budget_seconds"), "{{instance}}"),),
+            queries=(
+                Query(
+                    f"{of('nncache_channel_poll_budget_seconds')} and ({rate('nncache_channel_polls_total')} > 0)",
+                    "{{instance}}",
+                ),
+            ),
             thresholds=(Threshold(0, "green"),),
             base="red",
         ),

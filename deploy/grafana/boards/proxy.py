@@ -2,16 +2,23 @@
 
 from typing import Final
 
-from nncache.deploy.grafana.boards.shared import GATE_AGE, HIT_RATIO, REASONS, RESULTS, slowest
+from nncache.deploy.grafana.boards.shared import (
+    GATE_AGE,
+    HIT_RATIO,
+    OPERATION_COLORS,
+    REASONS,
+    RESULTS,
+    slowest,
+)
 from nncache.deploy.grafana.panel import Board, Panel, Query, Row, Threshold
-from nncache.deploy.grafana.promql import of, rate, total
+from nncache.deploy.grafana.promql import increase, of, rate, total
 
 TRAFFIC: Final = Row(
     "What do its clients get?",
     (
         Panel(
             kind="figure",
-            title="What share of requests needs no NameNode?",
+            title="Requests without a NameNode",
             description=(
                 "Requests answered from memory or with the reply to an identical request, of all of this proxy's. "
                 "Good: as at its neighbours. Bad: far below them: it has just started, or its gate is closed."
@@ -86,6 +93,7 @@ TRAFFIC: Final = Row(
             ),
             unit="reqps",
             queries=(Query(f"{total(rate('nncache_requests_total'), 'operation')} > 0", "{{operation}}"),),
+            colors=OPERATION_COLORS,
             is_stacked=True,
             without_value="no requests",
         ),
@@ -141,6 +149,13 @@ MEMORY: Final = Row(
             ),
             unit="ops",
             queries=(Query(total(rate("nncache_cache_conclusions_total"), "outcome"), "{{outcome}}"),),
+            colors={
+                "stored": "blue",
+                "confirmed": "green",
+                "unchanged": "light-green",
+                "spoiled": "orange",
+                "not-kept": "#8e8e8e",
+            },
         ),
         Panel(
             title="Is the cache too small?",
@@ -177,14 +192,15 @@ CHANGES: Final = Row(
         Panel(
             title="Does the stream of changes hold?",
             description=(
-                "Streams a second that began, had a gap, or failed. Each begins with an empty cache. Good: 0 but for "
-                "restarts and failovers. Bad: anything that goes on; the log has the reason."
+                "Streams within a few scrapes that began, had a gap, or failed. Each begins with an empty cache. "
+                "Good: 0 but for restarts and failovers. Bad: anything that goes on; the log has the reason."
             ),
-            unit="ops",
+            unit="short",
+            axis_to=2,
             queries=(
-                Query(rate("nncache_stream_opened_total"), "begun"),
-                Query(rate("nncache_stream_lost_total"), "gap"),
-                Query(rate("nncache_stream_failed_total"), "failed"),
+                Query(increase("nncache_stream_opened_total"), "begun"),
+                Query(increase("nncache_stream_lost_total"), "gap"),
+                Query(increase("nncache_stream_failed_total"), "failed"),
             ),
             colors={"begun": "blue", "gap": "orange", "failed": "red"},
         ),
@@ -197,6 +213,7 @@ CHANGES: Final = Row(
             unit="bool_yes_no",
             most=1,
             queries=(Query(of("nncache_zookeeper_connected"), "connected"),),
+            colors={"connected": "green"},
         ),
     ),
 )
@@ -212,12 +229,14 @@ UPSTREAM: Final = Row(
                 "clients wait, then get errors."
             ),
             unit="ops",
+            axis_to=1,
             queries=(
                 Query(rate("nncache_upstream_not_sent_total"), "not sent"),
                 Query(rate("nncache_upstream_refused_total"), "standby"),
                 Query(rate("nncache_upstream_cut_total"), "cut"),
                 Query(rate("nncache_upstream_timed_out_total"), "timed out"),
             ),
+            colors={"not sent": "red", "standby": "blue", "cut": "orange", "timed out": "purple"},
         ),
         Panel(
             title="Are there enough connections to NameNodes?",

@@ -27,6 +27,37 @@ RESULT_COLORS: Final[dict[str, Color]] = {
 }
 """From what costs the NameNode nothing to what helps no client."""
 
+REASON_COLORS: Final[dict[str, Color]] = {
+    "operation": "#8e8e8e",
+    "method": "#b8b8b8",
+    "no-filter": "light-blue",
+    "path": "dark-blue",
+    "miss": "blue",
+    "request": "light-green",
+    "no-grant": "purple",
+    "grant-pending": "light-purple",
+    "two-step-write": "yellow",
+    "not-plain": "light-orange",
+    "window-table-full": "orange",
+    "gate-closed": "red",
+    "stream-closed": "dark-red",
+    "cache-error": "dark-red",
+}
+"""Grey and blue cannot be helped or pass by themselves; red is a fault."""
+
+OPERATION_COLORS: Final[dict[str, Color]] = {
+    "GETFILESTATUS": "blue",
+    "LISTSTATUS": "purple",
+    "OPEN": "dark-blue",
+    "GETACLSTATUS": "light-blue",
+    "GETCONTENTSUMMARY": "light-purple",
+    "CREATE": "orange",
+    "DELETE": "light-orange",
+    "MKDIRS": "yellow",
+    "RENAME": "dark-green",
+}
+"""Of those that clients use most: reads are blue and purple, writes are not; no operation is red."""
+
 RESULTS: Final = Panel(
     title="What becomes of requests?",
     description=(
@@ -50,6 +81,7 @@ REASONS: Final = Panel(
     ),
     unit="reqps",
     queries=(Query(f"{total(rate('nncache_forwarded_total'), 'reason')} > 0", "{{reason}}"),),
+    colors=REASON_COLORS,
     is_stacked=True,
     without_value="all from memory",
 )
@@ -62,6 +94,7 @@ GATE_AGE: Final = Panel(
         "Bad: a line that climbs: its proxy reads no changes; see the log and docs/runbook.md."
     ),
     unit="s",
+    axis_to=4,
     queries=(Query(of("nncache_cache_gate_age_seconds"), "{{instance}}"),),
     thresholds=(Threshold(3, "red"),),
 )
@@ -74,9 +107,8 @@ NAMENODES_REACHED: Final = Panel(
     ),
     unit="short",
     decimals=0,
-    queries=(
-        Query(f"{of('nncache_namenodes')} - {of('nncache_namenodes_reachable')}", "{{instance}} misses"),
-    ),
+    axis_to=2,
+    queries=(Query(f"{of('nncache_namenodes')} - {of('nncache_namenodes_reachable')}", "{{instance}}"),),
     thresholds=(Threshold(1, "red"),),
 )
 
