@@ -14,7 +14,7 @@ OBJECTS: list[dict[str, Any]] = list(
     yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "nncache.yaml").read_text())
 )
 DEPLOYMENTS = {each["metadata"]["name"]: each["spec"] for each in OBJECTS if each["kind"] == "Deployment"}
-FORMS = {"nncache-proxy": PROXY, "nncache-publisher": PUBLISHER}
+FORMS: dict[str, Any] = {"nncache-proxy": PROXY, "nncache-publisher": PUBLISHER}
 
 each_deployment = pytest.mark.parametrize("name", DEPLOYMENTS)
 
