@@ -1,5 +1,6 @@
 """The committed dashboards are those of the code, and ask for what is there."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from nncache.metrics.metric import Metric
 from nncache.metrics.table import METRICS
 from nncache.proxy.traffic import Result
 from tests.deploy.grafana.queries import DASHBOARDS, PANELS, Json, expressions, selectors
+from tests.house.tree import ROOT
 
 TABLE = {metric.name: metric for metric in METRICS}
 
@@ -71,3 +73,12 @@ def test_panels_lie_side_by_side(board: Json) -> None:
     assert len(cells) == len(set(cells))
     height = max(y for _, y in cells) + 1
     assert set(cells) == {(x, y) for x in range(24) for y in range(height)}
+
+
+def test_the_page_shows_each_dashboard() -> None:
+    """By its title, and with pictures that are there, none of them large."""
+    page = (ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
+    assert all(f"**{board.title}**" in page for board in BOARDS)
+    shown = {ROOT / "docs" / name for name in re.findall(r"\]\((pictures/[\w-]+\.png)\)", page)}
+    assert shown == set((ROOT / "docs" / "pictures").glob("dashboard-*.png"))
+    assert all(picture.stat().st_size < 200_000 for picture in shown)
