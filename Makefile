@@ -12,10 +12,10 @@ WORKERS ?= 3
 
 BIN := .venv/bin
 READY := .venv/.installed
-ROOMS := bench nncache demo testbed proxy invalidation cache coordination hadoop
+ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site dashboards dashboards-json proto clean
 
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
@@ -124,6 +124,16 @@ docs: $(READY) ## Write settings.md, metrics.md, cache-status.md, check.md and c
 # Not quiet: what is not said does not count for --strict.
 site: $(READY) ## Build the pages of docs/ as a site into build/site; open build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# For how many seconds `make dashboards` makes load, and where it leaves what the panels show (deploy/grafana/render).
+DURATION ?= 600
+SAVE ?=
+
+dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600; apt-get install prometheus)
+	$(BIN)/python -m nncache.deploy.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE))
+
+dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
+	$(BIN)/python -m nncache.deploy.grafana
 
 # Of its own and pinned: what a newer compiler writes, the oldest protobuf that pyproject.toml allows could not read.
 .venv-proto/.installed: Makefile

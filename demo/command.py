@@ -3,13 +3,10 @@
 import asyncio
 import http.client
 import os
-import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from http import HTTPStatus
-from types import FrameType
-from typing import IO, Final, NoReturn
+from typing import IO, Final
 
 import aiohttp
 
@@ -22,6 +19,7 @@ from nncache.demo.terminal import Terminal
 from nncache.hadoop.errors import HadoopError
 from nncache.testbed import TestbedError
 from nncache.testbed.asker import Asker
+from nncache.testbed.ending import signals_end_it, wait_for_the_end
 
 FAILED: Final = 1
 """Exit code as for a story that did not come true."""
@@ -30,7 +28,6 @@ BAD_OPTION: Final = 2
 INTERRUPTED: Final = 130
 """Exit code when a signal came before the story had ended (as a shell has it for SIGINT)."""
 
-_ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OUTSIDE: Final = (
     DemoError, HadoopError, TestbedError, aiohttp.ClientError, http.client.HTTPException, OSError,
 )  # fmt: skip
@@ -41,7 +38,7 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
     """Run the demo and return its exit code. Needs the main thread."""
     terminal = Terminal(stream or sys.stdout)
     try:
-        with _signals_end_it():
+        with signals_end_it():
             return _run(Options.of(environ), terminal)
     except OptionError as error:
         print(error, file=sys.stderr)
@@ -69,7 +66,7 @@ def _run(options: Options, terminal: Terminal) -> int:
         terminal.hints(_hints(system))
         if terminal.is_terminal:
             terminal.say("It keeps running; Ctrl-C ends everything.")
-            _wait_for_the_end()
+            wait_for_the_end()
         else:
             terminal.say("On a terminal it would keep running until Ctrl-C.")
     terminal.say("Everything is stopped.")
@@ -125,29 +122,3 @@ def _hints(system: System) -> tuple[tuple[str, str], ...]:
         if has_ui
         else ("The NameNode's counters:", f"http://{namenode}/jmx?qry={BEAN}"),
     )
-
-
-def _wait_for_the_end() -> None:
-    try:
-        while True:
-            signal.pause()
-    except KeyboardInterrupt:
-        return
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """Turn every signal that asks for the end into one KeyboardInterrupt, and ignore all that follow it."""
-    before = {number: signal.signal(number, _interrupt) for number in _ENDING_SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End what is under way. A second signal must not break into the stopping of servers."""
-    for number in _ENDING_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt

@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.tree import ROOMS, ROOT
 
-TOOLS = ("bench", "demo", "testbed")
+TOOLS = ("bench", "demo", "deploy", "testbed")
 """Rooms of a checkout: they start clusters and load."""
 
 BUILT_FROM = (

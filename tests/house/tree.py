@@ -4,7 +4,18 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("bench", "nncache", "demo", "testbed", "proxy", "invalidation", "cache", "coordination", "hadoop")
+ROOMS = (
+    "bench",
+    "nncache",
+    "demo",
+    "deploy",
+    "testbed",
+    "proxy",
+    "invalidation",
+    "cache",
+    "coordination",
+    "hadoop",
+)
 
 
 def sources(*places: str) -> tuple[Path, ...]:

@@ -1,0 +1,1 @@
+"""Grafana dashboards as code: what each panel asks, and the JSON that Grafana reads."""

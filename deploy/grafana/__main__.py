@@ -1,0 +1,5 @@
+"""`python -m nncache.deploy.grafana`: `make dashboards-json`."""
+
+from nncache.deploy.grafana.files import write
+
+write()

@@ -1,0 +1,1 @@
+"""A real system under load with its dashboards' data: `make dashboards`."""

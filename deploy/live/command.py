@@ -1,0 +1,106 @@
+"""`make dashboards`: a real system under load, and where to look at it. (deploy/live/command.py)"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import click
+
+from nncache.deploy.grafana.files import BOARDS
+from nncache.deploy.live.load import load
+from nncache.deploy.live.panel_data import ANY, Stretch, as_json, shown
+from nncache.deploy.live.stand import Stand, running
+from nncache.testbed import TestbedError
+from nncache.testbed.ending import signals_end_it, wait_for_the_end
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+
+GRAPHS: Final = (
+    "nncache:hit_ratio:rate5m",
+    "nncache:calls_saved:rate5m",
+    "sum by (result) (nncache:requests_by_result:rate5m)",
+)
+"""What the link to Prometheus's own graphs shows."""
+
+INTERRUPTED: Final = 130
+
+_RATE_INTERVAL: Final = "15s"
+_STEP_S: Final = 2.0
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--duration",
+    "duration_s",
+    type=click.FloatRange(min=1),
+    default=600.0,
+    show_default=True,
+    help="Seconds after which the load ends by itself.",
+)
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what the panels show of that time to this file, for deploy/grafana/render, and end.",
+)
+def live(duration_s: float, save: Path | None) -> None:
+    """Start a cluster, ZooKeeper, a publisher, two proxies, load and Prometheus; Ctrl-C ends all."""
+    version = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
+    try:
+        with signals_end_it(), running(version, _say) as stand:
+            for line in where_to_look(stand):
+                click.echo(line)
+            _say(f"load for {duration_s:.0f} s; Ctrl-C ends everything")
+            start = time.monotonic()
+            addresses = [proxy.address for proxy in stand.proxies]
+            namenode, superuser = stand.cluster.namenodes[0].http, stand.cluster.superuser
+            sent = asyncio.run(load(namenode, superuser, addresses, duration_s))
+            _say(f"the load has ended: {sent} requests")
+            if save is not None:
+                save.write_text(json.dumps(panels(stand, time.monotonic() - start)), encoding="utf-8")
+            elif sys.stdout.isatty():
+                _say("everything else keeps running until Ctrl-C")
+                wait_for_the_end()
+    except TestbedError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        _say("interrupted; everything is stopped")
+        sys.exit(INTERRUPTED)
+    _say("everything is stopped")
+
+
+def where_to_look(stand: Stand) -> tuple[str, ...]:
+    """Return the addresses for a browser, one a line."""
+    prometheus = f"http://{stand.prometheus.address}"
+    graphs = {
+        f"g{number}.{key}": value
+        for number, expression in enumerate(GRAPHS)
+        for key, value in (("expr", expression), ("tab", "0"), ("range_input", "10m"))
+    }
+    return (
+        f"Prometheus:        {prometheus}/classic/graph?{urlencode(graphs)}",
+        f"its alerts:        {prometheus}/classic/alerts",
+        f"publisher:         http://{stand.publisher.admin}/",
+        *(f"proxy {number}:           http://{each.admin}/" for number, each in enumerate(stand.proxies, 1)),
+        f"clients ask:       http://{stand.proxies[0].address}/webhdfs/v1/",
+        f"Grafana, if there: data source {prometheus}, import deploy/grafana/dashboards/*.json",
+    )
+
+
+def panels(stand: Stand, last_s: float) -> dict[str, object]:
+    """Return what the panels of each dashboard show of the last so many seconds, by the dashboard's name."""
+    now = stand.prometheus.now()
+    stretch = Stretch(start=now - last_s, end=now, step_s=_STEP_S, rate_interval=_RATE_INTERVAL)
+    return {
+        board.name: as_json(
+            shown(board, stand.prometheus, stretch, stand.proxies[0].admin if board.is_of_one else ANY)
+        )
+        for board in BOARDS
+    }
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,79 @@
+"""The running system: cluster, ZooKeeper, publisher, two proxies, and a Prometheus of them. (deploy/live/stand.py)"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from nncache.deploy.live.load import GLOB, OWNER
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.daemon import Daemon, Proxy, Publisher
+from nncache.testbed.prometheus import Prometheus
+from nncache.testbed.prometheus import installed as prometheus_is_there
+
+RULES: Final = Path(__file__).resolve().parents[1] / "prometheus" / "nncache.rules.yml"
+PROXIES: Final = 2
+
+_NAMESERVICE: Final = "ns1"
+_FILTERS: Final = "/filters"
+_INTERVAL: Final = "2s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """What runs."""
+
+    cluster: Cluster
+    publisher: Publisher
+    proxies: tuple[Proxy, ...]
+    prometheus: Prometheus
+
+    @property
+    def daemons(self) -> tuple[Daemon, ...]:
+        """All that Prometheus scrapes."""
+        return (self.publisher, *self.proxies)
+
+
+@contextmanager
+def running(hadoop_version: str, say: Callable[[str], None]) -> Iterator[Stand]:
+    """Start everything, and stop it when the context ends, however that comes.
+
+    Raises:
+        TestbedError: something is missing or does not start; nothing is left running then.
+    """
+    prometheus_is_there()
+    with ExitStack() as stack:
+        say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
+        cluster = stack.enter_context(
+            Cluster.start(ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True), progress=say)
+        )
+        assert cluster.zookeeper is not None
+        asyncio.run(_add_filter(cluster))
+        flags = (
+            *("--nameservice", _NAMESERVICE, "--user", cluster.superuser),
+            *("--namenode-http", cluster.namenodes[0].http, "--namenode-rpc", cluster.namenodes[0].rpc),
+            *("--zookeeper", cluster.zookeeper.address),
+        )
+        say(f"a publisher and {PROXIES} proxies")
+        publisher = stack.enter_context(Publisher(*flags, "--filters-path", _FILTERS))
+        publisher.await_publishing()
+        proxies = tuple(stack.enter_context(Proxy(*flags)) for _ in range(PROXIES))
+        for proxy in proxies:
+            proxy.await_gate()
+        say("Prometheus with the rules of deploy/prometheus")
+        targets = [each.admin for each in (publisher, *proxies)]
+        prometheus = stack.enter_context(
+            Prometheus(targets, RULES.read_text(encoding="utf-8"), interval=_INTERVAL)
+        )
+        prometheus.await_targets()
+        yield Stand(cluster=cluster, publisher=publisher, proxies=proxies, prometheus=prometheus)
+
+
+async def _add_filter(cluster: Cluster) -> None:
+    async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
+        await FilterStore(hdfs, _FILTERS).add(Filter("workflows", GLOB, OWNER, ("bob",)))

@@ -1,0 +1,122 @@
+"""compose.yaml, the image and the provisioning: no engine runs here, so that what they name is checked instead."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nncache.commands.group import nncache
+from nncache.settings.commands import FORMS
+from tests.house.test_packages import TOOLS
+from tests.house.tree import ROOMS, ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {name: each for name, each in SERVICES.items() if each["image"] == "nncache"}
+DAEMONS = {name: each for name, each in OURS.items() if each["command"][0] in {"proxy", "publisher"}}
+PROVISIONING = DEPLOY / "grafana" / "provisioning"
+
+
+def flag(service: dict[str, Any], name: str) -> str:
+    """Return the value of a flag of its command line."""
+    (value,) = [word.partition("=")[2] for word in service["command"] if word.startswith(f"--{name}=")]
+    return str(value)
+
+
+def test_the_services_of_a_whole_system_are_there() -> None:
+    """And each depends on what is there, too."""
+    assert SERVICES.keys() >= {
+        "namenode",
+        "datanode",
+        "zookeeper",
+        "publisher",
+        "proxy-1",
+        "proxy-2",
+        "prometheus",
+    }
+    assert "grafana" in SERVICES
+    for each in SERVICES.values():
+        assert set(each.get("depends_on", ())) <= SERVICES.keys()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_command_line_understands_a_services_words(name: str) -> None:
+    """And the addresses that it is given are services'."""
+    command, *words = OURS[name]["command"]
+    group: Any = nncache.commands[command]
+    if command == "filters":
+        group, words = group.commands[words[0]], words[1:]
+    group.make_context(command, list(words))
+    hosts = set(re.findall(r"([\w.-]+):\d+", " ".join(words)))
+    assert {host for host in hosts if not host.startswith("0.")} <= SERVICES.keys()
+
+
+def test_prometheus_scrapes_each_daemon() -> None:
+    """At the port that it listens on."""
+    scraped = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    (job,) = scraped["scrape_configs"]
+    ports = {f"{name}:{flag(each, 'admin').rpartition(':')[2]}" for name, each in DAEMONS.items()}
+    assert set(job["static_configs"][0]["targets"]) == ports
+    assert all((DEPLOY / "prometheus" / name).is_file() for name in scraped["rule_files"])
+
+
+def test_what_is_mounted_is_there() -> None:
+    """Each file at the place where the program looks for it."""
+    mounts = {}
+    for each in SERVICES.values():
+        for volume in each.get("volumes", ()):
+            source, target, mode = volume.split(":")
+            assert (DEPLOY / source).exists(), source
+            assert mode == "ro"
+            mounts[target] = DEPLOY / source
+    (provider,) = yaml.safe_load((PROVISIONING / "dashboards" / "nncache.yaml").read_text())["providers"]
+    path = provider["options"]["path"]
+    assert mounts[path] == DEPLOY / "grafana" / "dashboards"
+    home = Path(SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert json.loads((mounts[path] / home.relative_to(path)).read_text())["title"]
+
+
+def test_grafanas_data_source_is_that_prometheus() -> None:
+    """And it knows how often is scraped, on which `$__rate_interval` depends."""
+    (source,) = yaml.safe_load((PROVISIONING / "datasources" / "prometheus.yaml").read_text())["datasources"]
+    assert source["type"] == "prometheus"
+    assert re.match(r"http://([\w-]+):9090$", source["url"])[1] in SERVICES  # type: ignore[index]  # None fails it, too
+    scraped = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    assert source["jsonData"]["timeInterval"] == scraped["global"]["scrape_interval"]
+
+
+IMAGE = (DEPLOY / "Dockerfile").read_text()
+
+
+def test_the_image_needs_no_rights() -> None:
+    """A number, since a cluster that forbids root cannot see it in a name; no volume, nothing to write."""
+    last_stage = IMAGE.rpartition("\nFROM ")[2]
+    (user,) = re.findall(r"^USER (\d+):(\d+)$", last_stage, re.MULTILINE)
+    assert "0" not in user
+    assert "VOLUME" not in IMAGE
+    assert 'ENTRYPOINT ["nncache"]' in last_stage
+
+
+def test_the_image_asks_whether_it_lives() -> None:
+    """At the page of the admin port that says so; a publisher's is another one."""
+    assert "/health" in re.findall(r"^HEALTHCHECK .*$", IMAGE, re.MULTILINE)[0]
+    ports = {form.command: _default_port(form) for form in FORMS if form.command in {"proxy", "publisher"}}
+    assert f"NNCACHE_ADMIN_PORT={ports['proxy']}" in IMAGE
+    assert set(ports.values()) < set(re.findall(r"^EXPOSE (.*)$", IMAGE, re.MULTILINE)[0].split())
+    for each in DAEMONS.values():
+        asked = {"NNCACHE_ADMIN_PORT": ports["proxy"]} | each["environment"]
+        assert asked["NNCACHE_ADMIN_PORT"] == flag(each, "admin").rpartition(":")[2]
+
+
+def _default_port(form: Any) -> str:
+    return str(form.keys["admin"].default).rpartition(":")[2]
+
+
+def test_the_image_is_built_from_the_rooms_of_the_wheel() -> None:
+    """No more, or each test changed would build it anew; no less, or it would not start."""
+    taken = re.findall(r"^!(\w+)$", (DEPLOY / "Dockerfile.dockerignore").read_text(), re.MULTILINE)
+    assert {*taken} - {"LICENSE"} == {*ROOMS} - {*TOOLS}
