@@ -41,6 +41,10 @@ _ABOUT_EXPLAIN: Final = (
     "The answer of the proxy's `/explain`. Every value that is not known is null; "
     "`answer` is `hit` or the reason why not, and `meaning` says that in words."
 )
+_ABOUT_CHECK: Final = (
+    "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) describes "
+    "each check."
+)
 _MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
 
@@ -99,8 +103,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         yield (
             f"check {daemon}",
             check_as_json(results, exit_code(results, strict=False)),
-            "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) "
-            "describes each check.",
+            _ABOUT_CHECK,
         )
     yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
 
