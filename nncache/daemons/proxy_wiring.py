@@ -301,7 +301,14 @@ class ProxySystem:
             last_probe=self._pool.last_probe,
             session=stream.channel.session if self._settings.channel_name == ZOOKEEPER else None,
         )
-        return ProxySituation(self._pool.active, gate_text(gate))
+        limits = self._settings.limits
+        return ProxySituation(
+            active=self._pool.active,
+            gate=gate_text(gate),
+            namenodes=self._pool.describe(),
+            not_taken_s=limits.failover_wait_s,
+            silent_s=limits.upstream_timeout_s,
+        )
 
 
 def _warn_of_globs(settings: SettingsOfProxy) -> None:
