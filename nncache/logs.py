@@ -72,7 +72,7 @@ class OneObject(_Timed):
             said["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             said["stack"] = self.formatStack(record.stack_info)
-        return json.dumps(said).replace("\x7f", r"\u007f")  # the one control character that JSON allows
+        return json.dumps(said)
 
 
 _FORMATTERS: Final[dict[LogFormat, type[logging.Formatter]]] = {"text": OneLine, "json": OneObject}

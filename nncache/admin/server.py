@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeAlias
 
 import msgspec
 from aiohttp import web
@@ -20,6 +20,9 @@ from aiohttp.typedefs import Handler
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
 from nncache.hadoop.endpoint import Endpoint
+
+PageCalled: TypeAlias = Callable[[str, str, int], None]
+"""Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
@@ -114,6 +117,7 @@ class AdminServer:
         *,
         title: str = "nncache",
         access: Access | None = None,
+        page_called: PageCalled = lambda *_: None,
         max_connections: int = MAX_CONNECTIONS,
         lifetime_s: float = LIFETIME_S,
     ) -> None:
@@ -122,6 +126,7 @@ class AdminServer:
         self._state = state
         self._title = title
         self._access = access or Access(endpoint.host)
+        self._page_called = page_called
         self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
         app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
@@ -188,9 +193,12 @@ class AdminServer:
         async def handle(request: web.Request) -> web.Response:
             refused = self._refused(request)
             if refused is not None and page.is_for_operators:
+                self._page_called(request.remote or "", request.raw_path, refused[0])
                 return self._refusal(*refused)
             show = page.show if refused is None or page.show_others is None else page.show_others
             answer = show(request.query)
+            if page.is_for_operators:
+                self._page_called(request.remote or "", request.raw_path, answer.status)
             headers = {"Content-Type": answer.content_type}
             return web.Response(body=answer.body, status=answer.status, headers=headers)
 

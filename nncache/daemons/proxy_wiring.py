@@ -6,6 +6,7 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
@@ -36,7 +37,7 @@ from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
-from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.fastpath import MAX_SAMPLE_EVERY, FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
 from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import StartError as ProxyStartError
@@ -46,6 +47,7 @@ from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
+from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 
 _log = logging.getLogger(__name__)
@@ -67,13 +69,27 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         reserve_files(settings.limits, len(settings.namenodes.namenodes))
         load_stream_class(settings.channel_name)
         access = access_of(settings.admin, settings.proxy.admin_at.host)
+        logs = RequestLogs(settings.request_logs, boottime)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager)
-        signals.on_reload = Reloader(load, settings, OF_PROXY, system.take, manager).reload
+        system = ProxySystem(settings, boottime, access, manager, logs)
+        reloader = Reloader(
+            load,
+            settings,
+            OF_PROXY,
+            system.take,
+            manager,
+            lambda outcome: logs.note("reload", outcome=outcome),
+        )
+
+        def reload() -> None:
+            logs.reopen()
+            reloader.reload()
+
+        signals.on_reload = reload
         await system.serve(signals.stop)
 
     run_until_signal(serve, "requests under way are finished, then it ends")
@@ -88,6 +104,7 @@ class ProxySystem:
         clock: Clock,
         access: Access | None = None,
         manager: ServiceManager | None = None,
+        logs: RequestLogs | None = None,
     ) -> None:
         """Build it.
 
@@ -96,7 +113,12 @@ class ProxySystem:
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
+            logs: of requests, opened already; closed at the end.
+
+        Raises:
+            SettingError: one of those logs cannot be opened.
         """
+        self._logs = logs or RequestLogs(settings.request_logs, clock)
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
@@ -121,6 +143,7 @@ class ProxySystem:
             clock=clock,
         )
         traffic = self._traffic = Traffic(clock)
+        traffic.observers = self._logs.observers
         self._front_end = FrontEnd(
             self._cache,
             self._upstream,
@@ -134,6 +157,8 @@ class ProxySystem:
         self._fast_path = FastPath(
             self._cache.is_good, self._cache.store, clock, settings.limits, traffic.sampled
         )
+        if settings.request_logs.access_log:
+            self._fast_path.max_sample_every = min(MAX_SAMPLE_EVERY, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self._fast_path.hits
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
@@ -148,6 +173,7 @@ class ProxySystem:
             proxy_pages(sources),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
+            page_called=self._logs.page_called,
         )
         self._is_listening = False
         self._is_stopping = False
@@ -159,6 +185,7 @@ class ProxySystem:
             StartError: one of the two addresses cannot be listened on.
         """
         failure: StartError | None = None
+        self._logs.start()
         try:
             async with asyncio.timeout(None) as end, self._upstream, self._front_end:
                 # By value: raised in here it would leave as a group, since both contexts are task groups.
@@ -171,6 +198,8 @@ class ProxySystem:
         finally:
             await self._stream.shut_down()
             await self._pool.close()
+            self._logs.note("end")
+            self._logs.close()
         if failure is not None:
             raise failure
 
@@ -196,11 +225,14 @@ class ProxySystem:
                 self._say_where()
                 calm_collector()
                 self._manager.ready()
+                self._logs.note("start", version=version("nncache"), pid=os.getpid())
                 try:
                     await stop.wait()
                     self._is_stopping = True
                     self._manager.stopping()
-                    if lame_duck_s := self._settings.proxy.lame_duck_s:
+                    lame_duck_s = self._settings.proxy.lame_duck_s
+                    self._logs.note("stop", lame_duck_s=lame_duck_s)
+                    if lame_duck_s:
                         await asyncio.sleep(lame_duck_s)
                 finally:
                     self._is_listening = False
@@ -264,6 +296,7 @@ class ProxySystem:
             "front_end": self._front_end.stats(),
             "loop": self._watchdog.stats(),
             "polling": stream.channel,
+            "request_logs": self._logs.stats(),
             "records": stream.channel.records,
             "pool": self._pool.stats(),
             "server": self._server.stats(),

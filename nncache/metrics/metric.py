@@ -17,6 +17,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),
     "records": ("proxy",),
+    "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
     "traffic": ("proxy",),

@@ -17,6 +17,12 @@ CONCLUSIONS: Final[Mapping[str, str]] = {
 }
 """What became of a fetched reply, as the label says it."""
 
+REQUEST_LOGS: Final[Mapping[str, str]] = {
+    "access": "the access log (access_log)",
+    "audit": "the audit log (audit_log)",
+}
+"""The logs of requests."""
+
 PROXY_ROWS: tuple[Metric, ...] = (
     # ---- cache: what is held, and what was decided
     gauge(
@@ -314,5 +320,22 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "channel_foreign_znodes",
         "znodes",
         "Znodes among the publisher's that are none of its.",
+    ),
+    # ---- nncache: the logs of requests
+    counter(
+        "request_logs.lines",
+        "request_log_lines",
+        "lines",
+        "Lines for the access log and the audit log, lost ones included.",
+        "log",
+        REQUEST_LOGS,
+    ),
+    counter(
+        "request_logs.lost",
+        "request_log_lines_lost",
+        "lines",
+        "Lines that were not written because the disk or the reader was too slow, or the disk was full.",
+        "log",
+        REQUEST_LOGS,
     ),
 )

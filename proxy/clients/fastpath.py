@@ -22,7 +22,7 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
-from nncache.proxy.clients.per_request_fields import without_per_request_fields
+from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 
@@ -177,6 +177,7 @@ class FastPath:
         answer, started, text = sampled
         exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
         exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self._sample_every
+        exchange.request_id = request_id_in(head)
         exchange.status = answer.entry.reply.status
         exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
         self._aim_at_next(started)

@@ -17,6 +17,7 @@ from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
+from nncache.request_logs.request_logs import RequestLogStats
 
 
 def made_up(daemon: Daemon) -> dict[str, object]:
@@ -100,6 +101,7 @@ def _all() -> dict[str, object]:
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),
+        "request_logs": RequestLogStats(lines={"access": 2}, lost={"access": 1}),
         "stream": StreamStats(),
         "traffic": TrafficStats(
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},

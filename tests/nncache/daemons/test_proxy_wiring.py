@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -136,6 +137,30 @@ async def test_the_admin_port_shows_metrics_and_explains() -> None:
     shown = {family.name for family in text_string_to_metric_families(page)}
     assert {metric.name.removesuffix("_total") for metric in METRICS if "proxy" in metric.daemons} <= shown
     assert '"answer": "stream-closed"' in explained
+
+
+async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
+    """That of the client, if it says one; a token is in no line."""
+    log = tmp_path / "access"
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http, access_log=str(log), access_log_format="json")
+        async with running(chosen), aiohttp.ClientSession() as session:
+            await ready(chosen, 200)
+            url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x"
+            for query in ("?op=LISTSTATUS&user.name=joe", "?op=LISTSTATUS&delegation=secret", "#"):
+                async with session.get(url + query, headers={"X-Request-Id": "7b"}) as reply:
+                    await reply.read()
+            async with session.get(f"http://{chosen.proxy.listen}/", headers={"Host": "a b"}) as reply:
+                assert reply.status == 400
+    read = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["caller"], line["operation"], line["result"], line["status"]) for line in read] == [
+        ("joe", "LISTSTATUS", "forwarded", 200),
+        (None, "LISTSTATUS", "forwarded", 200),
+        (None, "other", "forwarded", 200),
+        (None, "other", "refused", 400),
+    ]
+    assert [line["request_id"] for line in read[:3]] == ["7b"] * 3
+    assert "secret" not in log.read_text()
 
 
 async def test_a_request_under_way_is_finished_before_the_end() -> None:
