@@ -37,6 +37,7 @@ from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.proxy.auditor import Auditor
 from nncache.proxy.clients.fastpath import MAX_SAMPLE_EVERY, FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
 from nncache.proxy.clients.server import Server
@@ -143,7 +144,12 @@ class ProxySystem:
             clock=clock,
         )
         traffic = self._traffic = Traffic(clock)
+        self._auditor = Auditor(
+            self._cache, self._upstream, self._consumer, clock, share=settings.proxy.audit_share
+        )
         traffic.observers = self._logs.observers
+        if settings.proxy.audit_share > 0:
+            traffic.observers = (*traffic.observers, self._auditor)
         self._front_end = FrontEnd(
             self._cache,
             self._upstream,
@@ -250,6 +256,7 @@ class ProxySystem:
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
+            ("the auditor", self._auditor.run),
             ("the log of what changes", lambda: announce(self._situation, lines)),
         )
 
@@ -290,6 +297,7 @@ class ProxySystem:
         stream = self._consumer.stats()
         return {
             "admin": self._admin.stats(),
+            "audit": self._auditor.stats(),
             "cache": self._cache.stats(self._clock()),
             "fast_path": self._fast_path.stats(),
             "forward": self._upstream.stats(),

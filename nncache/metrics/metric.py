@@ -8,6 +8,7 @@ Daemon: TypeAlias = Literal["proxy", "publisher"]
 
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "admin": ("proxy", "publisher"),
+    "audit": ("proxy",),
     "cache": ("proxy",),
     "fast_path": ("proxy",),
     "forward": ("proxy",),

@@ -5,6 +5,7 @@ from typing import Final
 
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
+from nncache.proxy.auditor import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 
@@ -320,6 +321,15 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "channel_foreign_znodes",
         "znodes",
         "Znodes among the publisher's that are none of its.",
+    ),
+    # ---- proxy: answers from memory, asked again
+    counter(
+        "audit.outcomes",
+        "audit",
+        "answers",
+        "Answers from memory that were compared with the NameNode's own (audit_share).",
+        "outcome",
+        AUDIT_OUTCOMES,
     ),
     # ---- nncache: the logs of requests
     counter(

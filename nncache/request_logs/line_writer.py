@@ -21,7 +21,7 @@ MAX_WAITING_BYTES: Final = 16 * 1024 * 1024
 GATHER_S: Final = 0.05
 """Between two writes: a thread that wakes for each line would cost the event loop more than the line."""
 
-CLOSE_S: Final = 2.0
+CLOSE_S: Final = 5.0
 """What the last lines get to be written."""
 
 _MODE: Final = 0o640  # the lines name users and paths
@@ -50,6 +50,7 @@ class LineWriter:
         *,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         gather_s: float = GATHER_S,
+        close_s: float = CLOSE_S,
     ) -> None:
         """Open the destination.
 
@@ -59,6 +60,7 @@ class LineWriter:
         self._destination = destination
         self._max_waiting_bytes = max_waiting_bytes
         self._gather_s = gather_s
+        self._close_s = close_s
         self._queue: SimpleQueue[bytes | _Order] = SimpleQueue()
         self._file = self._open()
         self._put_bytes = 0
@@ -99,13 +101,13 @@ class LineWriter:
         self._queue.put(_Order.REOPEN)
 
     def close(self) -> None:
-        """Write what was taken, as far as that is possible in `CLOSE_S`, and end."""
+        """Write what was taken, as far as that is possible in `close_s`, and end."""
         self._queue.put(_Order.CLOSE)
         self._is_closing.set()
         if self._thread.ident is None:
             os.close(self._file)
         else:
-            self._thread.join(CLOSE_S)
+            self._thread.join(self._close_s)
 
     def _open(self) -> int:
         if self._destination == STANDARD_OUTPUT:

@@ -11,6 +11,7 @@ from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
+from nncache.proxy.auditor import AuditOutcome, AuditStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
@@ -28,6 +29,7 @@ def made_up(daemon: Daemon) -> dict[str, object]:
 def _all() -> dict[str, object]:
     return {
         "admin": AdminStats(connections_open=1, connections_refused=0, pages_refused=0),
+        "audit": AuditStats({AuditOutcome.SAME: 1}),
         "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
             entries=1,

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from tests.nncache.fake_namenode import FakeNameNode
+from tests.proxy.wire import RawNameNode, is_silent, until
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +128,33 @@ async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.
     system = ProxySystem(chosen, boottime)
     system.take(chosen, frozenset({"glob"}))
     assert len([message for message in caplog.messages if "stays within one level" in message]) == 1
+
+
+async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is frozen: it takes connections and calls, and answers nothing; reads and writes cost one wait each."""
+    caplog.set_level(logging.WARNING)
+    async with RawNameNode(is_silent) as frozen:
+        address = frozen.namenode.http
+        chosen = settings(address, upstream_timeout_s="0.6", namenode_probe_timeout_s="0.2")
+        async with running(chosen), aiohttp.ClientSession() as session:
+            for method, op, calls in (
+                ("GET", "GETFILESTATUS", 1),
+                ("GET", "LISTSTATUS", 1),
+                ("PUT", "MKDIRS", 1),
+            ):
+                url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op={op}&user.name=joe"
+                began = boottime()
+                async with session.request(method, url) as reply:
+                    assert reply.status == 504
+                assert boottime() - began >= 0.6
+                assert sum(op.encode() in head for head in frozen.heads) == calls
+            said = "calls get 503 where none takes them for 0.2 s, 504 where one takes them and is silent for 0.6 s"
+            await until(lambda: said in caplog.text)
+    (line,) = (record for record in caplog.records if said in record.getMessage())
+    assert line.levelname == "WARNING"
+    assert f"no active NameNode is known: {address} cannot be asked (" in line.getMessage()
 
 
 async def test_the_admin_port_shows_metrics_and_explains() -> None:

@@ -8,13 +8,14 @@ from nncache.clock import boottime
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.access_log import AccessLog
 from nncache.request_logs.line_writer import LineWriter
+from tests.patience import HANG_S
 
 
 def weights(
     tmp_path: Path, sample: int, exchanges: list[tuple[Result, int]], chances: list[float]
 ) -> list[int]:
     """Return the weights of the lines that are written of these requests."""
-    writer = LineWriter(str(tmp_path / "log"), boottime)
+    writer = LineWriter(str(tmp_path / "log"), boottime, close_s=HANG_S)
     left = iter(chances)
     log = AccessLog(writer, "combined", sample, lambda: next(left))
     for result, weight in exchanges:

@@ -9,6 +9,7 @@ from nncache.proxy.errors import TooManyRequestsError
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.request_logs.audit_log import AuditLog
 from nncache.request_logs.line_writer import LineWriter
+from tests.patience import HANG_S
 
 
 class Scene:
@@ -16,7 +17,7 @@ class Scene:
 
     def __init__(self, tmp_path: Path) -> None:
         self._file = tmp_path / "audit"
-        self._writer = LineWriter(str(self._file), boottime)
+        self._writer = LineWriter(str(self._file), boottime, close_s=HANG_S)
         self.log = AuditLog(self._writer)
 
     def lines(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from tests.patience import HANG_S
 @contextmanager
 def writer_to(destination: object, **options: int) -> Iterator[LineWriter]:
     """Write there, without pauses."""
-    writer = LineWriter(str(destination), boottime, gather_s=0.0, **options)
+    writer = LineWriter(str(destination), boottime, gather_s=0.0, close_s=HANG_S, **options)
     writer.start()
     try:
         yield writer
