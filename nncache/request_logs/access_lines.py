@@ -12,11 +12,14 @@ from typing import Final, TypeAlias
 
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.traffic import Exchange, Result
-from nncache.request_logs.masking import masked
+from nncache.request_logs.masking import masked, may_hold_secret
 from nncache.request_logs.request_id import shown_id
 
 _NONE: Final = "-"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MAX_KEPT: Final = 512
+"""Characters of what is remembered: addresses, users, and targets that certainly hold no credential."""
+
 _NOT_BARE: Final = re.compile(rb"[^A-Za-z0-9._@/+:~$-]|^-$")
 _NOT_QUOTED: Final = re.compile(rb'[^!-~]|["\\]')
 
@@ -83,12 +86,21 @@ def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
     """
     claim = exchange.caller
     if "\0" in claim or (not claim and exchange.result is Result.HIT):
-        said = parse_call(exchange.method, exchange.target).arguments
-        user, doas = (next(iter(said.get(key, ())), None) for key in ("user.name", "doas"))
-        return _encodable(user), _encodable(doas)
+        target = exchange.target
+        may_be_kept = len(target) <= _MAX_KEPT and target.isascii() and not may_hold_secret(target)
+        return (_callers_again if may_be_kept else _callers_in)(target)
     if claim.startswith("doas="):
         return None, _encodable(claim.removeprefix("doas="))
     return _encodable(claim.removeprefix("user.name=") or None), None
+
+
+def _callers_in(target: str) -> tuple[str | None, str | None]:
+    said = parse_call("GET", target).arguments
+    user, doas = (next(iter(said.get(key, ())), None) for key in ("user.name", "doas"))
+    return _encodable(user), _encodable(doas)
+
+
+_callers_again: Final = lru_cache(2_048)(_callers_in)
 
 
 def _encodable(text: str | None) -> str | None:
@@ -104,7 +116,14 @@ def _bare(text: str | None) -> str:
     """Return a text that is one field; `-` if there is none, which no text becomes."""
     if not text:
         return _NONE
+    return (_bare_again if len(text) <= _MAX_KEPT else _escape_bare)(text)
+
+
+def _escape_bare(text: str) -> str:
     return _NOT_BARE.sub(_escaped, text.encode("utf-8", "surrogatepass")).decode("ascii")
+
+
+_bare_again: Final = lru_cache(1_024)(_escape_bare)
 
 
 def _quoted(text: str) -> str:

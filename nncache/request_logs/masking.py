@@ -23,10 +23,15 @@ def masked(target: str) -> str:
     target = _in_ascii(target)
     if "//" in target:
         target = _USER_INFO.sub(rf"\1//{MASK}@", target)
-    lowered = target.lower()
-    if "%" in target or any(secret in lowered for secret in _SECRETS):
+    if may_hold_secret(target):
         target = "".join(map(_part, _SEPARATORS.split(target)))
     return target if len(target) <= MAX_CHARS else target[:MAX_CHARS] + MASK
+
+
+def may_hold_secret(target: str) -> bool:
+    """Whether a target in ASCII may hold a credential: it names one, or spells what it names."""
+    lowered = target.lower()
+    return "%" in target or any(secret in lowered for secret in _SECRETS)
 
 
 def _part(part: str) -> str:

@@ -37,7 +37,7 @@ class RequestLogSettings:
         default=1,
         metadata={
             "help": "One of so many hits is logged, with this number as its weight; all other requests always are. "
-            "1 logs all hits, and each costs several times the CPU time of a hit that is not logged."
+            "1 logs all hits, which may double what each costs in CPU time."
         },
     )
     audit_log: str = field(

@@ -12,6 +12,7 @@ from nncache.cache.decisions import Reason
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.access_lines import caller_of, combined, json_line
+from tests.house.tree import ROOT
 
 AT = 1_795_551_482.25
 COMBINED = re.compile(
@@ -43,6 +44,13 @@ def test_a_combined_line_is_apaches_with_fields_at_its_end() -> None:
     assert combined(forwarded, 1, AT).endswith(
         b'" - - "-" "-" forwarded GETFILESTATUS not-plain 0.000042 1 abc\n'
     )
+
+
+def test_the_documentation_shows_these_lines() -> None:
+    """Those who write a parser begin there."""
+    page = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    for line in (combined(exchange_of(), 64, AT), json_line(exchange_of(), 64, AT)):
+        assert f"\n{line.decode()}```\n" in page
 
 
 def test_a_request_that_was_never_read_is_a_line() -> None:
