@@ -154,7 +154,8 @@ async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
             await until(lambda: said in caplog.text)
     (line,) = (record for record in caplog.records if said in record.getMessage())
     assert line.levelname == "WARNING"
-    assert f"no active NameNode is known: {address} cannot be asked (" in line.getMessage()
+    reason = f"{address} cannot be asked (JMX of {address}: no answer in 0.2 s)"
+    assert f"no active NameNode is known: {reason}; each NameNode is tried" in line.getMessage()
 
 
 async def test_the_admin_port_shows_metrics_and_explains() -> None:
