@@ -143,6 +143,8 @@ class JmxClient:
                     if len(body) > MAX_REPLY_BYTES:
                         raise MalformedReplyError(f"JMX of {namenode.http} answers too much")
                 return bytes(body)
+        except TimeoutError as exc:
+            raise self._is_silent(namenode) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise JmxUnavailableError(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
 

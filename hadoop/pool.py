@@ -118,7 +118,7 @@ class NameNodePool:
                     await self.wait_probed()
                 return active
         except TimeoutError as exc:
-            raise NoActiveNameNodeError("no active NameNode", reasons=self._describe()) from exc
+            raise NoActiveNameNodeError("no active NameNode", reasons=self.describe()) from exc
 
     async def wait_probed(self) -> None:
         """Return when the next probe has ended, with or without an answer."""
@@ -258,7 +258,8 @@ class NameNodePool:
         for wakeup in self._wakeups.values():
             wakeup.set()
 
-    def _describe(self) -> str:
+    def describe(self) -> str:
+        """Return what each NameNode says of itself, or why it cannot be asked."""
         states = []
         for namenode in self.namenodes:
             state = self._view.state_of(namenode)

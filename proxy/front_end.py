@@ -154,6 +154,7 @@ class FrontEnd:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         exchange = Exchange(request.method, request.raw_path, request.remote or "", self._clock())
+        exchange.request_id = request.headers.get("X-Request-Id", "")
         try:
             response = await self._handle(request, exchange)
             exchange.status, exchange.body_bytes = response.status, _known_length(response)

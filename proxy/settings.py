@@ -48,6 +48,14 @@ class ProxySettings:
             "until it is known, and the next redirects wait namenode_query_timeout_s only, until one is answered."
         },
     )
+    audit_share: float = field(
+        default=0.0,
+        metadata={
+            "help": "Share of the answers from memory, 0 to 1, about which the NameNode is asked again in the "
+            "background, to compare (nncache_audit_total); at most one for each 100 calls that are forwarded anyway. "
+            "0: none."
+        },
+    )
 
     def __post_init__(self) -> None:
         parse_endpoint("listen", self.listen)
@@ -55,6 +63,8 @@ class ProxySettings:
         for key in ("lame_duck_s", "join_wait_s"):
             if not getattr(self, key) >= 0:
                 raise SettingError(key, getattr(self, key), "must be 0 seconds or more")
+        if not 0 <= self.audit_share <= 1:
+            raise SettingError("audit_share", self.audit_share, "must be between 0 and 1")
         for key in ("namenode_query_timeout_s", "two_step_query_timeout_s"):
             value = getattr(self, key)
             if not value > 0:

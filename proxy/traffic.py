@@ -91,6 +91,7 @@ class Exchange:
         caller: who asks, as the request says; "" if it does not say.
         operation: one of OPERATION_NAMES.
         why: why it was forwarded, if it was.
+        request_id: what the client says in `X-Request-Id`; "" if it says nothing.
         status: of the reply; 0 if there was none.
         body_bytes: of the reply's body; -1 where that was streamed.
         weight: how many requests it stands for.
@@ -103,6 +104,7 @@ class Exchange:
         "method",
         "operation",
         "peer",
+        "request_id",
         "result",
         "started",
         "status",
@@ -121,6 +123,7 @@ class Exchange:
         self.operation = UNKNOWN_OPERATION
         self.result = Result.ABANDONED
         self.why: ForwardReason | None = None
+        self.request_id = ""
         self.status = 0
         self.body_bytes = -1
         self.weight = 1
@@ -207,9 +210,12 @@ class Traffic:
         self._note_duration(exchange.result, exchange.duration_s, exchange.weight)
         self._show(exchange)
 
-    def refused(self, error: ProxyError, peer: str, *, method: str = "", target: str = "") -> None:
+    def refused(
+        self, error: ProxyError, peer: str, *, method: str = "", target: str = "", request_id: str = ""
+    ) -> None:
         """Count a request that came to nothing before it was known what it asks for."""
         exchange = Exchange(method, target, peer, self.clock())
+        exchange.request_id = request_id
         exchange.result, exchange.status = result_of(error), error.status
         self.ended(exchange)
 

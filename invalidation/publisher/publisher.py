@@ -128,6 +128,11 @@ class Publisher:
         stored = self._follower.stored
         return {} if stored is None else stored.broken
 
+    @property
+    def is_standby(self) -> bool:
+        """Whether another publisher does the work."""
+        return self._run is None and bool(self._output.waiting_for)
+
     def situation(self) -> str:
         """Say why nothing is being published; "" while all is well."""
         if self._run is None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeAlias
 
 import msgspec
 from aiohttp import web
@@ -21,6 +21,9 @@ from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
 from nncache.admin.status_page import StatusPage
 from nncache.hadoop.endpoint import Endpoint
+
+PageCalled: TypeAlias = Callable[[str, str, int], None]
+"""Takes note of a call of an operators' page: the client's address, the target, the status of the answer."""
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -139,6 +142,7 @@ class AdminServer:
         self._title = title
         self._status_page = status_page  # what operators see instead of the index
         self._access = access or Access(endpoint.host)
+        self.page_called: PageCalled = lambda *_: None  # set by who keeps an audit log
         self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
         app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
@@ -211,9 +215,12 @@ class AdminServer:
         async def handle(request: web.Request) -> web.Response:
             refused = self._refused(request)
             if refused is not None and page.is_for_operators:
+                self.page_called(request.remote or "", request.raw_path, refused[0])
                 return self._refusal(*refused)
             show = page.show if refused is None or page.show_others is None else page.show_others
             answer = show(request.query)
+            if page.is_for_operators:
+                self.page_called(request.remote or "", request.raw_path, answer.status)
             headers = {"Content-Type": answer.content_type}
             return web.Response(body=answer.body, status=answer.status, headers=headers)
 
@@ -225,9 +232,12 @@ class AdminServer:
             refused = self._access.refusal_to_change(
                 request.remote, fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
             )
+            peer = request.remote or ""
             if refused is not None:
+                self.page_called(peer, request.raw_path, refused[0])
                 return self._refusal(*refused)
-            answer = action.act(request.query, request.remote or "")
+            answer = action.act(request.query, peer)
+            self.page_called(peer, request.raw_path, answer.status)
             headers = {"Content-Type": answer.content_type}
             return web.Response(body=answer.body, status=answer.status, headers=headers)
 

@@ -1,17 +1,28 @@
 """What the log says of who is active. (nncache/daemons/active_line.py)"""
 
+from nncache.daemons.news import News
 from nncache.hadoop.election_view import Active
 
 
 def about_active(
-    before: Active | None, now: Active | None, *, is_first: bool, without: str
-) -> tuple[str, ...]:
-    """Return the line about who is active, if that is news; `without` says what happens while none is."""
+    before: Active | None, now: Active | None, *, is_first: bool, why_none: str, without: str
+) -> tuple[News, ...]:
+    """Return the line about who is active, if that is news.
+
+    Args:
+        before: the active NameNode that was known.
+        now: the one that is known.
+        is_first: nothing was said yet.
+        why_none: what each NameNode says, if none is known to be active.
+        without: what happens while none is known.
+    """
     if not is_first and _identity(before) == _identity(now):
         return ()
     if now is None:
-        return (f"no active NameNode is known; {without}",)
-    return (f"NameNode {now.namenode.http} is active (term {now.term})",)
+        why = f": {why_none}" if why_none else ""
+        what_to_do = "see that one NameNode is active and that namenode_http names them all"
+        return (News(f"no active NameNode is known{why}; {without}; {what_to_do}", is_bad=True),)
+    return (News(f"NameNode {now.namenode.http} is active (term {now.term})"),)
 
 
 def _identity(active: Active | None) -> object:

@@ -1,12 +1,28 @@
-"""Say in the log what an operator waits for: who is active, what the daemon does. (nncache/daemons/announcer.py)"""
+"""Say in the log what an operator waits for: who is active, what the daemon does. (nncache/daemons/announcer.py)
+
+The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not said each
+time: there is a bucket of lines. `nncache.proxy.log_throttle` would not do: the last state must be said in the end.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
+
+from nncache.daemons.news import News
+from nncache.hadoop.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
 """A state that comes and goes faster than this is not worth a line."""
+
+STARTS_WITHIN_S: Final = 5.0
+"""A daemon that has just begun knows nothing yet, and that is no bad state."""
+
+BURST: Final = 6
+"""Changes that are said at once: a failover, or a restart of everything around the daemon."""
+
+CHANGE_EVERY_S: Final = 10.0
+"""After those, a change is said so often at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -15,14 +31,30 @@ SituationT = TypeVar("SituationT")
 
 async def announce(
     look: Callable[[], SituationT],
-    lines: Callable[[SituationT | None, SituationT], tuple[str, ...]],
+    lines: Callable[[SituationT | None, SituationT], tuple[News, ...]],
+    *,
     look_every_s: float = LOOK_EVERY_S,
+    starts_within_s: float = STARTS_WITHIN_S,
 ) -> NoReturn:
-    """Log what `lines` says of every change of the situation, forever; at first there is none before."""
-    before: SituationT | None = None
+    """Log what `lines` says of every change of the situation, forever; at first there is none before.
+
+    At the start what is bad has a while to become good. While too many changes come, what was said last stays the one
+    to compare with, until there is room for a line.
+    """
+    clock = asyncio.get_running_loop().time
+    started_by = clock() + starts_within_s
+    bucket = TokenBucket(1 / CHANGE_EVERY_S, BURST, clock())
+    said: SituationT | None = None
     while True:
         await asyncio.sleep(look_every_s)  # first, too: the NameNodes have not been asked yet
         now = look()
-        for line in lines(before, now):
-            _log.info("%s", line)
-        before = now
+        news = lines(said, now)
+        if news:
+            if said is None and any(each.is_bad for each in news) and clock() < started_by:
+                continue
+            if bucket.left(clock()) < 1:
+                continue
+            bucket.charge(1, clock())
+        for each in news:
+            _log.log(logging.WARNING if each.is_bad else logging.INFO, "%s", each.text)
+        said = now

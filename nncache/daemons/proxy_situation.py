@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nncache.coordination.stats import SessionStats
 from nncache.daemons.active_line import about_active
+from nncache.daemons.news import News
 from nncache.hadoop.election_view import Active, NameNode, Probe
 from nncache.hadoop.namespace import NamespaceCheck
 
@@ -57,12 +58,23 @@ def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, objec
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySituation:
-    """What the log of a proxy tells about."""
+    """What the log of a proxy tells about.
+
+    Attributes:
+        active: the active NameNode, when known.
+        gate: as `gate_text` says.
+        namenodes: what each NameNode says of itself.
+        not_taken_s: after so long a call that no NameNode takes gets 503.
+        silent_s: after so long a call that a NameNode has taken and does not answer gets 504.
+    """
 
     active: Active | None
-    gate: str  # as `gate_text` says
+    gate: str
+    namenodes: str = ""
+    not_taken_s: float
+    silent_s: float
 
     @property
     def is_gate_open(self) -> bool:
@@ -70,16 +82,21 @@ class ProxySituation:
         return self.gate == OPEN
 
 
-def lines(before: ProxySituation | None, now: ProxySituation) -> tuple[str, ...]:
+def lines(before: ProxySituation | None, now: ProxySituation) -> tuple[News, ...]:
     """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
     said = about_active(
         None if before is None else before.active,
         now.active,
         is_first=before is None,
-        without="calls wait for one, then get 503",
+        why_none=now.namenodes,
+        without=(
+            f"each NameNode is tried all the same: calls get 503 where none takes them for {now.not_taken_s:g} s, "
+            f"504 where one takes them and is silent for {now.silent_s:g} s"
+        ),
     )
     if before is not None and before.is_gate_open == now.is_gate_open:
         return said
     if now.is_gate_open:
-        return *said, "the gate is open: what is cached may be answered from memory"
-    return *said, f"the gate is {now.gate}; every call goes to the NameNode"
+        return *said, News("the gate is open: what is cached may be answered from memory")
+    closed = f"the gate is {now.gate}; every call goes to the NameNode; nncache explain PATH says what it waits for"
+    return *said, News(closed, is_bad=True)

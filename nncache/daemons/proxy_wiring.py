@@ -6,6 +6,7 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -29,11 +30,10 @@ from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PROXY
 from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.start_lines import say_where, warn_of_globs
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.endpoint import Endpoint
-from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
@@ -41,6 +41,7 @@ from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
 from nncache.logs import set_log_level, set_up_logs
 from nncache.metrics.page import MetricsPage
+from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import FastPathMemory
@@ -53,6 +54,7 @@ from nncache.proxy.plain_calls import PlainCalls
 from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
+from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 
 _log = logging.getLogger(__name__)
@@ -74,13 +76,27 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         reserve_files(settings.limits, len(settings.namenodes.namenodes))
         load_stream_class(settings.channel_name)
         access = access_of(settings.admin, settings.proxy.admin_at.host)
+        logs = RequestLogs(settings.request_logs, boottime)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager)
-        signals.on_reload = Reloader(load, settings, OF_PROXY, system.take, manager).reload
+        system = ProxySystem(settings, boottime, access, manager, logs)
+        reloader = Reloader(
+            load,
+            settings,
+            OF_PROXY,
+            system.take,
+            manager,
+            lambda outcome: logs.note("reload", outcome=outcome),
+        )
+
+        def reload() -> None:
+            logs.reopen()
+            reloader.reload()
+
+        signals.on_reload = reload
         await system.serve(signals.stop)
 
     run_until_signal(serve, "requests under way are finished, then it ends")
@@ -95,6 +111,7 @@ class ProxySystem:
         clock: Clock,
         access: Access | None = None,
         manager: ServiceManager | None = None,
+        logs: RequestLogs | None = None,
     ) -> None:
         """Build it.
 
@@ -103,7 +120,12 @@ class ProxySystem:
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
+            logs: of requests, opened already; closed at the end.
+
+        Raises:
+            SettingError: one of those logs cannot be opened.
         """
+        self._logs = logs or RequestLogs(settings.request_logs, clock)
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
@@ -128,6 +150,12 @@ class ProxySystem:
             clock=clock,
         )
         traffic = self._traffic = Traffic(clock)
+        self._auditor = Auditor(
+            self._cache, self._upstream, self._consumer, clock, share=settings.proxy.audit_share
+        )
+        self._hottest = Hottest(clock)
+        auditors = (self._auditor,) if settings.proxy.audit_share > 0 else ()
+        traffic.observers = (*self._logs.observers, *auditors, self._hottest)
         self._front_end = FrontEnd(
             self._cache,
             self._upstream,
@@ -141,12 +169,13 @@ class ProxySystem:
         self._fast_path = FastPath(
             self._cache.is_good, self._cache.store, clock, settings.limits, traffic.sampled
         )
+        if settings.request_logs.access_log:
+            sampler = self._fast_path.sampler
+            sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self._fast_path.hits
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
         plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
-        self._hottest = Hottest(clock)
-        traffic.observers = (*traffic.observers, self._hottest)
         self._started_at = clock()
         self._recent = Recent(self._started_at)
         sources = ProxySources(
@@ -163,6 +192,7 @@ class ProxySystem:
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("status.html"),
         )
+        self._admin.page_called = self._logs.page_called
         self._is_listening = False
         self._is_stopping = False
 
@@ -173,6 +203,7 @@ class ProxySystem:
             StartError: one of the two addresses cannot be listened on.
         """
         failure: StartError | None = None
+        self._logs.start()
         try:
             async with asyncio.timeout(None) as end, self._upstream, self._front_end:
                 # By value: raised in here it would leave as a group, since both contexts are task groups.
@@ -185,6 +216,8 @@ class ProxySystem:
         finally:
             await self._stream.shut_down()
             await self._pool.close()
+            self._logs.note("end")
+            self._logs.close()
         if failure is not None:
             raise failure
 
@@ -207,14 +240,17 @@ class ProxySystem:
         try:
             async with background(self._background()):
                 self._is_listening = True
-                self._say_where()
+                say_where(self._settings, self._server.port, self._admin.address)
                 calm_collector()
                 self._manager.ready()
+                self._logs.note("start", version=version("nncache"), pid=os.getpid())
                 try:
                     await stop.wait()
                     self._is_stopping = True
                     self._manager.stopping()
-                    if lame_duck_s := self._settings.proxy.lame_duck_s:
+                    lame_duck_s = self._settings.proxy.lame_duck_s
+                    self._logs.note("stop", lame_duck_s=lame_duck_s)
+                    if lame_duck_s:
                         await asyncio.sleep(lame_duck_s)
                 finally:
                     self._is_listening = False
@@ -232,6 +268,7 @@ class ProxySystem:
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
+            ("the auditor", self._auditor.run),
             ("the log of what changes", lambda: announce(self._look, lines)),
         )
 
@@ -239,45 +276,24 @@ class ProxySystem:
         """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
         if "glob" in changed:
             self._cache.set_filters({glob: glob for glob in settings.cache.glob})
-            _warn_of_globs(settings)
+            warn_of_globs(settings)
         if "log_level" in changed:
             set_log_level(settings.log)
         self._settings = settings
-
-    def _say_where(self) -> None:
-        settings = self._settings
-        _log.info(
-            "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
-            version("nncache"),
-            Endpoint(settings.proxy.listen_at.host, self._server.port),
-            settings.namenodes.nameservice,
-            ", ".join(settings.namenodes.namenode_http),
-            settings.namenodes.user,
-            settings.channel_name,
-        )
-        _log.info("status page, health, readiness, metrics and explain on http://%s/", self._admin.address)
-        if settings.channel_name == ZOOKEEPER:
-            _log.info(
-                "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
-                settings.namenodes.nameservice,
-                settings.zookeeper.zookeeper_root,
-                ", ".join(settings.zookeeper.zookeeper),
-            )
-        elif not settings.cache.glob:
-            _log.warning("no --glob is given: nothing is answered from memory")
-        _warn_of_globs(settings)
 
     def figures(self) -> Mapping[str, object]:
         """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
         stream = self._consumer.stats()
         return {
             "admin": self._admin.stats(),
+            "audit": self._auditor.stats(),
             "cache": self._cache.stats(self._clock()),
             "fast_path": self._fast_path.stats(),
             "forward": self._upstream.stats(),
             "front_end": self._front_end.stats(),
             "loop": self._watchdog.stats(),
             "polling": stream.channel,
+            "request_logs": self._logs.stats(),
             "records": stream.channel.records,
             "pool": self._pool.stats(),
             "server": self._server.stats(),
@@ -361,10 +377,11 @@ class ProxySystem:
             last_probe=self._pool.last_probe,
             session=stream.channel.session if self._settings.channel_name == ZOOKEEPER else None,
         )
-        return ProxySituation(self._pool.active, gate_text(gate))
-
-
-def _warn_of_globs(settings: SettingsOfProxy) -> None:
-    for glob in settings.cache.glob:
-        if trouble := pitfall(glob):
-            _log.warning("--glob %s", trouble)
+        limits = self._settings.limits
+        return ProxySituation(
+            active=self._pool.active,
+            gate=gate_text(gate),
+            namenodes=self._pool.describe(),
+            not_taken_s=limits.failover_wait_s,
+            silent_s=limits.upstream_timeout_s,
+        )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from nncache.daemons.active_line import about_active
+from nncache.daemons.news import News
 from nncache.hadoop.election_view import Active
 
 
@@ -15,6 +16,10 @@ class PublisherSituation:
     """None if nothing goes through ZooKeeper."""
     trouble: str
     """Why nothing is being published, in the publisher's own words; "" while all is well."""
+    is_standby: bool = False
+    """Another publisher does the work; this one would take over."""
+    namenodes: str = ""
+    """What each NameNode says of itself."""
 
     @property
     def is_publishing(self) -> bool:
@@ -34,16 +39,29 @@ class PublisherSituation:
         return f"{what} ({self.trouble})" if self.trouble else what
 
 
-def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[str, ...]:
+def lines(before: PublisherSituation | None, now: PublisherSituation) -> tuple[News, ...]:
     """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
     said = about_active(
         None if before is None else before.active,
         now.active,
         is_first=before is None,
+        why_none=now.namenodes,
         without="its edits are read as soon as there is one",
     )
-    if before is not None and before.is_publishing == now.is_publishing:
+    if before is not None and _kind(before) == _kind(now):
         return said
     if now.is_publishing:
-        return *said, "changes are published"
-    return *said, f"changes are not published: {now.why_not}"
+        return *said, News("changes are published")
+    if now.is_standby:
+        return *said, News(f"standing by: {now.why_not}")
+    follows = "proxies forward calls to the NameNode, and watchers get no events"
+    what_to_do = "the warnings of nncache.invalidation say more"
+    if now.is_zookeeper_connected is False:
+        what_to_do = "see that the servers of zookeeper run and that this host reaches them"
+    elif now.active is None:
+        what_to_do = "see that one NameNode is active"
+    return *said, News(f"changes are not published: {now.why_not}; {follows}; {what_to_do}", is_bad=True)
+
+
+def _kind(situation: PublisherSituation) -> tuple[bool, bool]:
+    return situation.is_publishing, situation.is_standby

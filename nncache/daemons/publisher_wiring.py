@@ -208,6 +208,8 @@ class PublisherSystem:
             active=self._pool.active,
             is_zookeeper_connected=self._stats().session.is_connected if self._is_on_zookeeper else None,
             trouble="not started yet" if publisher is None else publisher.situation(),
+            is_standby=publisher is not None and publisher.is_standby,
+            namenodes=self._pool.describe(),
         )
 
     def _readiness(self) -> PublisherReadiness:

@@ -24,6 +24,7 @@ class Reloader(Generic[SettingsT]):
         reloadable: AbstractSet[str],
         take: Callable[[SettingsT, AbstractSet[str]], None],
         manager: ServiceManager,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Make one.
 
@@ -33,7 +34,9 @@ class Reloader(Generic[SettingsT]):
             reloadable: keys that may change.
             take: makes the daemon work by these settings, of which these keys are new.
             manager: told that settings are being read.
+            note: takes what came of it, for those who audit what operators do.
         """
+        self._note = note
         self._load = load
         self._in_force = in_force
         self._reloadable = reloadable
@@ -48,9 +51,12 @@ class Reloader(Generic[SettingsT]):
             self._take(in_force, frozenset(reload.taken))
         except StartError as error:
             _log.error("SIGHUP: the settings in force stay, the new ones are wrong: %s", error)
+            self._note(f"refused: {error}")
         except Exception:  # noqa: BLE001 - a daemon that serves goes on
             _log.exception("SIGHUP: the settings in force stay, the new ones could not be taken")
+            self._note("failed")
         else:
+            self._note(str(reload))
             self._in_force = in_force
             _log.log(
                 logging.WARNING if reload.left else logging.INFO,

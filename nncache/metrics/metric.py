@@ -8,6 +8,7 @@ Daemon: TypeAlias = Literal["proxy", "publisher"]
 
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "admin": ("proxy", "publisher"),
+    "audit": ("proxy",),
     "cache": ("proxy",),
     "fast_path": ("proxy",),
     "forward": ("proxy",),
@@ -17,6 +18,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),
     "records": ("proxy",),
+    "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
     "traffic": ("proxy",),

@@ -5,6 +5,7 @@ from typing import Final
 
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
+from nncache.proxy.auditor import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 
@@ -16,6 +17,12 @@ CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.NOT_KEPT.value: "not kept: refused, failed, an open file, or not fresh enough",
 }
 """What became of a fetched reply, as the label says it."""
+
+REQUEST_LOGS: Final[Mapping[str, str]] = {
+    "access": "the access log (access_log)",
+    "audit": "the audit log (audit_log)",
+}
+"""The logs of requests."""
 
 PROXY_ROWS: tuple[Metric, ...] = (
     # ---- cache: what is held, and what was decided
@@ -314,5 +321,31 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "channel_foreign_znodes",
         "znodes",
         "Znodes among the publisher's that are none of its.",
+    ),
+    # ---- proxy: answers from memory, asked again
+    counter(
+        "audit.outcomes",
+        "audit",
+        "answers",
+        "Answers from memory that were compared with the NameNode's own (audit_share).",
+        "outcome",
+        AUDIT_OUTCOMES,
+    ),
+    # ---- nncache: the logs of requests
+    counter(
+        "request_logs.lines",
+        "request_log_lines",
+        "lines",
+        "Lines for the access log and the audit log, lost ones included.",
+        "log",
+        REQUEST_LOGS,
+    ),
+    counter(
+        "request_logs.lost",
+        "request_log_lines_lost",
+        "lines",
+        "Lines that were not written because the disk or the reader was too slow, or the disk was full.",
+        "log",
+        REQUEST_LOGS,
     ),
 )

@@ -22,6 +22,7 @@ from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, Po
 from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
+from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop
 
@@ -30,6 +31,7 @@ THE_NAMENODES = {"heading": "The NameNodes"}
 THE_EDITS = {"heading": "Polling of the edits"}
 THE_OPERATORS = {"heading": "Who may see the operators' pages"}
 THE_LOG = {"heading": "The log"}
+THE_REQUESTS = {"heading": "Access log and audit log"}
 THE_FILTERS = {"heading": "Where the filters are"}
 THE_ZOOKEEPER = {"heading": "ZooKeeper"}
 
@@ -52,6 +54,7 @@ class SettingsOfProxy:
     limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
     admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
     log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+    request_logs: RequestLogSettings = field(default_factory=RequestLogSettings, metadata=THE_REQUESTS)
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together.

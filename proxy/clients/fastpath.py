@@ -21,7 +21,7 @@ from nncache.cache.store import Store
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.cached_reply import DateText, HitFrame, rest_of_head
-from nncache.proxy.clients.per_request_fields import without_per_request_fields
+from nncache.proxy.clients.per_request_fields import request_id_in, without_per_request_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.sampling import Sampler
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
@@ -169,6 +169,7 @@ class FastPath:
         answer, started, text = sampled
         exchange = Exchange("GET", head[4 : head.index(b" ", 4)].decode("latin-1"), peer, started)
         exchange.operation, exchange.result, exchange.weight = GETFILESTATUS, Result.HIT, self.sampler.every
+        exchange.request_id = request_id_in(head)
         exchange.status = answer.entry.reply.status
         exchange.body_bytes = len(text) - text.index(b"\r\n\r\n") - 4
         self._next_sample = self.sampler.next(self.hits, started)

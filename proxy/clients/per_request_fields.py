@@ -33,6 +33,13 @@ _LINE: Final = re.compile(
     rb"\r\n(?:" + "|".join(NAMES).encode() + rb"):[\t\x20-\x7e]*(?=\r\n)",  # RFC 9112, section 5: no folding
     re.IGNORECASE,
 )
+_REQUEST_ID: Final = re.compile(rb"\r\nx-request-id:[ \t]*([^\r\n]*)", re.IGNORECASE)
+
+
+def request_id_in(head: bytes) -> str:
+    """Return what a request's head says in `X-Request-Id`; "" if that is nothing."""
+    found = _REQUEST_ID.search(head)
+    return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
 
 
 def without_per_request_fields(head: bytes, *, max_fields: int) -> bytes:

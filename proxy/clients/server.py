@@ -284,8 +284,13 @@ class Server:
         try:
             vet(request, self._limits)
         except ProxyError as error:
-            peer = request.remote or ""
-            self._traffic.refused(error, peer, method=request.method, target=request.raw_path)
+            self._traffic.refused(
+                error,
+                request.remote or "",
+                method=request.method,
+                target=request.raw_path,
+                request_id=request.headers.get("X-Request-Id", ""),
+            )
             raise
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -73,6 +73,8 @@ class UpstreamCall:
         wanted_bytes: of the reply's body, read before the call counts as answered.
         only_json: read them only if they are JSON.
         is_pending: it was sent, and what came of it is not known (yet).
+        silent: NameNodes that took it and gave no answer in time; none of them is asked a second time.
+        silence: how the last of them is told of.
     """
 
     __slots__ = (
@@ -86,7 +88,8 @@ class UpstreamCall:
         "only_json",
         "rounds",
         "sent",
-        "timeouts",
+        "silence",
+        "silent",
         "wanted_bytes",
     )
 
@@ -110,14 +113,15 @@ class UpstreamCall:
         self.is_pending = False
         self.sent = 0  # attempts that reached a NameNode
         self.cuts = 0
-        self.timeouts = 0
+        self.silent: list[NameNode] = []
+        self.silence: UpstreamTimeoutError | None = None
         self.rounds = 0  # over all NameNodes
 
     def may_repeat(self, kind: FailureKind) -> bool:
         """Whether the call may be sent again after a failure of that kind."""
         if self.body is not None and self.body.is_begun:
             return False  # what was read of the body is gone
-        return may_retry(self.is_read, kind, self.timeouts) and self.cuts <= _MAX_CUTS
+        return may_retry(self.is_read, kind, len(self.silent)) and self.cuts <= _MAX_CUTS
 
 
 class UpstreamResponse:
@@ -224,6 +228,9 @@ class FailoverClient:
                     self._note(call, namenode, exc)
                     if not call.may_repeat(_kind_of(exc)):
                         raise
+                    if isinstance(exc, UpstreamTimeoutError):
+                        call.silent.append(namenode)
+                        call.silence = exc
                     failure = exc
                     continue
                 refusal = answer.refusal
@@ -231,14 +238,17 @@ class FailoverClient:
                     return answer
                 self.counts.refused += 1
                 self._pool.suspect(namenode, refusal.name)
-                if not call.may_repeat(refusal) or self._clock() >= deadline:
+                is_final = not call.may_repeat(refusal) or self._clock() >= deadline
+                if is_final and call.silence is None:
                     return answer  # the NameNode's own words say best what is wrong
                 await answer.close()
-            await self._wait_for_active(call, deadline, failure)
+            if call.silence is not None and not self._order(call):
+                raise call.silence
+            await self._wait_for_active(call, deadline, call.silence or failure)
 
     def _order(self, call: UpstreamCall) -> tuple[NameNode, ...]:
-        """Return the NameNodes: first the one that has the call already, else the active one."""
-        order = self._pool.order()
+        """Return the NameNodes: first the one that has the call already, else the active one; none that was silent."""
+        order = tuple(each for each in self._pool.order() if each not in call.silent)
         if call.begun is None:
             return order
         first = call.begun.connection.namenode
@@ -277,7 +287,7 @@ class FailoverClient:
         self, call: UpstreamCall, deadline: float, failure: UpstreamError | None
     ) -> None:
         call.rounds += 1
-        if call.rounds == 1:
+        if call.rounds == 1 and call.silence is None:
             return  # a kept connection that had been closed, or a NameNode that was not the active one any more
         left_s = deadline - self._clock()
         if left_s <= 0:

@@ -18,6 +18,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "nncache/checks/finding.py": "tests/nncache/checks/test_table.py",
     "nncache/checks/gathering.py": "tests/nncache/commands/test_check.py",
     "nncache/commands/check_wiring.py": "tests/nncache/commands/test_check.py",
+    "nncache/daemons/start_lines.py": "tests/nncache/daemons/test_proxy_wiring.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
 """Modules without a test file of their own, and where they are tested."""

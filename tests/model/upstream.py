@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import unquote
@@ -75,6 +75,7 @@ class ClientRequest:
     answer: Answer = REDIRECT
     is_sent: bool = False
     transport: Any = "there"
+    headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
 
     def get(self, _: Any, default: Any = None) -> Any:
         """Nothing was sent for it before."""

@@ -11,12 +11,14 @@ from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
+from nncache.proxy.auditor import AuditOutcome, AuditStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
+from nncache.request_logs.request_logs import RequestLogStats
 
 
 def made_up(daemon: Daemon) -> dict[str, object]:
@@ -27,6 +29,7 @@ def made_up(daemon: Daemon) -> dict[str, object]:
 def _all() -> dict[str, object]:
     return {
         "admin": AdminStats(connections_open=1, connections_refused=0, pages_refused=0),
+        "audit": AuditStats({AuditOutcome.SAME: 1}),
         "loop": LoopStats(stalls=1, stalled_s=0.2, lag_s=0.01),
         "cache": CacheStats(
             entries=1,
@@ -100,6 +103,7 @@ def _all() -> dict[str, object]:
         "polling": ChannelStats(),
         "publisher": PublisherStats(),
         "records": RecordStats(),
+        "request_logs": RequestLogStats(lines={"access": 2}, lost={"access": 1}),
         "stream": StreamStats(),
         "traffic": TrafficStats(
             requests={(Result.HIT, "GETFILESTATUS"): 5, (Result.FORWARDED, "LISTSTATUS"): 2},

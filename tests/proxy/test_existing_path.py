@@ -344,16 +344,25 @@ async def test_a_rename_into_a_directory_is_looked_at_if_anything_is_kept_there(
     assert scene.namenode.directory_questions == ["/a"]
 
 
+@pytest.mark.parametrize(
+    ("failure", "why"),
+    [
+        (TimeoutError(), "no answer in time"),
+        (RuntimeError("a bug"), "a bug"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
 async def test_a_destination_that_cannot_be_looked_at_is_left_to_the_events(
-    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception, why: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """FailToNameNode: the rename goes out all the same."""
+    """FailToNameNode: the rename goes out all the same, and the log says why."""
     scene = Scene()
     scene.keep("/a/x")
 
     async def is_directory(_: str, __: object) -> bool:
-        raise TimeoutError
+        raise failure
 
     monkeypatch.setattr(scene.namenode, "is_directory", is_directory)
     assert await scene.probe("PUT", "/b?op=RENAME&destination=/a") == ExistingPath(is_known=False)
     assert scene.path_probe.query_failures == 1
+    assert caplog.messages == [f"cannot tell whether /a is a directory: {why}"]

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import aiohttp
 import pytest
@@ -158,7 +159,14 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
     made = Scene()
     pages = [replace(page, is_for_operators="dreams" in page.link) for page in made.pages()]
     where = Endpoint("127.0.0.1", 0)
-    async with AdminServer(where, pages, lambda: "", access=Access("127.0.0.1", token)) as server:
+    called: list[tuple[str, str, int]] = []
+
+    def note(*call: str | int) -> None:
+        called.append(cast("tuple[str, str, int]", call))
+
+    access = Access("127.0.0.1", token)
+    async with AdminServer(where, pages, lambda: "", access=access) as server:
+        server.page_called = note
         url = f"http://{server.address}"
         async with aiohttp.ClientSession() as session:
             async with session.get(f"{url}/dreams") as reply:
@@ -169,9 +177,12 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
             for page in ("/", "/health", "/ready", "/metrics"):
                 async with session.get(url + page) as reply:
                     assert reply.status == 200
-            async with session.get(f"{url}/dreams", headers={"Authorization": f"Bearer {token}"}) as reply:
+            async with session.get(
+                f"{url}/dreams?of=1", headers={"Authorization": f"Bearer {token}"}
+            ) as reply:
                 assert reply.status == 200
         assert server.stats().pages_refused == 1
+        assert called == [("127.0.0.1", "/dreams", 401), ("127.0.0.1", "/dreams?of=1", 200)]
     async with AdminServer(where, pages, lambda: "") as server, aiohttp.ClientSession() as session:
         url = f"http://{server.address}/dreams"
         async with session.get(url, headers={"Host": "rebound.example"}) as reply:

@@ -51,7 +51,7 @@ def test_help_is_complete() -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("is_found", [False, True], ids=["addresses", "hadoop-conf-dir"])
 def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path, *, is_found: bool) -> None:
-    """From the line to hits, an explanation, metrics, and an orderly end; the log says what happened.
+    """From the line to hits, an explanation, metrics, and an orderly end; the logs say what happened.
 
     `--hadoop-conf-dir` stands for all that is said of the NameNode.
     """
@@ -61,7 +61,8 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
     if is_found:
         line = line.replace(OF_THE_NAMENODE, f"--hadoop-conf-dir {cluster.conf_dir}")
     line = line.replace("127.0.0.1:9870", namenode.http).replace("127.0.0.1:8020", namenode.rpc)
-    log = tmp_path / "log"
+    log, access = tmp_path / "log", tmp_path / "access"
+    line += f" --audit-share 1 --access-log {access} --access-log-format json"
     with running("proxy", *line.split(), "--user", cluster.superuser, log=log) as process:
         while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
             assert process.poll() is None, log.read_text()
@@ -78,11 +79,19 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
         while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
             assert fetched(listen, target, times=100)[-1] == others[-1]
             ((_, _, metrics),) = fetched(admin, "/metrics")
+        while '\nnncache_audit_total{outcome="same"} 1.0\n' not in metrics:
+            time.sleep(0.05)  # asked in the background; looked at again until the deadline of the test
+            ((_, _, metrics),) = fetched(admin, "/metrics")
         awaited = (f"NameNode {namenode.http} is active", "the gate is open")
         while not all(line in log.read_text() for line in awaited):
             time.sleep(0.05)  # said within a moment; asked again until the deadline of the test
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
+    logged = [json.loads(each) for each in access.read_bytes().splitlines()]
+    assert [each["result"] for each in logged[:4]] == ["stored", "hit", "hit", "hit"]
+    assert {(each["caller"], each["status"], each["weight"]) for each in logged} == {
+        (cluster.superuser, 404, 1)
+    }
     lines = log.read_text()
     assert (
         f"serves WebHDFS on {listen} in front of nameservice {'default' if is_found else 'ns1'} ({namenode.http})"

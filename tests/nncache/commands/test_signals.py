@@ -138,3 +138,42 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
     )
     assert f"SIGHUP: the settings in force stay, the new ones are wrong: {file}: is not TOML" in lines
     assert "SIGUSR1: ignored" in lines
+
+
+def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
+    """SIGHUP opens them again, even beside a wrong file of settings; what was written stays where it was moved."""
+    listen, admin = free_address(), free_address()
+    file, log, access, audit = (tmp_path / name for name in ("nncache.toml", "log", "access", "audit"))
+    file.write_text(
+        f'listen = "{listen}"\nadmin = "{admin}"\nnamenode_http = ["{free_address()}"]\n'
+        f'namenode_rpc = ["{free_address()}"]\naccess_log = "{access}"\naudit_log = "{audit}"\n'
+    )
+
+    def events(path: Path) -> list[str]:
+        return [json.loads(line)["event"] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def wait_for(*names: str) -> None:
+        while events(audit) != list(names):
+            time.sleep(0.05)  # written within a moment; asked again until the deadline of the test
+
+    with running("proxy", "--config", str(file), log=log) as process:
+        while not fetched(listen, "/first"):
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)  # asked again until the deadline of the test
+        assert fetched(admin, "/explain?path=/x")[0][0] == 200
+        wait_for("start", "request-refused", "page-called")
+        for path in (access, audit):
+            path.rename(path.with_suffix(".1"))
+        file.write_text("glob = [")
+        process.send_signal(signal.SIGHUP)
+        wait_for("reload")
+        fetched(listen, "/second")
+        wait_for("reload", "request-refused")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=HANG_S) == 0
+    assert events(audit) == ["reload", "request-refused", "stop", "end"]
+    for path, target in ((access.with_suffix(".1"), "/first"), (access, "/second")):
+        line = path.read_text()
+        assert line.startswith("127.0.0.1 - - [")
+        assert f'] "GET {target}" 404 ' in line
+        assert line.count("\n") == 1

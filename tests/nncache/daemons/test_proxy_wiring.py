@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from tests.nncache.fake_namenode import FakeNameNode
+from tests.proxy.wire import RawNameNode, is_silent, until
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +130,34 @@ async def test_a_glob_that_matches_less_than_it_seems_to_is_told(caplog: pytest.
     assert len([message for message in caplog.messages if "stays within one level" in message]) == 1
 
 
+async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is frozen: it takes connections and calls, and answers nothing; reads and writes cost one wait each."""
+    caplog.set_level(logging.WARNING)
+    async with RawNameNode(is_silent) as frozen:
+        address = frozen.namenode.http
+        chosen = settings(address, upstream_timeout_s="0.6", namenode_probe_timeout_s="0.2")
+        async with running(chosen), aiohttp.ClientSession() as session:
+            for method, op, calls in (
+                ("GET", "GETFILESTATUS", 1),
+                ("GET", "LISTSTATUS", 1),
+                ("PUT", "MKDIRS", 1),
+            ):
+                url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op={op}&user.name=joe"
+                began = boottime()
+                async with session.request(method, url) as reply:
+                    assert reply.status == 504
+                assert boottime() - began >= 0.6
+                assert sum(op.encode() in head for head in frozen.heads) == calls
+            said = "calls get 503 where none takes them for 0.2 s, 504 where one takes them and is silent for 0.6 s"
+            await until(lambda: said in caplog.text)
+    (line,) = (record for record in caplog.records if said in record.getMessage())
+    assert line.levelname == "WARNING"
+    reason = f"{address} cannot be asked (JMX of {address}: no answer in 0.2 s)"
+    assert f"no active NameNode is known: {reason}; each NameNode is tried" in line.getMessage()
+
+
 async def test_the_admin_port_shows_metrics_and_explains() -> None:
     """Every row of the table, readable by Prometheus; and what is known of a path."""
     chosen = settings(free_address())
@@ -160,6 +190,30 @@ async def test_the_status_shows_what_was_asked_and_a_purge_is_done() -> None:
     assert [(each["http"], each["state"]) for each in status["namenodes"]] == [(namenode.http, "active")]
     assert status["settings"]["glob"] == ["/w/*"]
     assert purged == {"purged": [{"path": "/w", "is_subtree": True, "was_held": False}]}
+
+
+async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
+    """That of the client, if it says one; a token is in no line."""
+    log = tmp_path / "access"
+    async with FakeNameNode() as namenode:
+        chosen = settings(namenode.http, access_log=str(log), access_log_format="json")
+        async with running(chosen), aiohttp.ClientSession() as session:
+            await ready(chosen, 200)
+            url = f"http://{chosen.proxy.listen}/webhdfs/v1/w/x"
+            for query in ("?op=LISTSTATUS&user.name=joe", "?op=LISTSTATUS&delegation=secret", "#"):
+                async with session.get(url + query, headers={"X-Request-Id": "7b"}) as reply:
+                    await reply.read()
+            async with session.get(f"http://{chosen.proxy.listen}/", headers={"Host": "a b"}) as reply:
+                assert reply.status == 400
+    read = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["caller"], line["operation"], line["result"], line["status"]) for line in read] == [
+        ("joe", "LISTSTATUS", "forwarded", 200),
+        (None, "LISTSTATUS", "forwarded", 200),
+        (None, "other", "forwarded", 200),
+        (None, "other", "refused", 400),
+    ]
+    assert [line["request_id"] for line in read[:3]] == ["7b"] * 3
+    assert "secret" not in log.read_text()
 
 
 async def test_a_request_under_way_is_finished_before_the_end() -> None:

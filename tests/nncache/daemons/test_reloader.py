@@ -50,7 +50,8 @@ class Scene:
         self.taken = list[tuple[Settings, AbstractSet[str]]]()
         self.fails: Exception | None = None
         self.manager = Manager()
-        self.reloader = Reloader(self.load, Settings(), {"glob"}, self.take, self.manager)
+        self.noted = list[str]()
+        self.reloader = Reloader(self.load, Settings(), {"glob"}, self.take, self.manager, self.noted.append)
 
     def load(self) -> Settings:
         """Read the file."""
@@ -79,17 +80,22 @@ def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> Non
         ("WARNING", "SIGHUP: settings were read again; needs a restart: listen"),
     ]
     assert s.manager.heard == ["reloading", "ready"] * 2
+    assert s.noted == ["changed: glob; needs a restart: listen", "needs a restart: listen"]
 
 
 @pytest.mark.parametrize(
-    ("failure", "said"),
+    ("failure", "said", "noted"),
     [
-        (ConfigurationError("glob: [: is none"), "the new ones are wrong: glob: [: is none"),
-        (LookupError("a bug"), "the new ones could not be taken"),
+        (
+            ConfigurationError("glob: [: is none"),
+            "the new ones are wrong: glob: [: is none",
+            "refused: glob: [: is none",
+        ),
+        (LookupError("a bug"), "the new ones could not be taken", "failed"),
     ],
 )
 def test_a_wrong_file_changes_nothing(
-    failure: Exception, said: str, caplog: pytest.LogCaptureFixture
+    failure: Exception, said: str, noted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The daemon goes on as it was, and the manager is told so; the next file is read."""
     s = Scene()
@@ -98,6 +104,7 @@ def test_a_wrong_file_changes_nothing(
     assert s.taken == []
     assert caplog.messages == [f"SIGHUP: the settings in force stay, {said}"]
     assert s.manager.heard == ["reloading", "ready"]
+    assert s.noted == [noted]
     s.wanted = Settings(Part("/b"))
     s.fails = LookupError("a bug")
     s.reloader.reload()

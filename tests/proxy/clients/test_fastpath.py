@@ -389,3 +389,8 @@ def test_every_hit_is_shown_where_that_is_asked_for() -> None:
     watched.path.sampler.max_every = 1
     assert len(watched.answer(times=500, apart_s=0.00002)) == 500
     assert {each.weight for each in watched.seen} == {1}
+    assert {each.request_id for each in watched.seen} == {""}
+    named = HEAD[:-2] + b"X-Request-Id: 7b\r\n\r\n"
+    assert watched.path.answer(named) is not None
+    watched.path.observe(named, "")
+    assert watched.seen[-1].request_id == "7b"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.proxy.clients import per_request_fields
-from nncache.proxy.clients.per_request_fields import NAMES, without_per_request_fields
+from nncache.proxy.clients.per_request_fields import NAMES, request_id_in, without_per_request_fields
 
 KNOWN = b"GET /webhdfs/v1/w/f?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
 MAX_FIELDS = 6
@@ -113,3 +113,20 @@ def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken
     kept = without_per_request_fields(data, max_fields=MAX_FIELDS)
     assert kept is not data
     assert kept in (KNOWN, b"\r\n" + KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (b"X-Request-Id: 7b-1", "7b-1"),
+        (b"x-request-id:\t7b \t", "7b"),
+        (b"X-REQUEST-ID:", ""),
+        (b"X-Request-Id: a\r\nX-Request-Id: b", "a"),
+        (b"X-Request-Id: \xc3\xa9", "\u00c3\u00a9"),
+        (b"Y-X-Request-Id: 1", ""),
+        (b"Accept: x-request-id: 1", ""),
+    ],
+)
+def test_the_id_of_a_request_is_read_from_its_head(field: bytes, said: str) -> None:
+    """The first one, without blanks; "" if it has none."""
+    assert request_id_in(KNOWN[:-2] + field + b"\r\n\r\n") == said

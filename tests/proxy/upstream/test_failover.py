@@ -102,6 +102,47 @@ async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
             assert (await ask(a, READ)).namenode == two.namenode
 
 
+@pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
+async def test_a_namenode_that_takes_a_call_and_is_silent_costs_504_once(head: RequestHead) -> None:
+    """As the log says, after `upstream_timeout_s`: it is not asked, and waited for, a second time."""
+    async with RawNameNode(is_silent) as frozen:
+        async with asking(FakePool((frozen.namenode,)), limits_of_tests(upstream_timeout_s=0.1)) as a:
+            with pytest.raises(UpstreamTimeoutError) as caught:
+                await ask(a, head)
+        assert caught.value.status == 504
+        assert len(frozen.heads) == 1
+
+
+async def test_a_standby_beside_a_silent_namenode_does_not_answer_for_it() -> None:
+    """It is asked until the call has waited long enough; then the caller learns of the silence, not of the standby."""
+    async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
+        pool = FakePool((frozen.namenode, standby.namenode))
+        pool.make_active(frozen.namenode)
+        async with asking(pool, limits_of_tests(upstream_timeout_s=0.1, failover_wait_s=0.5)) as a:
+            with pytest.raises(UpstreamTimeoutError):
+                await ask(a, READ)
+        assert len(frozen.heads) == 1
+        assert len(standby.heads) > 1
+
+
+async def test_the_failover_from_a_silent_namenode_answers_a_read() -> None:
+    """Within `failover_wait_s`."""
+    async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
+        pool = FakePool((frozen.namenode, standby.namenode))
+        pool.make_active(frozen.namenode)
+
+        def promote(_: object) -> None:
+            if len(standby.heads) == 3:
+                standby.acts = (says(OK),)
+                pool.make_active(standby.namenode, term=2)
+
+        pool.on_suspect = promote
+        async with asking(pool, limits_of_tests(upstream_timeout_s=0.1, failover_wait_s=HANG_S)) as a:
+            answer = await ask(a, READ)
+            assert (answer.namenode, answer.term) == (standby.namenode, 2)
+        assert len(frozen.heads) == 1
+
+
 async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
     """Its outcome is unknown, and stays known to be so."""
     for act, error in ((cuts, UpstreamCutError), (is_silent, UpstreamTimeoutError)):
@@ -181,8 +222,9 @@ async def test_without_any_namenode_the_call_ends_in_time() -> None:
         pool = FakePool((gone.namenode,))
     async with asking(pool, limits_of_tests(failover_wait_s=0.3)) as a:
         began = boottime()
-        with pytest.raises((NoActiveNameNodeError, NotSentError)):
+        with pytest.raises((NoActiveNameNodeError, NotSentError)) as caught:
             await ask(a, READ)
+        assert caught.value.status == 503
         assert boottime() - began < HANG_S
 
 

@@ -1,0 +1,42 @@
+"""What a proxy logs when it begins to serve. (nncache/daemons/start_lines.py)"""
+
+import logging
+from importlib.metadata import version
+
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.invalidation.settings import ZOOKEEPER
+from nncache.settings.commands import SettingsOfProxy
+
+_log = logging.getLogger(__name__)
+
+
+def say_where(settings: SettingsOfProxy, port: int, admin: Endpoint) -> None:
+    """Log where it listens, in front of what, and where it learns of changes; `port` is that of the clients."""
+    _log.info(
+        "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
+        version("nncache"),
+        Endpoint(settings.proxy.listen_at.host, port),
+        settings.namenodes.nameservice,
+        ", ".join(settings.namenodes.namenode_http),
+        settings.namenodes.user,
+        settings.channel_name,
+    )
+    _log.info("status page, health, readiness, metrics and explain on http://%s/", admin)
+    if settings.channel_name == ZOOKEEPER:
+        _log.info(
+            "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
+            settings.namenodes.nameservice,
+            settings.zookeeper.zookeeper_root,
+            ", ".join(settings.zookeeper.zookeeper),
+        )
+    elif not settings.cache.glob:
+        _log.warning("no --glob is given: nothing is answered from memory")
+    warn_of_globs(settings)
+
+
+def warn_of_globs(settings: SettingsOfProxy) -> None:
+    """Log each glob that matches less than it seems to."""
+    for glob in settings.cache.glob:
+        if trouble := pitfall(glob):
+            _log.warning("--glob %s", trouble)

@@ -1,0 +1,54 @@
+"""Targets of requests without the credentials in them. (nncache/request_logs/masking.py)
+
+WebHDFS takes a delegation token in `delegation` and, to renew or cancel one, in `token`; names of parameters in any
+case (ParamFilter, Hadoop 3.5.0) and percent-encoded. What only looks like such a parameter is masked as well.
+"""
+
+import re
+from typing import Final
+from urllib.parse import quote_from_bytes, unquote
+
+MASK: Final = "..."
+MAX_CHARS: Final = 8_192
+"""Of a target that is written; a path of HDFS has at most 8,000 characters."""
+
+_SECRETS: Final = ("delegation", "token")
+_SEPARATORS: Final = re.compile(r"([?&;#])")
+_USER_INFO: Final = re.compile(r"^([a-z][a-z0-9+.-]*:)?//[^/?#]*@", re.IGNORECASE)  # of an absolute target
+_ASCII: Final = bytes(range(0x80))
+
+
+def masked(target: str) -> str:
+    """Return a target in ASCII, its credentials replaced, and its end if it is very long."""
+    target = _in_ascii(target)
+    if "//" in target:
+        target = _USER_INFO.sub(rf"\1//{MASK}@", target)
+    if may_hold_secret(target):
+        target = "".join(map(_part, _SEPARATORS.split(target)))
+    return target if len(target) <= MAX_CHARS else target[:MAX_CHARS] + MASK
+
+
+def may_hold_secret(target: str) -> bool:
+    """Whether a target in ASCII may hold a credential: it names one, or spells what it names."""
+    lowered = target.lower()
+    return "%" in target or any(secret in lowered for secret in _SECRETS)
+
+
+def _part(part: str) -> str:
+    """Return what stands between two separators."""
+    read = unquote(part).lower()
+    for secret in _SECRETS:
+        if f"{secret}=" in read:
+            return f"{secret}={MASK}"
+    return part
+
+
+def _in_ascii(target: str) -> str:
+    """Return a target whose bytes above 0x7F are percent-encoded: the fast path sees them as they were sent."""
+    if target.isascii():
+        return target
+    try:
+        sent = target.encode("latin-1")
+    except UnicodeEncodeError:
+        sent = target.encode("utf-8", "surrogateescape")
+    return quote_from_bytes(sent, safe=_ASCII)

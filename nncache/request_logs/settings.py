@@ -1,0 +1,56 @@
+"""What an operator may choose about access log and audit log. (nncache/request_logs/settings.py)"""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from nncache.hadoop.settings import SettingError
+
+AccessLogFormat = Literal["combined", "json"]
+
+STANDARD_OUTPUT: Final = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLogSettings:
+    """Where the lines go, and how many there are.
+
+    Raises:
+        SettingError: the two logs have one destination, or the sample is none.
+    """
+
+    access_log: str = field(
+        default="",
+        metadata={
+            "help": "File to which a line is appended for each request, `-` for standard output. SIGHUP opens it "
+            "again, for logrotate. Lines that the disk is too slow or too full for are dropped and counted.",
+            "default": "none",
+        },
+    )
+    access_log_format: AccessLogFormat = field(
+        default="combined",
+        metadata={
+            "help": "Form of these lines: combined as Apache and nginx write it (no protocol, referrer and agent), "
+            "followed by result, operation, forward reason, seconds, weight and request id; or a JSON object."
+        },
+    )
+    access_log_sample: int = field(
+        default=1,
+        metadata={
+            "help": "One of so many hits is logged, with this number as its weight; all other requests always are. "
+            "1 logs all hits, which may double what each costs in CPU time."
+        },
+    )
+    audit_log: str = field(
+        default="",
+        metadata={
+            "help": "File to which a JSON object is appended for each refused request, each call of an operators' "
+            "page, each reload, start and stop; `-` for standard output.",
+            "default": "none",
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if not self.access_log_sample > 0:
+            raise SettingError("access_log_sample", self.access_log_sample, "must be 1 or more")
+        if self.audit_log and self.audit_log == self.access_log:
+            raise SettingError("audit_log", self.audit_log, "must be another file than access_log")

@@ -1,0 +1,1 @@
+"""Tests of the access log and the audit log."""

@@ -1,0 +1,336 @@
+"""An answer from memory that was wrong is found; one that was overtaken by a change is not called wrong."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cache.replies import Reply
+from nncache.hadoop.change import Footprint, Touched
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.auditor import AUDIT_OUTCOMES, BURST, Auditor, AuditOutcome
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
+from nncache.proxy.traffic import Exchange, Result
+from nncache.proxy.upstream.plain_exchange import Begun
+from tests.proxy.doubles import TERM, FakeClock, ManualSignal, make_cache, reply, turns
+from tests.proxy.kept_hits import kept_hit
+
+PATH = "/w/f"
+
+
+def status(**fields: object) -> bytes:
+    """Return a status as the NameNode renders it."""
+    return json.dumps({"FileStatus": {"length": 1, "storagePolicy": 0} | fields}).encode()
+
+
+class Forgetful(MetadataCache):
+    """A cache that learns nothing from changes."""
+
+    def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
+        """Do nothing."""
+
+
+class Scene:
+    """A cache, an auditor and a NameNode."""
+
+    def __init__(self, share: float = 1.0, *, is_broken: bool = False) -> None:
+        self.clock = FakeClock()
+        self.cache = make_cache(self.clock)
+        if is_broken:
+            self.cache.__class__ = Forgetful
+        self.signal = ManualSignal()
+        self.says = dict[str, tuple[int, bytes] | ProxyError]()
+        self.term = TERM
+        self.asked = list[RequestHead]()
+        self.chances = list[float]()
+        self.auditor = Auditor(
+            self.cache, self, self.signal, self.clock, share=share, chance=lambda: (*self.chances, 0.0)[0]
+        )
+
+    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+        """Answer as the NameNode does now."""
+        self.asked.append(head)
+        said = self.says[head.target.partition("?")[0].removeprefix("/webhdfs/v1")]
+        if isinstance(said, ProxyError):
+            raise said
+        return reply(*said, self.clock.now, term=self.term)
+
+    def keep(self, path: str = PATH, code: int = 200, body: bytes = status()) -> None:
+        """Cache an answer, which is the NameNode's."""
+        self.says[path] = code, body
+        kept_hit(self.cache.store, path, Reply(code, (), body), replied_at=self.clock.now)
+
+    def serve(self, target: str = PATH, result: Result = Result.HIT, weight: int = 1) -> None:
+        """Show the auditor a request."""
+        spelled = f"/webhdfs/v1{target}?op=GETFILESTATUS&user.name=joe"
+        exchange = Exchange("GET", spelled, "10.0.0.1", self.clock.now)
+        exchange.result, exchange.weight = result, weight
+        self.auditor.answered(exchange)
+
+    def change(self, path: str = PATH, **fields: object) -> None:
+        """Change the path at the NameNode."""
+        self.says[path] = 200, status(**fields)
+
+    def cover(self) -> None:
+        """Prove that all changes before now were applied."""
+        self.cache.cover(self.clock.now, 101)
+        self.signal.moved()
+
+    @property
+    def outcomes(self) -> dict[AuditOutcome, int]:
+        """What was found."""
+        return {outcome: count for outcome, count in self.auditor.stats().outcomes.items() if count}
+
+
+@asynccontextmanager
+async def scene(share: float = 1.0, *, is_broken: bool = False) -> AsyncIterator[Scene]:
+    """Run the auditor."""
+    s = Scene(share, is_broken=is_broken)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(s.auditor.run())
+        yield s
+        running.cancel()
+
+
+async def test_the_namenode_is_asked_the_same_as_the_same_caller() -> None:
+    """For the address of the client, too; and what it says is the same."""
+    async with scene() as s:
+        s.keep()
+        s.serve()
+        await turns()
+    (head,) = s.asked
+    assert (head.method, head.target) == ("GET", f"/webhdfs/v1{PATH}?op=GETFILESTATUS&user.name=joe")
+    assert head.headers == ((b"X-Forwarded-For", b"10.0.0.1"),)
+    assert (head.peer, head.caller) == ("10.0.0.1", "user.name=joe")
+    assert s.outcomes == {AuditOutcome.SAME: 1}
+
+
+async def test_a_missing_path_is_quoted_as_it_was_asked_for() -> None:
+    """The answer that was given, not the one that is kept."""
+    async with scene() as s:
+        s.keep(code=404, body=render_missing(PATH))
+        s.says["/w//f"] = 404, render_missing("/w//f")
+        s.serve("/w//f")
+        await turns()
+    assert s.outcomes == {AuditOutcome.SAME: 1}
+
+
+async def test_a_change_between_answer_and_question_is_no_fault() -> None:
+    """It is known by when all that the NameNode's reply can show was applied."""
+    async with scene() as s:
+        s.keep()
+        s.serve()
+        s.clock.now += 0.1
+        s.change(length=2)
+        await turns()
+        assert s.outcomes == {}
+        assert s.signal.probes == 1, "proof is asked for"
+        s.clock.now += 0.1
+        s.cache.apply(Touched(PATH), s.clock.now, 101)
+        s.cover()
+        await turns()
+    assert s.outcomes == {AuditOutcome.CHANGED: 1}
+
+
+async def test_proof_of_an_earlier_moment_proves_nothing() -> None:
+    """The change came after it."""
+    async with scene() as s:
+        s.keep()
+        s.serve()
+        s.clock.now += 0.1
+        s.change(length=2)
+        await turns()
+        s.cache.cover(s.clock.now - 0.05, 101)
+        s.signal.moved()
+        await turns()
+        assert s.outcomes == {}
+        s.cache.apply(Touched(PATH), s.clock.now, 102)
+        s.cover()
+        await turns()
+    assert s.outcomes == {AuditOutcome.CHANGED: 1}
+
+
+async def test_a_cache_that_misses_a_change_is_found(caplog: pytest.LogCaptureFixture) -> None:
+    """With the path in the log, and no flood of it."""
+    async with scene(is_broken=True) as s:
+        for path in ("/w/a", "/w/b"):
+            for _ in range(100):
+                s.serve(result=Result.FORWARDED)
+            s.keep(path)
+            s.serve(path)
+            s.clock.now += 0.1
+            s.change(path, length=2)
+            s.cache.apply(Touched(path), s.clock.now, 101)
+            await turns()
+            s.cover()
+            await turns()
+    assert s.outcomes == {AuditOutcome.BEYOND: 2}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "a wrong answer from memory about /w/a (Bounded is broken)" in record.getMessage()
+
+
+async def test_without_proof_nothing_is_concluded() -> None:
+    """The gate is closed then, and nothing is answered from memory."""
+    async with scene() as s:
+        s.keep()
+        s.serve()
+        s.clock.now += 0.1
+        s.change(length=2)
+        await turns()
+        s.clock.now += 100
+        s.signal.moved(covered=False)
+        await turns()
+    assert s.outcomes == {AuditOutcome.UNPROVEN: 1}
+
+
+@pytest.mark.parametrize(
+    ("says", "term", "outcome"),
+    [
+        ((200, status(storagePolicy=7, ecPolicy="RS-6-3")), TERM, AuditOutcome.UNANNOUNCED),
+        ((403, b"{}"), TERM, AuditOutcome.REFUSED),
+        ((200, status(length=2)), NO_TERM, AuditOutcome.REFUSED),
+        (NoActiveNameNodeError("none"), TERM, AuditOutcome.UNANSWERED),
+    ],
+)
+async def test_what_proves_nothing_is_counted_apart(
+    says: tuple[int, bytes] | ProxyError, term: int, outcome: AuditOutcome
+) -> None:
+    """Each with its reason."""
+    async with scene() as s:
+        s.keep()
+        s.says[PATH], s.term = says, term
+        s.serve()
+        await turns()
+    assert s.outcomes == {outcome: 1}
+
+
+async def test_what_is_no_status_is_compared_as_it_is() -> None:
+    """A body of another shape is a difference like any other."""
+    async with scene(is_broken=True) as s:
+        s.keep()
+        s.says[PATH] = 200, b'{"FileStatus":[]}'
+        s.serve()
+        s.clock.now += 0.1
+        await turns()
+        s.cover()
+        await turns()
+    assert s.outcomes == {AuditOutcome.BEYOND: 1}
+
+
+async def test_audits_are_one_in_a_hundred_calls_at_most() -> None:
+    """However many hits there are; some questions may be saved up."""
+    async with scene() as s:
+        s.keep()
+        for _ in range(1_000):
+            s.serve()
+            await turns(5)
+        assert len(s.asked) == 1
+        for result in Result:
+            for _ in range(100):
+                if result is not Result.HIT:
+                    s.serve(result=result)
+        for _ in range(1_000):
+            s.serve()
+            await turns(5)
+        assert len(s.asked) == 3, "STORED and FORWARDED are calls"
+        for _ in range(100_000):
+            s.serve(result=Result.FORWARDED)
+        for _ in range(1_000):
+            s.serve()
+            await turns(5)
+        assert len(s.asked) == 3 + BURST
+
+
+@pytest.mark.parametrize(
+    ("chance", "weight", "asked"), [(0.19, 1, 1), (0.21, 1, 0), (0.79, 4, 1), (0.81, 4, 0), (0.99, 64, 1)]
+)
+async def test_a_share_of_all_hits_is_audited(chance: float, weight: int, asked: int) -> None:
+    """Also where only a sample of them is seen."""
+    async with scene(0.2) as s:
+        s.keep()
+        s.chances = [chance]
+        s.serve(weight=weight)
+        await turns()
+    assert len(s.asked) == asked
+
+
+async def test_what_is_forgotten_already_cannot_be_compared() -> None:
+    """Nor what is no plain read."""
+    async with scene() as s:
+        s.serve()
+        s.serve("/w/f#")
+        await turns()
+    assert s.asked == []
+    assert set(AUDIT_OUTCOMES) == set(AuditOutcome)
+
+
+class History:
+    """Changes, hits and audits in any order; what the cache learns comes later, in order."""
+
+    def __init__(self, s: Scene) -> None:
+        self._s = s
+        self._unseen = list[tuple[float, str]]()
+        self._length = 1
+
+    async def act(self, what: str, path: str) -> None:
+        """Do one thing."""
+        s = self._s
+        s.clock.now += 0.01
+        match what:
+            case "change":
+                self._length += 1
+                s.change(path, length=self._length)
+                self._unseen.append((s.clock.now, path))
+            case "learn":
+                if self._unseen:
+                    _, changed = self._unseen.pop(0)
+                    s.cache.apply(Touched(changed), s.clock.now)
+                s.clock.now += 0.01
+                covered = self._unseen[0][0] - 0.001 if self._unseen else s.clock.now
+                s.cache.cover(covered, 101)
+                s.signal.moved()
+            case "hit":
+                directory = s.cache.store.tree.find("/w")
+                if directory is None or path[3:] not in directory.entries:
+                    said = s.says.get(path, (200, status()))
+                    assert isinstance(said, tuple)
+                    s.keep(path, *said)
+                s.serve(path)
+                for _ in range(100):
+                    s.serve(result=Result.FORWARDED)
+            case _:
+                await turns(5)
+
+
+ACTS = st.lists(
+    st.tuples(st.sampled_from(["change", "learn", "hit", "turn"]), st.sampled_from(["/w/a", "/w/b"])),
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(acts=ACTS)
+def test_no_order_of_changes_and_answers_makes_a_sound_cache_look_wrong(acts: list[tuple[str, str]]) -> None:
+    """And a broken one is found by the plainest of them."""
+
+    async def outcomes(acts: list[tuple[str, str]], *, is_broken: bool) -> dict[AuditOutcome, int]:
+        async with scene(is_broken=is_broken) as s:
+            history = History(s)
+            for what, path in acts:
+                await history.act(what, path)
+            for _ in range(len(acts) + 1):
+                await history.act("turn", "")
+                await history.act("learn", "")
+            await turns()
+        return s.outcomes
+
+    assert AuditOutcome.BEYOND not in asyncio.run(outcomes(acts, is_broken=False))
+    plain = [*acts, ("hit", "/w/c"), ("change", "/w/c"), ("turn", "")]
+    assert AuditOutcome.BEYOND in asyncio.run(outcomes(plain, is_broken=True))

@@ -1,0 +1,142 @@
+"""The auditor on a real NameNode: changes behind the proxy's back are no fault, a cache that misses them is."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.clock import boottime
+from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.proxy import auditor
+from nncache.settings.commands import PROXY, load_settings
+from nncache.testbed import Cluster
+from tests.nncache.processes import free_address
+from tests.patience import HANG_S
+
+CHANGES = 40
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """Put the garbage collector back to what it was: a proxy runs in this process."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+@dataclass
+class Scene:
+    """A proxy that audits each hit, and its NameNode."""
+
+    session: aiohttp.ClientSession
+    namenode: str
+    proxy: str
+    admin: str
+    path: str
+    user: str
+
+    async def read(self) -> str:
+        """Read through the proxy; return how the answer was made."""
+        url = f"http://{self.proxy}/webhdfs/v1{self.path}?op=GETFILESTATUS&user.name={self.user}"
+        async with self.session.get(url) as reply:
+            assert reply.status == 200
+            return reply.headers["Cache-Status"]
+
+    async def change(self, permission: int) -> None:
+        """Change the path behind the proxy's back."""
+        call = f"op=SETPERMISSION&permission={permission}&user.name={self.user}"
+        async with self.session.put(f"http://{self.namenode}/webhdfs/v1{self.path}?{call}") as reply:
+            assert reply.status == 200
+
+    async def hit(self) -> None:
+        """Read until the answer comes from memory."""
+        while await self.read() != "nncache; hit":  # noqa: ASYNC110 - what is waited for is a fact of the cache
+            await asyncio.sleep(0.01)
+
+    async def outcomes(self) -> dict[str, float]:
+        """Return what the auditor has found."""
+        async with self.session.get(f"http://{self.admin}/metrics") as reply:
+            page = await reply.text()
+        return {
+            sample.labels["outcome"]: sample.value
+            for family in text_string_to_metric_families(page)
+            for sample in family.samples
+            if sample.name == "nncache_audit_total" and sample.value
+        }
+
+
+@asynccontextmanager
+async def scene(cluster: Cluster, directory: str) -> AsyncIterator[Scene]:
+    """Run the proxy in this process; make the path."""
+    namenode, listen, admin, user = cluster.namenodes[0], free_address(), free_address(), cluster.superuser
+    flags: dict[str, object] = {
+        "listen": listen,
+        "admin": admin,
+        "user": user,
+        "glob": (f"{directory}/*",),
+        "audit_share": "1",
+    }
+    of_namenode: dict[str, object] = {"namenode_http": (namenode.http,), "namenode_rpc": (namenode.rpc,)}
+    system = ProxySystem(load_settings(PROXY, None, flags | of_namenode), boottime)
+    stop, path = asyncio.Event(), f"{directory}/d"
+    async with asyncio.timeout(HANG_S), aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:
+        group.create_task(system.serve(stop))
+        try:
+            made = f"http://{namenode.http}/webhdfs/v1{path}?op=MKDIRS&user.name={user}"
+            async with session.put(made) as reply:
+                assert reply.status == 200
+            s = Scene(session, namenode.http, listen, admin, path, user)
+            while True:
+                try:
+                    await s.hit()
+                except aiohttp.ClientConnectionError:
+                    await asyncio.sleep(
+                        0.05
+                    )  # it does not listen yet; asked again until the deadline of the test
+                else:
+                    break
+            yield s
+        finally:
+            stop.set()
+
+
+@pytest.mark.timeout(120)
+async def test_changes_are_no_fault(
+    cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounded: whatever a hit said just before a change, and whatever the NameNode says just after it."""
+    monkeypatch.setattr(auditor, "PER_CALL", 1.0)
+    async with scene(cluster, hdfs_directory) as s:
+        for number in range(CHANGES):
+            await s.hit()
+            async with asyncio.TaskGroup() as at_once:
+                at_once.create_task(s.change(700 + number % 8))
+                for _ in range(4):
+                    at_once.create_task(s.read())
+        while sum((found := await s.outcomes()).values()) < CHANGES / 2:
+            await s.hit()
+    assert set(found) <= {"same", "changed"}
+
+
+@pytest.mark.timeout(120)
+async def test_a_cache_that_misses_a_change_is_found(
+    cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounded, broken on purpose: the cache learns of no change."""
+    monkeypatch.setattr(auditor, "PER_CALL", 1.0)
+    monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
+    async with scene(cluster, hdfs_directory) as s:
+        await s.change(701)
+        while "beyond" not in await s.outcomes():
+            await s.hit()
+            async with s.session.get(
+                f"http://{s.proxy}/webhdfs/v1/?op=LISTSTATUS&user.name={s.user}"
+            ) as reply:
+                assert reply.status == 200, "a call more, for a question more"
