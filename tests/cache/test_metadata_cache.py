@@ -36,6 +36,7 @@ def test_filters_come_and_go() -> None:
     fill(cache, "/a/f", ALICE, 0.0)
     cache.set_filters({"/a/*": "/a/*", "1": "/b/*"})
     assert is_hit(cache, "/a/f", ALICE, 0.0)
+    assert cache.glob_of == {"/a/*": "/a/*", "1": "/b/*"}
     cache.set_filters({"2": "/a/*"})
     assert not is_hit(cache, "/a/f", ALICE, 0.0)
 
