@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import json
 import re
 import shlex
 from collections.abc import Container
@@ -11,6 +12,7 @@ import click
 import pytest
 
 from nncache.commands.group import nncache
+from nncache.commands.json_shapes import shapes
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
 from nncache.settings.commands import FORMS, KEYS, PROXY, PUBLISHER, load_settings
@@ -23,7 +25,7 @@ CHOICES = frozenset(choice for form in FORMS for key in form.keys.values() for c
 NOT_OURS = frozenset(
     {
         *("proxy_cache", "proxy_cache_valid"),  # of nginx
-        *("rule_files", "runbook_url", "python_info"),  # of Prometheus
+        *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # of Prometheus
         *("first_txid", "last_txid", "through_txid"),  # attributes of what a subscriber gets
     }
 )
@@ -81,6 +83,22 @@ def test_command_lines_are_looked_at() -> None:
             parse_line(wrong)
 
 
+def keys_in(value: object) -> set[str]:
+    """Return all keys of a JSON value."""
+    if isinstance(value, list):
+        return set().union(*map(keys_in, value))
+    return set(value).union(*map(keys_in, value.values())) if isinstance(value, dict) else set()
+
+
+OF_JSON = frozenset(
+    key
+    for name, text, _ in shapes()
+    for line in (text.splitlines() if name == "watch" else [text])
+    for key in keys_in(json.loads(line))
+)
+"""Keys of what commands print with --json."""
+
+
 def options_of(command: click.Command) -> set[str]:
     """Return all options of a command and of those below it."""
     options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
@@ -103,7 +121,7 @@ def test_each_name_in_backticks_exists(page: Path) -> None:
         names += [(name, RULES) for name in re.findall(r"\bnncache:\w+:\w+|\bNncache[A-Z]\w+", code)]
         names += [(name, reasons) for name in re.findall(r"\bdetail=([\w-]+)", code)]
         if re.fullmatch(r"[a-z]+(_[a-z]+)+", code) and not code.startswith("nncache_"):
-            names += [(code, KEYS | CHOICES | NOT_OURS)]
+            names += [(code, KEYS | CHOICES | NOT_OURS | OF_JSON)]
         unknown += [name for name, known in names if name not in known]
     assert unknown == []
 

@@ -32,10 +32,17 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
     assert {place.kind for place in places} == set(Kind)
 
 
+ASIDE = {
+    "proxy.auditor",  # asks by itself, and keeps nothing
+    "hadoop.rpc.namespace_edits",  # of the command line
+}
+"""Modules for which no call of a client waits."""
+
+
 def test_every_module_in_which_a_call_may_wait_is_listed() -> None:
     """A new one is raced like the others."""
     listed = {*FILL, *FORWARD, *APPLY}
     for room in ("proxy", "hadoop/rpc"):
         for path in (PACKAGE / room).glob("**/*.py"):
             module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
-            assert module in listed or not Places([module]).all, module
+            assert module in listed or module in ASIDE or not Places([module]).all, module

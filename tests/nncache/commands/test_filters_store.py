@@ -17,7 +17,8 @@ def test_an_unreachable_namenode_is_told_with_the_flag() -> None:
     with pytest.raises(FiltersError) as caught:
         on_store(NOWHERE, lambda store: store.read_all())
     assert str(caught.value) == (
-        "the filters in /apps/nncache/filters cannot be read: cannot connect to 127.0.0.1:1: Connection refused; "
+        "the filters in /apps/nncache/filters cannot be read: cannot connect to 127.0.0.1:1: [Errno 111] "
+        "Connection refused; "
         "--namenode-http names the NameNodes' HTTP addresses"
     )
 
