@@ -173,7 +173,9 @@ class Stack:
         if self.fast_path.answer(head) is not None:
             return True
         plain = StatusRequest(path=path, as_requested=path, user_name="joe", doas=None, delegation=None)
-        read = Read(plain=plain, caller=caller_of(plain, "127.0.0.1"), head=RequestHead("GET", target, ()))
+        read = Read(
+            plain=plain, caller=caller_of(plain, None, "127.0.0.1"), head=RequestHead("GET", target, ())
+        )
         answer = await self._reads.answer(read)
         if isinstance(answer, FromMemory):
             body = body_of(answer.hit.entry.reply, path)

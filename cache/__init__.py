@@ -18,6 +18,7 @@ from nncache.cache.decisions import (
     Outcome,
     Reason,
     Serve,
+    Unauthenticated,
     Unchanged,
     Wait,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "Reply",
     "Serve",
     "Ticket",
+    "Unauthenticated",
     "Unchanged",
     "Wait",
     "admit",

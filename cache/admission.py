@@ -24,6 +24,8 @@ class Admission(Enum):
     """A true status that no event would ever invalidate (symlink, snapshottable directory)."""
     DENIED = "denied"
     """The caller may not traverse."""
+    UNAUTHENTICATED = "unauthenticated"
+    """What authenticates the caller is not accepted."""
     FAILED = "failed"
     """Anything else, such as a standby's or a starting NameNode's refusal."""
 
@@ -39,10 +41,21 @@ def admit(status: int, body: bytes, as_requested: str) -> Admission:
             return _admit_status(body)
         case HTTPStatus.NOT_FOUND:
             return Admission.MISSING if body == render_missing(as_requested) else Admission.FAILED
+        case HTTPStatus.UNAUTHORIZED:
+            return Admission.UNAUTHENTICATED
         case HTTPStatus.FORBIDDEN:
-            remote = parse_remote_exception(body)
-            denied = remote is not None and remote.verdict is Verdict.ACCESS_CONTROL
-            return Admission.DENIED if denied else Admission.FAILED
+            return _admit_refusal(body)
+        case _:
+            return Admission.FAILED
+
+
+def _admit_refusal(body: bytes) -> Admission:
+    remote = parse_remote_exception(body)
+    match remote and remote.verdict:
+        case Verdict.ACCESS_CONTROL:
+            return Admission.DENIED
+        case Verdict.INVALID_TOKEN:
+            return Admission.UNAUTHENTICATED
         case _:
             return Admission.FAILED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from math import inf
 from typing import Any, Final, Generic, NewType, TypeVar
 
 from nncache.cache.sizes import ACCOUNT_BYTES, text_bytes
@@ -22,13 +23,18 @@ UNREFERENCED_WEIGHT: Final = 8
 
 
 class Account:
-    """What one caller takes. It holds the caller's name once for everything kept for them."""
+    """What one caller takes. It holds the caller's name once for everything kept for them.
 
-    __slots__ = ("bytes", "caller")
+    Attributes:
+        ended_at: when the caller's rights ended: no proof of before is good.
+    """
+
+    __slots__ = ("bytes", "caller", "ended_at")
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.bytes = 0
+        self.ended_at = -inf
 
     @property
     def cost(self) -> int:
@@ -162,6 +168,10 @@ class Ring(Generic[KeptT]):
     def account(self, caller: Caller) -> Account:
         """Return the caller's account, for an item that is about to be taken in."""
         return self._accounts.get(caller) or Account(caller)
+
+    def find_account(self, caller: Caller) -> Account | None:
+        """Return the caller's account; None if nothing is held for them."""
+        return self._accounts.get(caller)
 
     def add(self, item: KeptT) -> None:
         """Take an item in, and put it in the account that its caller has by now."""

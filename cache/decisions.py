@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from math import inf
 from typing import TypeAlias
 
 from nncache.cache.entries import Hit, Kind, Ticket
@@ -70,12 +71,14 @@ class Known:
     Attributes:
         replied_at: when the reply was complete, in seconds of the caller's clock.
         term: the term of the active NameNode that gave it.
+        proven_for_s: how many seconds longer what authenticated the asker is certainly good.
     """
 
     reply: Reply
     kind: Kind
     replied_at: float
     term: int
+    proven_for_s: float = inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,7 @@ class Unchanged:
     reply: Reply
     replied_at: float
     term: int
+    proven_for_s: float = inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,7 @@ class OpenFile:
 
     replied_at: float
     term: int
+    proven_for_s: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,18 @@ class Denied:
 
 
 @dataclass(frozen=True, slots=True)
+class Unauthenticated:
+    """The NameNode does not accept, or no longer, what authenticates this caller (401, or an invalid token)."""
+
+    replied_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """No reply, or one that says nothing about the path."""
 
 
-Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Failed
+Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Unauthenticated | Failed
 
 
 class Conclusion(Enum):

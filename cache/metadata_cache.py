@@ -26,6 +26,7 @@ from nncache.cache.decisions import (
     Outcome,
     Reason,
     Serve,
+    Unauthenticated,
     Unchanged,
     Wait,
 )
@@ -67,7 +68,7 @@ class MetadataCache:
         )
         self.gate = FreshnessGate(settings.max_staleness_s)
         self.store = Store(max_bytes=settings.max_cache_bytes, max_items=settings.max_cache_entries)
-        self._rights = Rights(settings, self.store)
+        self.rights = Rights(settings, self.store)
 
     # -- reads ---------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class MetadataCache:
         if directory is None:
             return self._fetch(path, caller, now, Reason.MISS)
         entry = self._entry(directory, name(path), now)
-        grant = self._rights.grant(directory, entry, caller, now)
+        grant = self.rights.grant(directory, entry, caller, now)
         is_open = self.gate.is_open(now)
         if is_open and entry is not None and grant is not None:
             if may_see(entry, grant, seen_as_of=self.gate.seen_as_of):
@@ -151,7 +152,7 @@ class MetadataCache:
             return False
         entry, grant = hit.entry, hit.grant
         if hit.forget_epoch != self.store.forget_epoch:
-            if not (self.store.is_alive(entry) and self.store.is_alive(grant)):
+            if not (self.store.is_alive(entry) and self.store.is_good(grant)):
                 return False
             hit.forget_epoch = self.store.forget_epoch
         entry.referenced = grant.referenced = True
@@ -165,7 +166,7 @@ class MetadataCache:
         for ticket in directory.tickets.get(name(path), ()):
             if not ticket.joinable or now - ticket.asked_at > self._settings.max_staleness_s:
                 continue
-            if ticket.caller == caller:
+            if ticket.caller == caller and not self.rights.have_ended(ticket):
                 return Join(ticket)
             if may_wait_for_others:
                 wait = Wait(ticket)
@@ -190,20 +191,19 @@ class MetadataCache:
 
     def _conclude(self, ticket: Ticket, outcome: Outcome, *, is_spoiled: bool) -> Conclusion:
         match outcome:
-            case Failed():
-                return Conclusion.NOT_KEPT
-            case Denied():
-                if not is_spoiled:
-                    self._rights.refuse(ticket)
-                return Conclusion.NOT_KEPT
             case Known() | Unchanged() | OpenFile():
                 if is_spoiled or outcome.term != self._term:
                     return Conclusion.SPOILED
                 kind = outcome.kind if isinstance(outcome, Known) else None
-                self._rights.prove(ticket, outcome.replied_at, kind)
+                self.rights.prove(ticket, outcome.replied_at, kind, proven_for_s=outcome.proven_for_s)
                 return self._keep(ticket, outcome)
+            case Denied() | Unauthenticated():
+                self.rights.refuse(ticket, outcome, is_spoiled=is_spoiled)
+            case Failed():
+                pass
             case _:
                 assert_never(outcome)
+        return Conclusion.NOT_KEPT
 
     def _keep(self, ticket: Ticket, outcome: Known | Unchanged | OpenFile) -> Conclusion:
         entry = ticket.directory.entries.get(ticket.name)
@@ -345,7 +345,7 @@ class MetadataCache:
         """Say what is known of a canonical path and why it is or is not answered from memory."""
         directory = self.store.tree.find(parent(path) or ROOT) if path != ROOT else None
         entry = directory.entries.get(name(path)) if directory is not None else None
-        grants = self._rights.held(directory, entry)
+        grants = self.rights.held(directory, entry)
         is_open = self.gate.is_open(now)
         reason = self.why_no_trace(path, now)
         if reason is None and not is_open:

@@ -7,10 +7,17 @@ to a caller and a directory.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import Final
+
 from nncache.cache.clock_eviction import Caller
+from nncache.cache.decisions import Denied, Unauthenticated
 from nncache.cache.entries import Directory, Entry, Grant, Kind, Ticket
 from nncache.cache.settings import CacheSettings
 from nncache.cache.store import Store
+
+MAX_ENDED: Final = 4_096
+"""Callers of whom it is remembered when their rights ended: for as long as a question takes, one needs it."""
 
 
 class Rights:
@@ -18,12 +25,30 @@ class Rights:
 
     Invariant P1: a grant stands in the directory that it lets its caller traverse or, with
     `grants = per_path`, in the directory whose own status it lets them see; so it is cut off with it.
+    Invariant P2: no question that was asked before its caller's rights ended gives a right.
     """
 
     def __init__(self, settings: CacheSettings, store: Store) -> None:
         self._ttl_s = settings.grant_ttl_s
         self._is_per_path = settings.grants == "per_path"
         self._store = store
+        self._ended: OrderedDict[Caller, int] = OrderedDict()  # the last ticket before their rights ended
+        self._all_ended = 0  # the same, for callers who are not among them any more
+
+    def end(self, caller: Caller, now: float) -> None:
+        """End all rights of a caller, and those of questions under way: what authenticates them was cancelled."""
+        self._store.end_rights(caller, now)
+        self._remember_end(caller)
+
+    def have_ended(self, ticket: Ticket) -> bool:
+        """Whether the rights of who asks a question have ended since it was asked."""
+        return ticket.number <= self._ended.get(ticket.caller, self._all_ended)
+
+    def _remember_end(self, caller: Caller) -> None:
+        self._ended[caller] = self._store.tickets_taken
+        self._ended.move_to_end(caller)
+        if len(self._ended) > MAX_ENDED:
+            self._all_ended = self._ended.popitem(last=False)[1]
 
     def held(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
         """Return the rights to see the entry or, without one, to traverse the directory."""
@@ -37,16 +62,18 @@ class Rights:
     def grant(self, directory: Directory, entry: Entry | None, caller: Caller, now: float) -> Grant | None:
         """Return the caller's right to see the entry or, without one, to traverse the directory."""
         grant = self.held(directory, entry).get(caller)
-        if grant is not None and now >= grant.expires_at:
+        if grant is not None and (now >= grant.expires_at or grant.proven_at <= grant.account.ended_at):
             self._store.forget_grant(grant)
             return None
         return grant
 
-    def prove(self, ticket: Ticket, replied_at: float, kind: Kind | None) -> None:
+    def prove(self, ticket: Ticket, replied_at: float, kind: Kind | None, *, proven_for_s: float) -> None:
         """Keep what a 200 or a true 404 proves: the asker may traverse every ancestor.
 
         `kind` is None where the reply itself is not kept.
         """
+        if self.have_ended(ticket):
+            return
         homes = [(ticket.directory, False)]
         if kind is Kind.DIRECTORY and self._is_per_path:
             homes.append((self._store.tree.ensure(ticket.path), True))
@@ -56,11 +83,17 @@ class Rights:
                 ticket.caller,
                 of_status=of_status,
                 proven_at=replied_at,
-                expires_at=replied_at + self._ttl_s,
+                expires_at=replied_at + min(self._ttl_s, proven_for_s),
             )
 
-    def refuse(self, ticket: Ticket) -> None:
-        """Forget the asker's rights: the NameNode has refused them, whatever event is still to come."""
+    def refuse(self, ticket: Ticket, outcome: Denied | Unauthenticated, *, is_spoiled: bool) -> None:
+        """Forget what the NameNode has refused, whatever event is still to come: the asker's rights here, or all."""
+        if isinstance(outcome, Unauthenticated):
+            if self._store.end_rights(ticket.caller, outcome.replied_at):  # one without a right costs nothing
+                self._remember_end(ticket.caller)
+            return
+        if is_spoiled:
+            return
         own = ticket.directory.children.get(ticket.name)
         for table in (ticket.directory.grants, own.status_grants if own is not None else {}):
             if (grant := table.get(ticket.caller)) is not None:

@@ -55,7 +55,7 @@ class Store:
         self._max_items = max_items
         self._ring: Ring[Entry | Grant | Hit] = Ring()
         self._replies = SharedReplies()
-        self._numbers = 0  # tickets taken so far
+        self.tickets_taken = 0
         self._ticket_bytes = 0
         self._bereft: list[Entry] = []  # let go of, while hits of theirs are still held
         self.tree = Tree()
@@ -86,14 +86,14 @@ class Store:
         above = parent(path)
         assert above is not None
         directory = self.tree.ensure(above)
-        self._numbers += 1
+        self.tickets_taken += 1
         ticket = Ticket(
             directory,
             path,
             name(path),
             caller,
             asked_at=now,
-            number=self._numbers,
+            number=self.tickets_taken,
             joinable=joinable,
             is_thorough=is_thorough,
         )
@@ -143,9 +143,13 @@ class Store:
     def keep_grant(
         self, directory: Directory, caller: Caller, *, of_status: bool, proven_at: float, expires_at: float
     ) -> None:
-        """Keep a proven right; one that is there already only lives longer."""
+        """Keep a proven right; one that is there already, and good, only lives longer."""
         held = directory.status_grants if of_status else directory.grants
-        if (grant := held.get(caller)) is not None:
+        grant = held.get(caller)
+        if grant is not None and grant.proven_at <= grant.account.ended_at:
+            self.forget_grant(grant)
+            grant = None
+        if grant is not None:
             grant.expires_at = max(grant.expires_at, expires_at)
             return
         account = self._ring.account(caller)
@@ -170,6 +174,10 @@ class Store:
         """Whether an entry or grant was neither forgotten nor cut off with a directory above it."""
         return kept.alive and self.tree.is_attached(kept.directory)
 
+    def is_good(self, grant: Grant) -> bool:
+        """Whether a grant is alive, and its caller's rights have not ended since it was proven."""
+        return grant.proven_at > grant.account.ended_at and self.is_alive(grant)
+
     # -- forgetting ----------------------------------------------------------------------------------
 
     def forget_entry(self, entry: Entry) -> None:
@@ -186,6 +194,18 @@ class Store:
         self._let_go(grant)
         self.forget_epoch += 1
         self.counters.forgotten += 1
+
+    def end_rights(self, caller: Caller, now: float) -> bool:
+        """End all rights that were proven to a caller so far; false if nothing is kept for them. Costs O(1).
+
+        What is kept for the caller takes its place until it is looked at, or its time is over.
+        """
+        account = self._ring.find_account(caller)
+        if account is not None:
+            account.ended_at = now
+            self.forget_epoch += 1
+            self.counters.forgotten += 1
+        return account is not None
 
     def forget_hit(self, hit: Hit) -> None:
         """Hold a hit no longer; the entry stays."""

@@ -1,8 +1,8 @@
 """What the headers of a read ask of the cache. (proxy/cache_directives.py)
 
 The target of a plain read has been vetted by `nncache.hadoop.calls.parse_plain`; here its headers are.
-Whatever could make a NameNode answer in another way, or authenticate another caller, leaves the
-cache out of it.
+Whatever could make a NameNode answer in another way leaves the cache out of it; of what authenticates, cookies are read
+in `nncache.proxy.credentials`.
 """
 
 import re
@@ -22,7 +22,6 @@ _ODD_HEADERS = frozenset(
 _JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})
 _MAX_MEDIA_RANGES = 100  # with their parameters; a browser sends ten
 _NEVER = re.compile(rb"q\s*=\s*0(\.0*)?")  # a weight of zero
-_AUTH_COOKIE = b"hadoop.auth"
 
 
 class CacheDirective(Enum):
@@ -43,7 +42,6 @@ def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective
     """
     directives: set[bytes] = set()
     says_cache_control = pragma_no_cache = False
-    auth_cookies = 0
     for raw_name, value in headers:
         name = raw_name.lower()
         if name in _ODD_HEADERS:
@@ -53,10 +51,6 @@ def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective
                 return CacheDirective.NO_TRACE
             case b"accept" if not _accepts_json(value):
                 return CacheDirective.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
-            case b"cookie" if (mentions := value.lower().count(_AUTH_COOKIE)) > 0:
-                auth_cookies += mentions
-                if auth_cookies > 1 or not _is_simple_cookie(value):
-                    return CacheDirective.NO_TRACE
             case b"cache-control":
                 says_cache_control = True
                 directives.update(directive.strip().lower() for directive in value.split(b","))
@@ -80,18 +74,3 @@ def _accepts_json(value: bytes) -> bool:
         if media_range in _JSON_RANGES and not any(map(_NEVER.fullmatch, parameters)):
             return True
     return not value.strip()
-
-
-def _is_simple_cookie(value: bytes) -> bool:
-    """Whether the one `hadoop.auth` cookie in this header was made by SIMPLE authentication.
-
-    Such a cookie does not say who asks: the NameNode goes by `user.name`, and a cookie alone is
-    dr.who (measured, 3.4.1 and 3.5.0). One of any other type names its caller by itself, out of
-    our sight. The type is signed, so a forged one authenticates no one.
-    """
-    for cookie in value.split(b";"):
-        name, _, token = cookie.strip().partition(b"=")
-        if name == _AUTH_COOKIE:
-            fields = token.strip(b'"').split(b"&")
-            return [field for field in fields if field.startswith(b"t=")] == [b"t=simple"]
-    return False  # in another case, or where another parser may find it and we do not

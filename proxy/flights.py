@@ -10,19 +10,18 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from nncache.cache.admission import Admission, admit
-from nncache.cache.decisions import Conclusion, Denied, Failed, Known, OpenFile, Outcome, Unchanged
-from nncache.cache.entries import Kind, Ticket
+from nncache.cache.decisions import Conclusion, Failed, Known, Outcome
+from nncache.cache.entries import Ticket
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.errors import HadoopError
+from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
-from nncache.proxy.headers import replayed_headers
 from nncache.proxy.identity import rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.outcomes import file_outcome, outcome_of
 from nncache.proxy.ports import Clock, ClosedFiles, Fetcher
 from nncache.proxy.upstream.plain_exchange import Begun
 
@@ -50,17 +49,19 @@ class Flight:
 
     Attributes:
         plain: what is asked.
+        credential: what authenticates it, beside what its target says.
         answered: done when the NameNode has replied or failed; what the client who asked gets.
         done: done when the cache has taken the outcome; what those who joined wait for.
         is_joined: another caller is to have the reply, if they may.
     """
 
-    __slots__ = ("answered", "done", "is_joined", "plain", "ticket")
+    __slots__ = ("answered", "credential", "done", "is_joined", "plain", "ticket")
 
-    def __init__(self, ticket: Ticket, plain: StatusRequest) -> None:
+    def __init__(self, ticket: Ticket, plain: StatusRequest, credential: Credential | None) -> None:
         loop = asyncio.get_running_loop()
         self.ticket = ticket
         self.plain = plain
+        self.credential = credential
         self.is_joined = False
         self.answered: asyncio.Future[Answer] = loop.create_future()
         self.done: asyncio.Future[FlightResult] = loop.create_future()
@@ -114,15 +115,17 @@ class Flights:
         """Return the flight of a ticket that is not concluded yet."""
         return self._under_way.get(ticket)
 
-    def launch(self, ticket: Ticket, plain: StatusRequest, head: RequestHead) -> Flight:
+    def launch(
+        self, ticket: Ticket, plain: StatusRequest, head: RequestHead, credential: Credential | None = None
+    ) -> Flight:
         """Ask the NameNode under a ticket that was taken just before."""
-        flight = self.begin(ticket, plain)
+        flight = self.begin(ticket, plain, credential)
         self.ask(flight, head)
         return flight
 
-    def begin(self, ticket: Ticket, plain: StatusRequest) -> Flight:
+    def begin(self, ticket: Ticket, plain: StatusRequest, credential: Credential | None = None) -> Flight:
         """Take note of a question that is asked in the same turn of the loop; `ask` or `take` must follow."""
-        flight = Flight(ticket, plain)
+        flight = Flight(ticket, plain, credential)
         self._under_way[ticket] = flight
         self.fetches += 1
         return flight
@@ -135,7 +138,7 @@ class Flights:
         """Take the NameNode's reply. The flight ends now, unless the NameNode has to be asked something else."""
         flight.answered.set_result(reply)
         try:
-            outcome = _outcome_of(flight, reply)
+            outcome = self._outcome_of(flight, reply)
         except Exception:  # noqa: BLE001 - FailToNameNode: the reply is passed on all the same
             self._note_error(flight)
             outcome = Failed()
@@ -173,7 +176,7 @@ class Flights:
                 flight.answered.set_result(error)
                 return Failed()
             flight.answered.set_result(reply)
-            outcome = _outcome_of(flight, reply)
+            outcome = self._outcome_of(flight, reply)
             return await self._known_if_closed(flight, reply) if outcome is None else outcome
         except Exception as error:  # noqa: BLE001 - an internal error must not take the other flights along
             self._note_error(flight)
@@ -186,29 +189,33 @@ class Flights:
     async def _known_if_closed(self, flight: Flight, reply: UpstreamReply) -> Outcome:
         """Say what a file's status is to the cache. Never raises."""
         try:
-            if await self._is_closed(reply, flight.plain):
-                return _known(reply, Kind.FILE)
+            is_closed = await self._is_closed(reply, flight)
+            return file_outcome(reply, flight.credential, is_closed=is_closed)
         except Exception:  # noqa: BLE001 - as above
             self._note_error(flight)
             return Failed()
-        return OpenFile(replied_at=reply.replied_at, term=reply.term)
+
+    def _outcome_of(self, flight: Flight, reply: UpstreamReply) -> Outcome | None:
+        unchanged = None if flight.is_joined else flight.ticket
+        return outcome_of(reply, flight.plain.as_requested, flight.credential, unchanged=unchanged)
 
     def _note_error(self, flight: Flight) -> None:
         self.errors += 1
         _log.exception("internal error while reading %s", flight.plain.path)
 
-    async def _is_closed(self, reply: UpstreamReply, plain: StatusRequest) -> bool:
+    async def _is_closed(self, reply: UpstreamReply, flight: Flight) -> bool:
         """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
 
         It may be asked after the reply: an opening in between makes a change that spoils the ticket.
         """
         self.closed_queries += 1
+        path, asker = flight.plain.path, rpc_user_of(flight.plain, flight.credential)
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                return await self._queries.is_file_closed(reply.namenode, plain.path, rpc_user_of(plain))
+                return await self._queries.is_file_closed(reply.namenode, path, asker)
         except (HadoopError, TimeoutError, OSError) as error:
             self.closed_query_failures += 1
-            _log.debug("isFileClosed of %s: %s", plain.path, error)
+            _log.debug("isFileClosed of %s: %s", path, error)
             return False
 
     def _finish(self, flight: Flight, outcome: Outcome) -> None:
@@ -224,31 +231,3 @@ class Flights:
             flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
         shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
         flight.done.set_result(FlightResult(conclusion, shared))
-
-
-def _outcome_of(flight: Flight, reply: UpstreamReply) -> Outcome | None:
-    """Say what a reply is to the cache; None if the NameNode has to be asked whether the file is closed."""
-    admission = admit(reply.status, reply.body, flight.plain.as_requested)
-    match admission:
-        case Admission.MISSING:
-            return _known(reply, Kind.MISSING)
-        case Admission.DIRECTORY:
-            return _known(reply, Kind.DIRECTORY)
-        case Admission.ASK_WHETHER_CLOSED:
-            kept = _known(reply, Kind.FILE).reply
-            if not flight.is_joined and flight.ticket.finds_unchanged(kept):
-                return Unchanged(reply=kept, replied_at=reply.replied_at, term=reply.term)
-            return None
-        case Admission.DO_NOT_KEEP:
-            return OpenFile(replied_at=reply.replied_at, term=reply.term)
-        case Admission.DENIED:
-            return Denied()
-        case Admission.FAILED:
-            return Failed()
-        case _:
-            assert_never(admission)
-
-
-def _known(reply: UpstreamReply, kind: Kind) -> Known:
-    kept = Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
-    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term)

@@ -30,6 +30,7 @@ from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.credentials import Unclear, authentication_of
 from nncache.proxy.errors import ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.headers import HIT, request_headers
@@ -175,13 +176,20 @@ class FrontEnd:
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
         plain = parse_plain(target) if request.method == "GET" else None
         directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
-        if plain is None or directive is CacheDirective.NO_TRACE:
+        credential = authentication_of(plain, request.raw_headers) if plain is not None else None
+        if plain is None or directive is CacheDirective.NO_TRACE or credential is Unclear.UNCLEAR:
             call = parse_call(request.method, target)
             return await self._pass_on(request, exchange, _head_of(request, call), call, why_not_asked(call))
-        caller, head = caller_of(plain, peer), _head_of(request, plain)
+        head = _head_of(request, plain)
         exchange.operation, exchange.caller = GETFILESTATUS, head.caller
-        is_fresh = directive is CacheDirective.REFRESH
-        read = Read(plain=plain, caller=caller, head=head, refresh=is_fresh, asked=request.get(ASKED))
+        read = Read(
+            plain=plain,
+            caller=caller_of(plain, credential, peer),
+            head=head,
+            credential=credential,
+            refresh=directive is CacheDirective.REFRESH,
+            asked=request.get(ASKED),
+        )
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
@@ -289,4 +297,6 @@ def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason) -> web.St
 def _head_of(request: web.BaseRequest, call: Call | StatusRequest) -> RequestHead:
     peer = request.remote or ""
     fields = request_headers(request.raw_headers, peer)
-    return RequestHead(request.method, request.raw_path, fields, peer, claimed_caller(call))
+    return RequestHead(
+        request.method, request.raw_path, fields, peer, claimed_caller(call, request.raw_headers)
+    )

@@ -28,8 +28,15 @@ _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 
 _NOT_SENT = HOP_BY_HOP | {b"x-forwarded-for"}
 _NOT_PASSED_ON = HOP_BY_HOP | {b"content-length"}
-_NOT_REPLAYED = _NOT_PASSED_ON | {b"age", b"cache-status", b"date", b"expires", b"set-cookie"}
-"""With what each cached answer says each time, or must never repeat."""
+_NOT_REPLAYED = _NOT_PASSED_ON | {
+    b"age",
+    b"cache-status",
+    b"date",
+    b"expires",
+    b"set-cookie",
+    b"www-authenticate",
+}
+"""With what each cached answer says each time, or must never repeat: credentials are their asker's alone."""
 
 
 def end_to_end(headers: Iterable[Header]) -> Headers:

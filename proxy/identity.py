@@ -1,41 +1,44 @@
 """Who asks, as far as the NameNode would tell callers apart. (proxy/identity.py)"""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import Call, StatusRequest
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name
+from nncache.proxy.credentials import Credential, claimed_user, is_authenticated_by_fields
+from nncache.proxy.messages import Header, RequestHead
 
 _MAX_CLAIM_CHARS: Final = 64
 """A longer claim is known by its digest: it may stay for as long as the window of a two-step write."""
 
 
-def caller_of(plain: StatusRequest, peer: str) -> Caller:
+def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) -> Caller:
     """Name the caller of a plain read that came from the address `peer`.
 
-    With SIMPLE authentication only `user.name` and `doas` say who asks; without `user.name` it is
-    the NameNode's static user (dr.who). With `doas` the address counts as well, since the
-    NameNode's proxy-user rules look at it. A delegation token is a secret: only its SHA-256
-    digest becomes part of the name.
+    A credential, if there is one, says who asks; its name is a digest. Else only `user.name` and `doas` do; without
+    `user.name` it is the NameNode's static user (dr.who). With `doas` the address counts as well, since the
+    NameNode's proxy-user rules look at it.
 
     Two callers get one name only if every part is the same: no part can hold the separator NUL.
     """
-    parts = ["anonymous" if plain.user_name is None else f"user={plain.user_name}"]
+    parts = [] if credential is None else [credential.name]
+    if plain.user_name is not None:
+        parts.append(f"user={plain.user_name}")
     if plain.doas is not None:
         parts += [f"doas={plain.doas}", f"peer={peer}"]
-    if plain.delegation is not None:
-        parts.append(f"token={hashlib.sha256(plain.delegation.encode()).hexdigest()}")
-    return Caller("\0".join(parts))
+    return Caller("\0".join(parts or ["anonymous"]))
 
 
-def claimed_caller(call: Call | StatusRequest) -> str:
+def claimed_caller(call: Call | StatusRequest, headers: Iterable[Header] = ()) -> str:
     """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
     if isinstance(call, StatusRequest):
         user, doas = call.user_name, call.doas
     else:
         user, doas = (next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas"))
+    user = claimed_user(headers) or user
     name = "" if user is None else f"user.name={user}"
     if doas is not None:
         name = f"{name}\0doas={doas}" if name else f"doas={doas}"
@@ -44,11 +47,16 @@ def claimed_caller(call: Call | StatusRequest) -> str:
     return hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
-def rpc_user_of_target(target: str) -> RpcUser | None:
+def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
     """Return as whom the caller of any request would ask over RPC; None if that cannot be told.
 
-    Only names spelled as every release reads them count: 3.5.0 takes `USER.NAME` for the user, 3.4.1 does not.
+    Only names spelled as every release reads them count: 3.5.0 takes `USER.NAME` for the user, 3.4.1 does not. And
+    none does where a cookie or `Authorization` may say who asks.
     """
+    return None if is_authenticated_by_fields(head.headers) else _rpc_user_of_target(head.target)
+
+
+def _rpc_user_of_target(target: str) -> RpcUser | None:
     found: dict[str, str] = {}
     for parameter in target.partition("?")[2].split("&"):
         name, _, value = parameter.partition("=")
@@ -62,13 +70,13 @@ def rpc_user_of_target(target: str) -> RpcUser | None:
     return RpcUser(user) if doas is None else RpcUser(doas, real_name=user)
 
 
-def rpc_user_of(plain: StatusRequest) -> RpcUser | None:
+def rpc_user_of(plain: StatusRequest, credential: Credential | None) -> RpcUser | None:
     """Return as whom the same caller would ask over RPC; None if that cannot be told from the call.
 
-    A delegation token does not say whose it is, and without `user.name` only the NameNode's configuration does
+    A credential says whose it is to its NameNode alone, and without `user.name` only the NameNode's configuration does
     (hadoop.http.staticuser.user).
     """
-    if plain.user_name is None or plain.delegation is not None:
+    if plain.user_name is None or credential is not None:
         return None
     if plain.doas is None:
         return RpcUser(plain.user_name)

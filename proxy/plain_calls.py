@@ -321,8 +321,8 @@ class PlainCalls:
         is_open = "%" not in target and "delegation" not in target.lower()
         may_be_kept = is_open and len(target) <= _MAX_KEPT_TARGET
         read = (_meaning_again if may_be_kept else _meaning)(target)
-        if read is None:
-            return None
+        if read is None or (read.plain is not None and read.plain.delegation is not None):
+            return None  # what a token proves, the ordinary path sees to
         why, now = cast("ForwardReason | None", read.why_not_asked), 0.0
         if read.plain is not None and block.directive is not CacheDirective.NO_TRACE:
             now = self._clock()

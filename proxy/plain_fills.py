@@ -228,7 +228,7 @@ class PlainFills:
         """Take a ticket, in the turn of the loop in which the question was sent; None if there is no use in it."""
         plain = question.plain
         try:
-            caller = caller_of(plain, question.peer)
+            caller = caller_of(plain, None, question.peer)
             now = question.seen.started  # when it was found that it may be kept
             decision = self._cache.lookup(plain.path, caller, now, refresh=question.is_fresh)
             assert isinstance(decision, Fetch), "of what is untouched nothing is served, nor waited for"

@@ -14,6 +14,7 @@ from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.proxy.cache_status import ForwardReason
+from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.flights import Flight, Flights
 from nncache.proxy.messages import RequestHead, UpstreamReply
@@ -89,6 +90,7 @@ class Read:
     """One plain GETFILESTATUS.
 
     Attributes:
+        credential: what authenticates it, beside what its target says.
         refresh: the caller wants the NameNode's own answer.
         asked: the question that was put for it already.
     """
@@ -96,6 +98,7 @@ class Read:
     plain: StatusRequest
     caller: Caller
     head: RequestHead
+    credential: Credential | None = None
     refresh: bool = False
     asked: Asked | None = None
 
@@ -136,7 +139,9 @@ class Reads:
                 case Forward(reason):
                     return PassOn(reason)
                 case Fetch(ticket, reason):
-                    asked = Asked(self._flights.launch(ticket, read.plain, read.head), reason)
+                    asked = Asked(
+                        self._flights.launch(ticket, read.plain, read.head, read.credential), reason
+                    )
                 case Join(ticket):
                     assert may_wait, "told not to wait, the cache says Join"
                     if (known := await self._joined(ticket)) is not None:

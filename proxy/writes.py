@@ -23,6 +23,7 @@ from typing import Final
 
 from aiohttp import web
 
+from nncache.cache.clock_eviction import Caller
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.set_aside import TwoStepWrite, Writer
 from nncache.hadoop.calls import Call
@@ -40,9 +41,10 @@ from nncache.hadoop.operations import Effect
 from nncache.hadoop.outcomes import CallOutcome, outcome_of
 from nncache.hadoop.paths import ROOT
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.proxy.credentials import cancelled_by
 from nncache.proxy.errors import OverloadedError, UpstreamError
 from nncache.proxy.existing_path import PathProbe
-from nncache.proxy.identity import rpc_user_of_target
+from nncache.proxy.identity import rpc_user_of_head
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
 from nncache.proxy.ports import Clock, CoverageSignal, NameNodeQueries, Streamer
@@ -110,7 +112,7 @@ class Writes:
         """
         if call.is_read and changes_nothing(call):
             return await self._streamer.stream(request, head, nothing_to_settle, decorate)
-        user = rpc_user_of_target(head.target)
+        user = rpc_user_of_head(head)
         effect = _Effect(self, call, await self.probe(call, user), _writer_of(head, call, user))
         try:
             return await self._streamer.stream(request, head, effect.settle, decorate)
@@ -138,6 +140,9 @@ class Writes:
             self.unknown_outcomes += 1
         doubts = self._doubts
         try:
+            if outcome is not CallOutcome.UNDONE:
+                for name in cancelled_by(call):
+                    self._cache.rights.end(Caller(name), self._clock())
             effects = effects_of_call(call, outcome, existing)
             self._apply(effects.changes)
             if not effects.is_complete:

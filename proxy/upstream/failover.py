@@ -69,12 +69,14 @@ class UpstreamCall:
     """One call and what has become of it so far.
 
     Attributes:
+        is_negotiate: it carries a ticket, which a NameNode takes once.
         is_read: asking again has no effect but another answer.
         wanted_bytes: of the reply's body, read before the call counts as answered.
         only_json: read them only if they are JSON.
         is_pending: it was sent, and what came of it is not known (yet).
         silent: NameNodes that took it and gave no answer in time; none of them is asked a second time.
         silence: how the last of them is told of.
+        used: NameNodes that have seen its ticket: to each of them it would be a replay (RFC 4120, section 3.2.3).
     """
 
     __slots__ = (
@@ -82,6 +84,7 @@ class UpstreamCall:
         "body",
         "cuts",
         "head",
+        "is_negotiate",
         "is_pending",
         "is_read",
         "on_continue",
@@ -90,6 +93,7 @@ class UpstreamCall:
         "sent",
         "silence",
         "silent",
+        "used",
         "wanted_bytes",
     )
 
@@ -115,6 +119,8 @@ class UpstreamCall:
         self.cuts = 0
         self.silent: list[NameNode] = []
         self.silence: UpstreamTimeoutError | None = None
+        self.is_negotiate = _has_ticket(head)
+        self.used: list[NameNode] = []
         self.rounds = 0  # over all NameNodes
 
     def may_repeat(self, kind: FailureKind) -> bool:
@@ -238,17 +244,19 @@ class FailoverClient:
                     return answer
                 self.counts.refused += 1
                 self._pool.suspect(namenode, refusal.name)
-                is_final = not call.may_repeat(refusal) or self._clock() >= deadline
+                is_final = not call.may_repeat(refusal) or self._clock() >= deadline or not self._order(call)
                 if is_final and call.silence is None:
                     return answer  # the NameNode's own words say best what is wrong
                 await answer.close()
-            if call.silence is not None and not self._order(call):
-                raise call.silence
+            if not self._order(call) and (last := call.silence or failure) is not None:
+                raise last
             await self._wait_for_active(call, deadline, call.silence or failure)
 
     def _order(self, call: UpstreamCall) -> tuple[NameNode, ...]:
-        """Return the NameNodes: first the one that has the call already, else the active one; none that was silent."""
-        order = tuple(each for each in self._pool.order() if each not in call.silent)
+        """Return the NameNodes that may be asked: first the one that has the call already, else the active one."""
+        order = tuple(
+            each for each in self._pool.order() if each not in call.silent and each not in call.used
+        )
         if call.begun is None:
             return order
         first = call.begun.connection.namenode
@@ -266,6 +274,8 @@ class FailoverClient:
                 exchange.send_head()
             call.is_pending = True
             call.sent += 1
+            if call.is_negotiate:
+                call.used.append(namenode)
             self.counts.repeated += not is_first
             if call.body is not None:
                 answer.send_body_in(self._tasks)
@@ -280,7 +290,7 @@ class FailoverClient:
         return answer
 
     async def _acquire(self, namenode: NameNode, call: UpstreamCall) -> Connection:
-        is_repeatable = call.is_read and call.sent == 0
+        is_repeatable = call.is_read and call.sent == 0 and not call.is_negotiate
         return await self._connections.acquire(namenode, fresh=not is_repeatable, peer=call.head.peer)
 
     async def _wait_for_active(
@@ -318,6 +328,13 @@ class FailoverClient:
             case _:
                 self.counts.cut += 1
                 call.cuts += 1
+
+
+def _has_ticket(head: RequestHead) -> bool:
+    """Whether a request negotiates by itself (SPNEGO, RFC 4559): with the same bytes it can do so only once."""
+    return any(
+        name.lower() == b"authorization" and value[:9].lower() == b"negotiate" for name, value in head.headers
+    )
 
 
 def _kind_of(error: UpstreamError) -> FailureKind:

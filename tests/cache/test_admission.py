@@ -29,14 +29,14 @@ def body(**changes: object) -> bytes:
     return json.dumps({"FileStatus": STATUS | changes}).encode()
 
 
-def refusal(name: str) -> bytes:
+def refusal(name: str, message: str = "no") -> bytes:
     """A RemoteException of that name."""
     return json.dumps(
         {
             "RemoteException": {
                 "exception": name,
                 "javaClassName": f"org.apache.hadoop.{name}",
-                "message": "no",
+                "message": message,
             }
         }
     ).encode()
@@ -57,6 +57,8 @@ def refusal(name: str) -> bytes:
         (403, refusal("AccessControlException"), Admission.DENIED),
         (403, refusal("StandbyException"), Admission.FAILED),
         (403, b"no JSON", Admission.FAILED),
+        (403, refusal("SecurityException", "SecretManager$InvalidToken: no"), Admission.UNAUTHENTICATED),
+        (401, b"<html>", Admission.UNAUTHENTICATED),
         (503, render_missing("/w/none"), Admission.FAILED),
         (307, b"", Admission.FAILED),
     ],

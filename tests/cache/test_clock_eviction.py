@@ -154,8 +154,10 @@ def test_an_account_holds_a_callers_name_once_and_goes_with_the_last_item() -> N
     """Memory: the name is charged once, however long it is."""
     ring: Ring[Item] = Ring()
     long = Caller("user=" + "x" * 200)
+    assert ring.find_account(long) is None
     items = [Item(ring.account(Caller("user=" + "x" * 200)))]
     ring.add(items[0])
+    assert ring.find_account(long) is items[0].account
     assert ring.bytes > 300
     items.append(Item(ring.account(long)))
     assert items[1].account is items[0].account

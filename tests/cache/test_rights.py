@@ -1,7 +1,12 @@
 """ProvenGrant: nobody learns from the cache what the NameNode would not have told him."""
 
+from dataclasses import replace
+
+import pytest
+
 from nncache.cache import (
     CacheSettings,
+    Caller,
     Conclusion,
     Denied,
     Failed,
@@ -9,9 +14,10 @@ from nncache.cache import (
     Kind,
     Reason,
     Serve,
+    Unauthenticated,
     Wait,
 )
-from nncache.cache.rights import Rights
+from nncache.cache.rights import MAX_ENDED, Rights
 from nncache.cache.store import Store
 from nncache.hadoop.change import AccessChanged, Touched
 from tests.cache.cases import (
@@ -191,3 +197,84 @@ def test_proven_grant_what_is_seen_before_it_is_durable_is_not_settled() -> None
     assert is_hit(cache, "/a/secret", ALICE, 3.0), "alice was told by the NameNode"
     cache.cover(3.1, 100, 2.0)
     assert is_hit(cache, "/a/secret", BOB, 3.1)
+
+
+def test_a_right_ends_with_what_authenticated_its_caller() -> None:
+    """Sooner than grant_ttl_s, if that is said; later never."""
+    cache = make_cache(grant_ttl_s=10.0, max_staleness_s=100.0)
+    cache.conclude(fetch(cache, "/a/f", ALICE, 1.0), replace(status(1.0), proven_for_s=3.0))
+    cache.conclude(fetch(cache, "/b/f", ALICE, 1.0), replace(status(1.0), proven_for_s=30.0))
+    assert is_hit(cache, "/a/f", ALICE, 3.9)
+    assert not is_hit(cache, "/a/f", ALICE, 4.0)
+    assert is_hit(cache, "/b/f", ALICE, 10.9)
+    assert not is_hit(cache, "/b/f", ALICE, 11.0)
+
+
+@pytest.mark.parametrize("is_told_by_namenode", [False, True])
+def test_ended_rights_give_nothing_from_memory(is_told_by_namenode: bool) -> None:
+    """A token that was cancelled, a cookie that is refused: in all directories at once, also for the fast path."""
+    cache = make_cache(max_staleness_s=100.0)
+    for path in ("/a/f", "/b/f"):
+        fill(cache, path, ALICE, 1.0)
+        fill(cache, path, BOB, 1.0)
+    settle(cache, 2.0)
+    held = cache.lookup("/b/f", ALICE, 2.0)
+    assert isinstance(held, Serve)
+    if is_told_by_namenode:
+        cache.conclude(fetch(cache, "/a/g", ALICE, 2.0), Unauthenticated(2.0))
+    else:
+        cache.rights.end(ALICE, 2.0)
+    assert not cache.is_good(held.hit, 2.0)
+    assert not is_hit(cache, "/a/f", ALICE, 2.0)
+    assert is_hit(cache, "/a/f", BOB, 2.0), "another caller's rights are another matter"
+    cache.check()
+
+
+def test_a_question_asked_before_the_end_gives_no_right() -> None:
+    """NoLateFill for credentials: the reply may have been given before the token was cancelled."""
+    cache = make_cache(max_staleness_s=100.0)
+    ticket, other = fetch(cache, "/a/f", ALICE, 1.0), fetch(cache, "/a/f", BOB, 1.0)
+    cache.rights.end(ALICE, 2.0)
+    again = cache.lookup("/a/f", ALICE, 2.0)
+    assert isinstance(again, Fetch), "nor an answer to who asks after it"
+    cache.conclude(again.ticket, Failed())
+    cache.conclude(ticket, status(3.0))
+    cache.conclude(other, status(3.0))
+    assert not is_hit(cache, "/a/f", ALICE, 3.0)
+    assert is_hit(cache, "/a/f", BOB, 3.0)
+
+
+def test_what_is_accepted_again_is_believed_again() -> None:
+    """Of two NameNodes without a common secret each accepts its own cookies."""
+    cache = make_cache(max_staleness_s=100.0)
+    fill(cache, "/a/f", ALICE, 1.0)
+    cache.rights.end(ALICE, 2.0)
+    fill(cache, "/a/f", ALICE, 3.0)
+    settle(cache, 3.5)
+    assert is_hit(cache, "/a/f", ALICE, 3.5)
+    cache.check()
+
+
+def test_a_refused_caller_without_rights_leaves_nothing_behind() -> None:
+    """Any number of forged credentials takes no room, and no place among those that ended."""
+    cache = make_cache(max_staleness_s=100.0)
+    ticket = fetch(cache, "/a/f", BOB, 1.0)
+    for number in range(MAX_ENDED + 2):
+        forged = Caller(f"cookie={number}")
+        cache.conclude(fetch(cache, "/a/f", forged, 1.0), Unauthenticated(1.0))
+    cache.conclude(ticket, status(1.5))
+    assert is_hit(cache, "/a/f", BOB, 1.5)
+
+
+def test_more_ends_than_are_remembered_cost_the_questions_before_them() -> None:
+    """P2 holds for a caller who is not remembered: what was asked before gives no right to anybody."""
+    cache = make_cache(max_staleness_s=100.0)
+    ticket = fetch(cache, "/a/f", ALICE, 1.0)
+    cache.rights.end(ALICE, 1.0)
+    for number in range(MAX_ENDED):
+        cache.rights.end(Caller(f"token={number}"), 1.0)
+    cache.conclude(ticket, status(1.5))
+    assert not is_hit(cache, "/a/f", ALICE, 1.5)
+    fill(cache, "/a/f", ALICE, 2.0)
+    settle(cache, 2.5)
+    assert is_hit(cache, "/a/f", ALICE, 2.5)

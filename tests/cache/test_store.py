@@ -234,6 +234,11 @@ def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
     grant = directory.grants[ALICE]
     store.keep_grant(directory, ALICE, of_status=False, proven_at=5.0, expires_at=305.0)
     assert (grant.proven_at, grant.expires_at) == (0.0, 305.0), "the first proof still stands"
+    assert (store.is_good(grant), store.end_rights(CAROL, 1.0)) == (True, False)
+    assert (store.end_rights(ALICE, 1.0), store.is_good(grant), store.forget_epoch) == (True, False, 1)
+    keep(store, "/a/f", replied_at=2.0)
+    grant = directory.grants[ALICE]
+    assert store.is_good(grant), "what is proven later is good again"
     store.forget_entry(first)
     assert (store.is_alive(first), store.is_alive(second)) == (False, True)
     store.forget_grant(grant)

@@ -20,6 +20,10 @@ PRETTY = b"""{
   }
 }"""
 
+BEHIND = (
+    "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken"
+)
+
 
 def test_both_layouts_are_read() -> None:
     """The NameNode's own layout is compact, its authentication filter's pretty-printed and in another order."""
@@ -89,3 +93,21 @@ def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
     """With a package or without; a name that only ends alike is another one."""
     assert verdict_of(class_name) is verdict
     assert verdict_of(class_name.rpartition(".")[2] or class_name) is verdict
+
+
+@pytest.mark.parametrize(
+    ("message", "verdict"),
+    [
+        (f"{BEHIND}: Token for real user: , can't be found in cache", Verdict.INVALID_TOKEN),
+        (f"{BEHIND}: StandbyException", Verdict.STANDBY),
+        (f"{BEHIND}: org.apache.hadoop.ipc.RetriableException", Verdict.RETRIABLE),
+        (f"{BEHIND}: FileNotFoundException", Verdict.INVALID_TOKEN),
+        ("Failed to obtain user group information: java.io.IOException", Verdict.OTHER),
+    ],
+)
+def test_a_refused_token_says_why_in_its_message_alone(message: str, verdict: Verdict) -> None:
+    """WebHDFS makes a SecurityException of what the secret manager says, also of a standby's."""
+    said = RemoteException("SecurityException", "java.lang.SecurityException", message)
+    assert said.verdict is verdict
+    other = RemoteException("AccessControlException", "o.a.h.security.AccessControlException", message)
+    assert other.verdict is Verdict.ACCESS_CONTROL

@@ -33,6 +33,7 @@ _SAID_TO_ALL: Final = frozenset(
         b"nncache; fwd=miss",
         b"nncache; fwd=method",
         b"nncache; fwd=bypass; detail=operation",
+        b"nncache; fwd=bypass; detail=not-plain",
         b"nncache; fwd=bypass; detail=no-filter",
         b"nncache; fwd=bypass; detail=stream-closed",
     }
@@ -86,6 +87,7 @@ class Judge:
         self._cache = cache
         self._pool = pool
         self._clock = clock
+        self.user_of: Callable[[str], str] = lambda caller: caller.removeprefix("user=")
         self.is_each_event_told = True  # the channel tells every event, not only what concerns the filters
         self._opened_at = 0  # the end of the log when this life of the stream began
         self._checked = 0  # up to there every event was seen to be told
@@ -228,7 +230,7 @@ class Judge:
     def _judge_grant(
         self, directory: str, grant: Grant, versions: list[Version], lost: list[Version]
     ) -> None:
-        user = grant.caller.removeprefix("user=")
+        user = self.user_of(grant.caller)
 
         def state(version: Version) -> bool:
             return version.reaches(user, directory)
@@ -245,7 +247,7 @@ class Judge:
         said = Answer(known.reply.status, known.reply.body)
         if b"File does not exist: " in said.body:  # it quotes the path as it was spelled
             said = missing(ticket.path)
-        user = ticket.caller.removeprefix("user=")
+        user = self.user_of(ticket.caller)
 
         def state(version: Version) -> Answer:
             return version.answer(user, ticket.path)

@@ -12,6 +12,7 @@ from nncache.hadoop.paths import ROOT, parent
 from tests.invalidation.fakes import FakeNameNode
 from tests.model import operations
 from tests.model.acts import World
+from tests.model.credential_plots import CREDENTIAL_PLOTS
 from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.pestering import pester
@@ -259,6 +260,7 @@ def send_pages_late(world: World, number: int) -> None:
 
 PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     **WRITE_PLOTS,
+    **CREDENTIAL_PLOTS,
     "hide": hide,
     "reveal": reveal,
     "answer late": answer_late,

@@ -17,11 +17,11 @@ from tests.model.upstream import ODD_ANSWERS
 class Remembered:
     """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
 
-    hits: dict[str, tuple[Hit, bytes]] = field(default_factory=dict)
+    hits: dict[tuple[str, Headers], tuple[Hit, bytes]] = field(default_factory=dict)
 
     def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
         """Keep a hit."""
-        self.hits[request.raw_path] = hit, body
+        self.hits[request.raw_path, tuple(request.raw_headers)] = hit, body
 
 
 def unquoted(answer: Answer, path: str, spelled: str) -> Answer:

@@ -106,6 +106,7 @@ class System:
         self.fast_path = Remembered()
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
+        self.judge.user_of = self.upstream.vault.user_of
         proxy = ProxySettings(two_step_query_timeout_s=two_step_query_timeout_s)
         self.exceptions = Exceptions(
             self.cluster,
@@ -180,35 +181,50 @@ class System:
         The path may be spelled with more slashes than it needs: a 404 must quote it so.
         """
         spelled = spelled or path
-        target = f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}"
-        started = clock()
-        remembered = None if refresh else self.fast_path.hits.get(target)
-        if remembered is not None and self.cache.is_good(remembered[0], started):
-            hit, body = remembered
-            fields: Headers = (*hit.entry.reply.headers, (b"Cache-Status", b"nncache; hit"))
-            told = Told(
-                path=path,
-                user=user,
-                started=started,
-                answer=unquoted(Answer(hit.entry.reply.status, body), path, spelled),
-                fields=fields,
-                made=b"nncache; hit",
-            )
-            self.judge.read(told)
-            return told
         wish: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
-        response = await self._call(ClientRequest("GET", target, wish), path)
-        if response is None:
+        request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", wish)
+        told = await self._told_to(request, path, user, spelled)
+        if told is None:
             return None
-        fields, answer = parts(response)
-        answer = unquoted(answer, path, spelled)
-        told = Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields))
         self.judge.read(told)
         if refresh and told.is_from_memory:
             self.judge.say(
                 Guarantee.BOUNDED, f"{path} is answered from memory to whoever wants the NameNode's word"
             )
         return told
+
+    async def read_with(self, path: str, query: str, headers: Headers, *, user: str | None) -> Told | None:
+        """Ask for a status with credentials; `user` is whom a NameNode would see asking, None if nobody is accepted.
+
+        What comes from memory is judged: a NameNode's own answer is the vault's.
+        """
+        request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
+        told = await self._told_to(request, path, user or "", path)
+        if told is not None and told.is_from_memory:
+            if user is None:
+                self.judge.say(
+                    Guarantee.PROVEN_GRANT,
+                    f"{path} is answered from memory to who is not authenticated: {told}",
+                )
+            else:
+                self.judge.read(told)
+        return told
+
+    async def _told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Told | None:
+        """Send a read, by the fast path if that has it; None if there was no answer."""
+        started = clock()
+        remembered = self.fast_path.hits.get((request.raw_path, request.raw_headers))
+        if remembered is not None and self.cache.is_good(remembered[0], started):
+            hit, body = remembered
+            fields: Headers = (*hit.entry.reply.headers, (b"Cache-Status", b"nncache; hit"))
+            answer = Answer(hit.entry.reply.status, body)
+        else:
+            response = await self._call(request, path)
+            if response is None:
+                return None
+            fields, answer = parts(response)
+        answer = unquoted(answer, path, spelled)
+        return Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields))
 
     async def write(
         self, method: str, path: str, query: str, user: str, operation: Operation
@@ -240,6 +256,10 @@ class System:
             )
         finally:
             _pesterer.reset(token)
+
+    async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
+        """Send a call that is answered so, and changes nothing in the namespace."""
+        await self._call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
     def _may_make(self, pesterer: Pesterer) -> bool:
         """Whether the pesterer could carry the second step of a write out, now or a moment ago.

@@ -31,6 +31,7 @@ from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
 from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
+from tests.model.vault import Asker, Vault
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -40,7 +41,7 @@ HEADERS: Final[Headers] = (
     (b"Expires", b"Sun, 22 Nov 2026 00:00:00 GMT"),
     (b"Pragma", b"no-cache"),
     (b"X-Content-Type-Options", b"nosniff"),
-    (b"Set-Cookie", b"hadoop.auth=secret"),
+    (b"Set-Cookie", b'hadoop.auth="u=alice&p=alice&t=simple&e=1795300000000&s=c2ln"'),
     (b"Content-Type", b"application/json"),
 )
 """As a NameNode sends them, without those that frame the message."""
@@ -113,13 +114,13 @@ class ModelUpstream:
         self._tasks = tasks
         self.fetches = 0
         self.failures = 0  # calls that no NameNode has answered
+        self.vault = Vault(clock)
         self.bad_znodes: list[Answer] = []  # what the next reads are answered, whatever they ask
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
         """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
         self.fetches += 1
-        spelled, _, query = head.target.partition("?")
-        as_requested, user = unquote(spelled.removeprefix(PREFIX)), query.partition("user.name=")[2]
+        as_requested = unquote(head.target.partition("?")[0].removeprefix(PREFIX))
         deadline = self._clock() + FAILOVER_WAIT_S
         while True:
             for namenode in self._order():
@@ -127,14 +128,15 @@ class ModelUpstream:
                 await asyncio.sleep(self._takes_s())
                 if not namenode.is_serving:
                     continue
-                answer = self._answer(namenode, user, as_requested)
+                asker = self.vault.asker(head.target, head.headers)
+                answer, fields = self._answer(namenode, asker, as_requested), self._fields(asker)
                 await asyncio.sleep(self._takes_s())
                 if namenode.wire != wire:
                     continue  # the connection was cut
                 return UpstreamReply(
                     status=answer.status,
                     reason="OK" if answer.status == 200 else "Not Found",
-                    headers=HEADERS,
+                    headers=fields,
                     body=answer.body,
                     namenode=namenode.address,
                     term=term if term == self._term_of(namenode) else NO_TERM,
@@ -201,16 +203,26 @@ class ModelUpstream:
             replied_at=self._clock(),
         )
 
-    def _answer(self, namenode: ModelNameNode, user: str, as_requested: str) -> Answer:
+    def _fields(self, asker: Asker) -> Headers:
+        """Return the header fields of a reply; those of a credential's say who was authenticated, and when."""
+        if not asker.is_by_credential:
+            return HEADERS
+        own = {b"Date": self.vault.date(), b"Set-Cookie": asker.sets}
+        changed = ((name, own.get(name, value)) for name, value in HEADERS)
+        return tuple((name, value) for name, value in changed if value is not None)
+
+    def _answer(self, namenode: ModelNameNode, asker: Asker, as_requested: str) -> Answer:
         assert namenode is self._cluster.active, "there is one active NameNode"
         if self.bad_znodes:
             answer = self.bad_znodes.pop()
             self.failures += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             return answer
+        if asker.refusal is not None:
+            return asker.refusal
         path = canonical(as_requested)
-        answer = self._cluster.present.answer(user, path)
+        answer = self._cluster.present.answer(asker.user, path)
         if answer.status != 403:
-            self._cluster.proven.add((user, path.rpartition("/")[0] or "/"))
+            self._cluster.proven.add((asker.user, path.rpartition("/")[0] or "/"))
         return missing(as_requested) if answer.status == HTTPStatus.NOT_FOUND else answer
 
     def _order(self) -> tuple[ModelNameNode, ...]:

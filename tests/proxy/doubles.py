@@ -60,7 +60,7 @@ HEADERS: Headers = (
     (b"Expires", b"Sun, 22 Nov 2026 00:00:00 GMT"),
     (b"Date", b"Sun, 22 Nov 2026 00:00:00 GMT"),
     (b"Pragma", b"no-cache"),
-    (b"Set-Cookie", b"hadoop.auth=secret"),
+    (b"Set-Cookie", b'hadoop.auth="u=alice&p=alice&t=simple&e=1795300000000&s=c2ln"'),
     (b"Content-Type", b"application/json"),
 )
 
@@ -105,12 +105,14 @@ def head_of(path: str, user: str = "alice") -> RequestHead:
 def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> Read:
     """One read as the front end makes it."""
     plain = plain_read(path, user)
-    return Read(plain=plain, caller=caller_of(plain, "127.0.0.1"), head=head_of(path, user), refresh=refresh)
+    return Read(
+        plain=plain, caller=caller_of(plain, None, "127.0.0.1"), head=head_of(path, user), refresh=refresh
+    )
 
 
 def caller(user: str = "alice") -> Caller:
     """The caller of `read_of`."""
-    return caller_of(plain_read("/x", user), "127.0.0.1")
+    return caller_of(plain_read("/x", user), None, "127.0.0.1")
 
 
 def reply(

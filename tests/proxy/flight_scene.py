@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nncache.cache import Fetch, MetadataCache, Serve
+from nncache.proxy.credentials import Credential
 from nncache.proxy.flights import Flight, Flights
 from tests.patience import HANG_S
 from tests.proxy.doubles import FakeClock, HeldNameNode, caller, head_of, make_cache, plain_read
@@ -22,12 +23,19 @@ class Scene:
     namenode: HeldNameNode
     flights: Flights
 
-    def launch(self, path: str = PATH, user: str = "alice", *, refresh: bool = False) -> Flight:
+    def launch(
+        self,
+        path: str = PATH,
+        user: str = "alice",
+        *,
+        refresh: bool = False,
+        credential: Credential | None = None,
+    ) -> Flight:
         """Take a ticket and launch its flight."""
         plain = plain_read(path, user)
         decision = self.cache.lookup(plain.path, caller(user), self.clock(), refresh=refresh, may_wait=False)
         assert isinstance(decision, Fetch)
-        return self.flights.launch(decision.ticket, plain, head_of(path, user))
+        return self.flights.launch(decision.ticket, plain, head_of(path, user), credential)
 
     @property
     def concluded(self) -> int:

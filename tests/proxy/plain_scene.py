@@ -22,7 +22,8 @@ LIST = b"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=joe HTTP/1.1\r\nHost: nn\r\nA
 BODY = b'{"FileStatuses":{"FileStatus":[]}}'
 HEAD = (
     b"HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\nX-FRAME-OPTIONS: SAMEORIGIN\r\n"
-    b'Set-Cookie: hadoop.auth="u=joe"; Path=/; HttpOnly\r\nContent-Type: application/json\r\n'
+    b'Set-Cookie: hadoop.auth="u=joe&p=joe&t=simple&e=1795300000000&s=c2ln"; Path=/; HttpOnly\r\n'
+    b"Content-Type: application/json\r\n"
 )
 STATUS = LIST.replace(b"LISTSTATUS", b"GETFILESTATUS")
 MISSING = (

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.webhdfs import WebHdfs
+from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
 from nncache.proxy.flights import Flight, Flights
 from nncache.proxy.limits import LimitSettings
@@ -372,3 +374,20 @@ async def test_a_file_in_a_private_directory_is_kept_by_a_service_without_rights
             may_close.set()
             running.cancel()
             await pool.close()
+
+
+async def test_a_credential_says_for_itself_who_asks() -> None:
+    """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.outcomes`."""
+    async with scene() as s:
+        credential = Credential("cookie=digest", "alice", 1_795_305_660_000)
+        flight = s.launch(credential=credential)
+        await turns()
+        given = reply(200, FILE, 100.0)
+        s.namenode.fetches.answer(replace(given, headers=given.headers[:1]))
+        await turns()
+        assert [caller for _, _, caller in s.namenode.closed.calls] == [None]
+        s.namenode.closed.answer(result=True)
+        landing = await flight.result()
+        assert landing is not None
+        assert landing.shared is not None
+        assert landing.shared.proven_for_s == 58.0

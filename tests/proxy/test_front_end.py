@@ -44,7 +44,7 @@ async def test_what_passes_through_keeps_its_fields() -> None:
         first = await s.status("/w/f")
         names = [name for name, _ in first.fields]
         assert names.count("Date") == 2
-        assert first["Set-Cookie"] == "hadoop.auth=secret"
+        assert first["Set-Cookie"] == 'hadoop.auth="u=alice&p=alice&t=simple&e=1795300000000&s=c2ln"'
 
 
 async def test_two_spellings_are_one_entry_with_two_bodies() -> None:

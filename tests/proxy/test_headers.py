@@ -56,6 +56,7 @@ def test_a_cached_reply_repeats_no_secret_and_no_date() -> None:
         (b"Cache-Control", b"no-cache"),
         (b"Expires", b"x"),
         (b"Set-Cookie", b"hadoop.auth=secret"),
+        (b"WWW-Authenticate", b"Negotiate oYG"),
         (b"Content-Type", b"application/json"),
         (b"Content-Length", b"4"),
         (b"Transfer-Encoding", b"chunked"),

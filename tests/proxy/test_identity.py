@@ -1,5 +1,6 @@
 """Two callers have one name only if the NameNode can't tell them apart."""
 
+import hashlib
 import itertools
 
 import pytest
@@ -8,7 +9,10 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_target
+from nncache.proxy.credentials import Credential
+from nncache.proxy.identity import caller_of, claimed_caller, rpc_user_of, rpc_user_of_head
+from nncache.proxy.messages import RequestHead
+from tests.hadoop.made_credentials import cookie
 
 
 def plain(query: str) -> StatusRequest:
@@ -20,29 +24,31 @@ def plain(query: str) -> StatusRequest:
 
 def test_who_asks_is_the_user_name() -> None:
     """With SIMPLE authentication nothing else counts: neither path nor address nor spelling of the op."""
-    assert caller_of(plain("&user.name=alice"), "10.0.0.1") == caller_of(
-        plain("&user.name=alice"), "10.0.0.2"
+    assert caller_of(plain("&user.name=alice"), None, "10.0.0.1") == caller_of(
+        plain("&user.name=alice"), None, "10.0.0.2"
     )
-    assert caller_of(plain("&user.name=alice"), "") != caller_of(plain("&user.name=Alice"), "")
+    assert caller_of(plain("&user.name=alice"), None, "") != caller_of(plain("&user.name=Alice"), None, "")
 
 
 def test_nobody_can_be_named_so_that_he_is_the_anonymous_caller() -> None:
     """Without a name the NameNode sees its static user, whatever that is called."""
-    assert caller_of(plain(""), "") != caller_of(plain("&user.name=anonymous"), "")
-    assert caller_of(plain(""), "") != caller_of(plain("&user.name=dr.who"), "")
+    assert caller_of(plain(""), None, "") != caller_of(plain("&user.name=anonymous"), None, "")
+    assert caller_of(plain(""), None, "") != caller_of(plain("&user.name=dr.who"), None, "")
 
 
 def test_the_address_counts_for_a_proxy_user() -> None:
     """`hadoop.proxyuser.X.hosts`: the same claim is true from one host and false from another."""
     query = "&user.name=knox&doas=alice"
-    assert caller_of(plain(query), "10.0.0.1") != caller_of(plain(query), "10.0.0.2")
+    assert caller_of(plain(query), None, "10.0.0.1") != caller_of(plain(query), None, "10.0.0.2")
 
 
-def test_a_token_is_not_kept_in_clear() -> None:
-    """A delegation token is a credential; its digest tells tokens apart as well."""
-    named = caller_of(plain("&delegation=SecretToken"), "")
-    assert "SecretToken" not in named
-    assert named != caller_of(plain("&delegation=OtherToken"), "")
+def test_a_credential_says_who_asks() -> None:
+    """By its name, whatever else the request says; with `doas` that and the address count as well."""
+    one, other = (Credential(name, "alice", 1) for name in ("cookie=1", "cookie=2"))
+    assert caller_of(plain(""), one, "") != caller_of(plain(""), other, "")
+    assert caller_of(plain(""), one, "10.0.0.1") == caller_of(plain(""), one, "10.0.0.2")
+    assert caller_of(plain("&user.name=alice"), one, "") != caller_of(plain("&user.name=alice"), None, "")
+    assert caller_of(plain("&doas=bob"), one, "10.0.0.1") != caller_of(plain("&doas=bob"), one, "10.0.0.2")
 
 
 values = st.none() | st.text("ab=@:/$.-", min_size=1, max_size=6)
@@ -63,25 +69,28 @@ def test_the_name_tells_all_parts_apart(
     for (one_user, one_doas, one_token, one_peer), (user, doas, token, peer) in itertools.combinations(
         parts, 2
     ):
-        one = StatusRequest(
-            path="/f", as_requested="/f", user_name=one_user, doas=one_doas, delegation=one_token
-        )
-        other = StatusRequest(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=token)
+        one = StatusRequest(path="/f", as_requested="/f", user_name=one_user, doas=one_doas, delegation=None)
+        other = StatusRequest(path="/f", as_requested="/f", user_name=user, doas=doas, delegation=None)
         same = (one_user, one_doas, one_token) == (user, doas, token) and (doas is None or one_peer == peer)
-        assert (caller_of(one, one_peer) == caller_of(other, peer)) is same
+        names = (caller_of(one, _of(one_token), one_peer), caller_of(other, _of(token), peer))
+        assert (names[0] == names[1]) is same
+
+
+def _of(token: str | None) -> Credential | None:
+    return None if token is None else Credential(f"token={hashlib.sha256(token.encode()).hexdigest()}", "", 1)
 
 
 def test_over_rpc_the_same_caller_is_the_same_user() -> None:
     """With `doas` the user who is acted for asks, through the one who acts (IpcConnectionContext)."""
-    assert rpc_user_of(plain("&user.name=alice")) == RpcUser("alice")
-    assert rpc_user_of(plain("&user.name=oozie&doas=alice")) == RpcUser("alice", real_name="oozie")
+    assert rpc_user_of(plain("&user.name=alice"), None) == RpcUser("alice")
+    assert rpc_user_of(plain("&user.name=oozie&doas=alice"), None) == RpcUser("alice", real_name="oozie")
 
 
 def test_who_is_not_named_cannot_be_asked_as() -> None:
     """A token does not say whose it is, and the NameNode's configuration who the anonymous caller is."""
-    assert rpc_user_of(plain("")) is None
-    assert rpc_user_of(plain("&doas=alice")) is None
-    assert rpc_user_of(plain("&user.name=alice&delegation=token")) is None
+    assert rpc_user_of(plain(""), None) is None
+    assert rpc_user_of(plain("&doas=alice"), None) is None
+    assert rpc_user_of(plain("&user.name=alice"), Credential("cookie=1", "alice", 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -118,4 +127,17 @@ def test_one_asks_as_a_caller_only_if_every_release_reads_the_same_name(
     query: str, user: RpcUser | None
 ) -> None:
     """OwnWrites: the right of another says nothing of the caller's."""
-    assert rpc_user_of_target(f"/webhdfs/v1/a?{query}") == user
+    assert rpc_user_of_head(RequestHead("GET", f"/webhdfs/v1/a?{query}", ())) == user
+
+
+@pytest.mark.parametrize("field", [(b"Authorization", b"Negotiate YII="), (b"Cookie", cookie("bob"))])
+def test_what_header_fields_may_say_is_not_guessed_over_rpc(field: tuple[bytes, bytes]) -> None:
+    """HitsKept: with a cookie of bob's, `user.name=alice` must not be asked about as alice."""
+    head = RequestHead("PUT", "/webhdfs/v1/a?op=CREATE&user.name=alice", (field,))
+    assert rpc_user_of_head(head) is None
+
+
+def test_a_cookie_claims_a_caller() -> None:
+    """For limits, before `user.name`, to which a NameNode with Kerberos pays no heed."""
+    call = parse_call("GET", "/webhdfs/v1/f?op=OPEN&user.name=alice")
+    assert claimed_caller(call, [(b"Cookie", cookie("bob"))]) == "user.name=bob"

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from nncache.cache.decisions import Forward, Reason
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
+from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import plain_calls
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.plain_calls import MAX_BLOCKS
 from nncache.proxy.targets import is_webhdfs
+from tests.hadoop.made_credentials import token
 from tests.proxy.plain_scene import (
     BODY,
     HEAD,
@@ -233,6 +235,22 @@ async def test_no_credential_is_remembered() -> None:
         for spelled in (b"delegation", b"Delegation", b"%64elegation"):
             await s.learn(LIST.replace(b"?", b"?" + spelled + b"=other&"))
         assert plain_calls._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
+
+
+async def test_a_read_with_a_token_is_for_the_ordinary_path() -> None:
+    """There it is seen what a reply proves of it; the next read is a hit."""
+    ask = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&delegation=%b HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
+    gone = render_missing("/kept/f")
+    dated = b"HTTP/1.1 404 Not Found\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\nContent-Length: %d\r\n\r\n%b"
+    async with RawNameNode(says(dated % (len(gone), gone))) as namenode, plain_scene(namenode) as s:
+        await s.learn(ask.replace(b"&delegation=%b", b""))
+        made = []
+        for _ in range(2):
+            async with s.client() as client:
+                client.send(ask % token().encode())
+                made.append((await client.reply()).all(b"Cache-Status"))
+        assert made == [[b"nncache; fwd=miss; stored"], [b"nncache; hit"]]
+        assert s.calls.requests == 0
 
 
 async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
-from nncache.cache import Fetch, Kind, Known, Reply
+from nncache.cache import Fetch, Kind, Known, Reply, Serve
+from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
+from nncache.proxy.credentials import Credential, authentication_of
 from nncache.proxy.errors import (
     ClientGoneError,
     NoActiveNameNodeError,
@@ -15,7 +17,9 @@ from nncache.proxy.errors import (
     UpstreamCutError,
     UpstreamTimeoutError,
 )
+from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import Settle, SettledReply
+from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import (
     DENIED,
     NAMENODE,
@@ -67,6 +71,31 @@ async def test_an_unknown_outcome_is_told_by_the_events(outcome: SettledReply | 
         assert s.is_hit("/w/g")
         assert s.writes is not None
         assert (s.writes.unknown_outcomes, s.writes.left_to_events, s.writes.settled) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(("outcome", "is_ended"), [(settled(200), True), (None, True), (settled(401), False)])
+async def test_a_cancelled_token_has_no_rights_when_the_answer_goes_out(
+    outcome: SettledReply | None, is_ended: bool
+) -> None:
+    """Whether or not the answer arrived; without a right to cancel it, nothing has changed."""
+    read = parse_plain(f"{PREFIX}/w/f?op=GETFILESTATUS&delegation={token()}")
+    assert read is not None
+    credential = authentication_of(read, ())
+    assert isinstance(credential, Credential)
+    async with scene() as s:
+        holder = caller_of(read, credential, "")
+        decision = s.cache.lookup("/w/f", holder, s.clock())
+        assert isinstance(decision, Fetch)
+        s.cache.conclude(
+            decision.ticket,
+            Known(reply=Reply(404, (), b""), kind=Kind.MISSING, replied_at=s.clock(), term=TERM),
+        )
+        writing = s.write(
+            "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token()}", ScriptedStreamer(script(outcome))
+        )
+        await writing
+        decision = s.cache.lookup("/w/f", holder, s.clock())
+        assert isinstance(decision, Fetch if is_ended else Serve)
 
 
 async def test_what_no_event_tells_in_time_is_not_served() -> None:

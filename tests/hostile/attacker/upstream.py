@@ -14,9 +14,10 @@ from tests.hostile.attacker.calls import ATTACKER, AttackCall
 from tests.invalidation.fakes import remote_error
 from tests.model import namespace as ns
 from tests.model import operations
-from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
+from tests.model.cluster import Cluster, Operation, Writing
 from tests.model.namespace import TRUE, Answer, RefusedError, remote_exception
 from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.vault import NOT_ALLOWED
 
 SERVICE = "svc"
 """As whom the proxy asks on its own account: on ZooKeeper it needs no right at all."""
@@ -26,7 +27,7 @@ _REFUSED = remote_exception(_DENIED, "no")
 _REDIRECT = Answer(307, b"")
 _BAD = remote_exception("java.lang.IllegalArgumentException", "no such thing", 400)
 _HTML = Answer(500, b"<html>")
-OF_ANOTHER = remote_exception("org.apache.hadoop.security.authorize.AuthorizationException", "not allowed")
+OF_ANOTHER = NOT_ALLOWED
 _METHODS = frozenset({"GET", "PUT", "POST", "DELETE"})
 
 
@@ -81,11 +82,6 @@ class AttackUpstream(ModelUpstream):
             done = TRUE
         client.said.append(done)
         return done
-
-    def _answer(self, namenode: ModelNameNode, user: str, as_requested: str) -> Answer:
-        if "&doas=" in user:
-            return OF_ANOTHER
-        return super()._answer(namenode, user, as_requested)
 
 
 class ServiceQueries(ModelQueries):

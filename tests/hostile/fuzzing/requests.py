@@ -16,6 +16,7 @@ from nncache.hadoop.paths import (
     parent,
 )
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import caller_of, rpc_user_of
 from nncache.proxy.targets import is_webhdfs
@@ -91,10 +92,18 @@ def check_fields(data: bytes) -> None:
         cache_directive_of((*fields, (b"Authorization", b"x"))) is CacheDirective.NO_TRACE,
         "a credential is overlooked",
     )
+    read = parse_plain(f"{PREFIX}/p?op=GETFILESTATUS&user.name=alice")
+    assert read is not None
     hold(
-        cache_directive_of((*fields, (b"Cookie", b"hadoop.auth=x&t=kerberos"))) is CacheDirective.NO_TRACE,
+        authentication_of(read, (*fields, (b"Cookie", b"hadoop.auth=x&t=kerberos"))) is Unclear.UNCLEAR,
         "a caller's cookie is overlooked",
     )
+    held = authentication_of(read, fields)
+    if isinstance(held, Credential):
+        hold(
+            authentication_of(read, (*fields, (b"Cookie", b"a=b"))) != held,
+            "another cookie beside a credential is overlooked",
+        )
     if wish is not CacheDirective.NO_TRACE and not any(key.lower() == b"cache-control" for key, _ in fields):
         hold(
             cache_directive_of((*fields, (b"Cache-Control", b"no-cache"))) is CacheDirective.REFRESH,
@@ -115,21 +124,23 @@ def check_callers(data: bytes) -> None:
     first, second = reads
     if first is None or second is None:
         return
-    is_same = (first.user_name, first.doas, first.delegation) == (
-        second.user_name,
-        second.doas,
-        second.delegation,
-    )
-    hold((caller_of(first, "a") == caller_of(second, "a")) == is_same, "two callers have one name")
-    for read in (first, second):
-        caller = caller_of(read, "192.0.2.1")
+    tokens = tuple(authentication_of(read, ()) for read in (first, second))
+    callers = []
+    for read, token in zip((first, second), tokens, strict=True):
+        if token is Unclear.UNCLEAR:
+            return
+        hold((token is None) == (read.delegation is None), "a token is overlooked")
+        caller = caller_of(read, token, "192.0.2.1")
         if read.doas is not None:
-            hold(caller != caller_of(read, "192.0.2.2"), "a proxy user's address is overlooked")
-        if read.delegation is not None and len(read.delegation) >= len("192.0.2.1"):
+            hold(caller != caller_of(read, token, "192.0.2.2"), "a proxy user's address is overlooked")
+        if read.delegation is not None:
             hold(read.delegation not in caller, "a token is kept in clear")
-        user = rpc_user_of(read)
+        user = rpc_user_of(read, token)
         if user is not None:
             hold(read.user_name is not None and read.delegation is None, "an RPC user is guessed")
+        callers.append(caller_of(read, token, "a"))
+    is_same = (first.user_name, first.doas, tokens[0]) == (second.user_name, second.doas, tokens[1])
+    hold((callers[0] == callers[1]) == is_same, "two callers have one name")
 
 
 REQUESTS: Final = (

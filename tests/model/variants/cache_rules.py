@@ -91,8 +91,9 @@ CACHE_RULES: Final = (
         rule="The reply to a spoiled question proves no right either.",
         module=_CACHE,
         old="                    return Conclusion.SPOILED\n                kind",
-        new="                    return self._rights.prove(self.store.take_ticket(ticket.path, ticket.caller, 0.0,"
-        " joinable=False), outcome.replied_at, None) or Conclusion.SPOILED\n                kind",
+        new="                    return self.rights.prove(self.store.take_ticket(ticket.path, ticket.caller, 0.0,"
+        " joinable=False), outcome.replied_at, None, proven_for_s=math.inf)"
+        " or Conclusion.SPOILED\n                kind",
     ),
     Variant(
         name="earlier-reply-wins",

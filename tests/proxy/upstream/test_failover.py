@@ -19,6 +19,7 @@ from tests.proxy.wire import (
     OK,
     STANDBY,
     STANDBY_REPLY,
+    Act,
     FakePool,
     Heard,
     RawNameNode,
@@ -29,6 +30,7 @@ from tests.proxy.wire import (
 )
 
 READ = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ())
+NEGOTIATE = RequestHead("GET", READ.target, ((b"Authorization", b"Negotiate YII="),))
 WRITE = RequestHead("PUT", "/webhdfs/v1/f?op=MKDIRS", ((b"Content-Length", b"0"),))
 RETRIABLE = STANDBY_REPLY.replace(b"StandbyException", b"RetriableXception").replace(b"Xcep", b"Excep")
 
@@ -187,6 +189,44 @@ async def test_a_kept_connection_that_died_costs_a_read_nothing() -> None:
             for _ in range(3):
                 assert (await ask(a, READ)).exchange.status == 200
         assert [heard.connection for heard in namenode.heard] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "acts", [cuts, says(STANDBY_REPLY), says(RETRIABLE)], ids=["cut", "standby", "retriable"]
+)
+async def test_a_ticket_is_sent_to_each_namenode_once(acts: Act) -> None:
+    """To the same one it would be a replay, and refused as such (403 GSSException); another one may take it."""
+    async with RawNameNode(acts) as one, RawNameNode() as two:
+        pool = FakePool((one.namenode, two.namenode))
+        pool.make_active(one.namenode)
+        async with asking(pool) as a:
+            assert (await ask(a, NEGOTIATE)).namenode == two.namenode
+        assert (len(one.heads), len(two.heads)) == (1, 1)
+
+
+async def test_a_ticket_that_was_used_up_everywhere_ends_the_call() -> None:
+    """With the last NameNode's own words, or with what became of the connection; never with a replay."""
+    async with RawNameNode(says(STANDBY_REPLY)) as one:
+        pool = FakePool((one.namenode,))
+        async with asking(pool) as a:
+            assert (await ask(a, NEGOTIATE)).exchange.start == STANDBY
+        assert len(one.heads) == 1
+    async with RawNameNode(cuts) as one:
+        pool = FakePool((one.namenode,))
+        async with asking(pool) as a:
+            with pytest.raises(UpstreamCutError):
+                await ask(a, NEGOTIATE)
+        assert len(one.heads) == 1
+
+
+async def test_a_ticket_goes_out_on_a_new_connection() -> None:
+    """A kept one may just have been closed, and then it could not be sent again."""
+    async with RawNameNode() as namenode:
+        pool = FakePool((namenode.namenode,))
+        async with asking(pool) as a:
+            for head in (READ, NEGOTIATE):
+                await ask(a, head)
+        assert [heard.connection for heard in namenode.heard] == [1, 2]
 
 
 async def test_a_call_waits_for_a_failover() -> None:

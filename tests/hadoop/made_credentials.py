@@ -1,0 +1,50 @@
+"""Cookies and delegation tokens as a NameNode makes them, but for the signature. (tests/hadoop/made_credentials.py)"""
+
+import base64
+
+FAR_MS = 1_800_000_000_000
+"""A time after every `Date` of the tests."""
+
+
+def cookie(
+    user: str = "alice", *, kind: str = "kerberos", ends_ms: int = FAR_MS, signature: str = "c2ln"
+) -> bytes:
+    """A cookie and its value, as a client sends them."""
+    return f'hadoop.auth="u={user}&p={user}@TEST&t={kind}&e={ends_ms}&s={signature}"'.encode()
+
+
+def token(
+    owner: str = "alice",
+    *,
+    max_date_ms: int = FAR_MS,
+    password: bytes = b"p" * 20,
+    kind: str = "HDFS_DELEGATION_TOKEN",
+    service: str = "",
+    version: int = 0,
+    more: bytes = b"",
+) -> str:
+    """A token in its spelling for URLs."""
+    identifier = bytes((version,)) + b"".join(
+        (text(owner), text("renewer"), text(""), number(1), number(max_date_ms), number(7), number(2))
+    )
+    data = blob(identifier) + blob(password) + text(kind) + text(service) + more
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def number(value: int) -> bytes:
+    """A VLong (WritableUtils.writeVLong)."""
+    if -112 <= value <= 127:
+        return bytes((value & 0xFF,))
+    magnitude = ~value if value < 0 else value
+    size = (magnitude.bit_length() + 7) // 8
+    return bytes(((-(size + (120 if value < 0 else 112))) & 0xFF,)) + magnitude.to_bytes(size)
+
+
+def blob(data: bytes) -> bytes:
+    """Bytes behind their number."""
+    return number(len(data)) + data
+
+
+def text(value: str) -> bytes:
+    """A `Text`."""
+    return blob(value.encode())

@@ -1,0 +1,192 @@
+"""Somebody tries to be another, or to stay who they no longer are. (tests/model/credential_plots.py)
+
+In each of them alice has what she may see answered from memory, by a credential; then another one is tried. What a
+NameNode would say to that is known from `tests/model/vault.py`; from memory nothing else may come.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.proxy.messages import Header
+from tests.invalidation.virtual_time import clock
+from tests.model import operations
+from tests.model.acts import World
+from tests.model.draws import Draw
+from tests.model.namespace import Answer
+from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.system import System
+from tests.model.vault import Vault
+
+DIRECTORY: Final = "/a/b"
+PATH: Final = "/a/b/f"
+OTHER: Final = "/a/b/g"
+_DONE: Final = Answer(200, b"")
+
+
+@dataclass
+class Stage:
+    """Where all of them play: alice alone may come to the path."""
+
+    system: System
+    gap_s: float
+
+    @property
+    def vault(self) -> Vault:
+        """Who is who."""
+        return self.system.upstream.vault
+
+    async def ask(self, user: str | None, *fields: Header, query: str = "", path: str = PATH) -> None:
+        """Ask as whom a NameNode sees; None: as nobody it knows."""
+        await self.system.read_with(path, query, fields, user=user)
+
+    async def settle(self) -> None:
+        """Wait until what was kept may be served to all who have a right."""
+        await asyncio.sleep(SETTLED_S)
+
+
+def _field(*cookies: bytes) -> Header:
+    return b"Cookie", b"; ".join(cookies)
+
+
+async def forge(s: Stage) -> None:
+    """Send a cookie in alice's name, and another's beside hers."""
+    alice, bob = s.vault.cookie("alice"), s.vault.cookie("bob")
+    for _ in range(2):
+        await s.ask("alice", _field(alice))
+    await s.ask(None, _field(s.vault.forged("alice")))
+    await s.ask("bob", _field(bob))
+    await s.ask("bob", _field(bob), query="&user.name=alice")
+    await s.ask("bob", _field(bob, alice))
+    await s.ask("bob", _field(bob), _field(alice))
+    await s.ask("", query="&user.name=")
+    await s.ask("")
+
+
+async def name_alice(s: Stage) -> None:
+    """Ask by name, as which alice has a right, with what says that another one asks."""
+    bob = s.vault.cookie("bob")
+    for _ in range(2):
+        await s.ask("alice", query="&user.name=alice")
+    await s.ask("bob", _field(bob), query="&user.name=alice")
+    await s.ask(None, _field(s.vault.forged("alice")), query="&user.name=alice")
+    await s.ask("bob", query=f"&user.name=alice&delegation={s.vault.token('bob')}")
+    await s.ask(None, query="&delegation=zzz&user.name=alice")
+
+
+async def negotiate(s: Stage) -> None:
+    """Send a forged cookie beside a ticket: the NameNode goes by the ticket, and the cookie proves nothing."""
+    forged, ticket = s.vault.forged("bob"), (b"Authorization", b"Negotiate alice")
+    for _ in range(2):
+        await s.ask("alice", _field(forged), ticket)
+    await s.ask(None, _field(forged))
+
+
+async def bring_another_cookie(s: Stage) -> None:
+    """Be authenticated by what is not known here; who brings nothing is somebody else."""
+    for _ in range(2):
+        await s.ask("alice", _field(b"hadoop-jwt=alice"))
+    await s.ask("")
+
+
+async def outlive(s: Stage) -> None:
+    """Use a cookie after its end."""
+    alice = s.vault.cookie("alice", lives_s=8.0)
+    for _ in range(3):
+        await s.ask("alice", _field(alice))
+        await asyncio.sleep(s.gap_s)
+    await asyncio.sleep(8.0)
+    await s.ask(None, _field(alice))
+
+
+async def be_renewed(s: Stage) -> None:
+    """Use a cookie that each reply renews: one that does not reach the client is one that it misses."""
+    alice = s.vault.cookie("alice", is_renewed=True)
+    for _ in range(3):
+        told = await s.system.read_with(PATH, "", (_field(alice),), user="alice")
+        if told is not None and told.is_from_memory:
+            s.system.judge.failed(PATH, "a reply without the cookie that would renew the client's")
+
+
+async def cancel(s: Stage) -> None:
+    """Use a token after it was cancelled through the proxy, in all its directories."""
+    token = s.vault.token("alice")
+    for path in (PATH, OTHER, PATH, OTHER):
+        await s.ask("alice", query=f"&delegation={token}", path=path)
+    await s.settle()
+    await s.ask("alice", query=f"&delegation={token}")
+    s.vault.cancel(token)
+    await s.system.call_that_changes_nothing("PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", _DONE)
+    for path in (PATH, OTHER):
+        await s.ask(None, query=f"&delegation={token}", path=path)
+
+
+async def cancel_meanwhile(s: Stage) -> None:
+    """Cancel a token while the answer to its first question is on its way."""
+    token, before_s = s.vault.token("alice"), s.system.call_takes_s
+    s.system.call_takes_s = 2.0
+    first = s.system.come(s.ask("alice", query=f"&delegation={token}"))
+    await asyncio.sleep(1.2)
+    s.system.call_takes_s = before_s
+    s.vault.cancel(token)
+    await s.system.call_that_changes_nothing("PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", _DONE)
+    await s.ask(None, query=f"&delegation={token}")
+    await asyncio.wait((first,))
+    await s.ask(None, query=f"&delegation={token}")
+
+
+async def change_secret(s: Stage) -> None:
+    """Let no cookie be good any more; once one was refused, it is refused wherever it was good."""
+    alice = s.vault.cookie("alice")
+    for _ in range(2):
+        await s.ask("alice", _field(alice))
+    s.vault.change_secret()
+    if s.system.cache.why_no_trace(OTHER, clock()) is not None:
+        return  # what passes through is not looked at
+    told = await s.system.read_with(OTHER, "", (_field(alice), (b"Cache-Control", b"no-cache")), user="alice")
+    if told is not None and told.answer.status == 401:
+        await s.ask(None, _field(alice))
+
+
+async def act_for_others(s: Stage) -> None:
+    """Let a proxy user ask for alice, then for bob and for itself."""
+    knox = s.vault.cookie("knox")
+    for _ in range(2):
+        await s.ask("alice", _field(knox), query="&doas=alice")
+    await s.ask("bob", _field(knox), query="&doas=bob")
+    await s.ask("knox", _field(knox))
+    await s.ask(None, _field(s.vault.cookie("mallory")), query="&doas=alice")
+
+
+SCENES: Final[tuple[Callable[[Stage], Awaitable[None]], ...]] = (
+    forge,
+    name_alice,
+    negotiate,
+    bring_another_cookie,
+    outlive,
+    be_renewed,
+    cancel,
+    cancel_meanwhile,
+    change_secret,
+    act_for_others,
+)
+
+
+def steal(world: World, number: int) -> None:
+    """Try one of them."""
+    draw, system = Draw(number), world.system
+    scene, stage = SCENES[draw.of(len(SCENES))], Stage(system, GAPS_S[draw.of(4)])
+
+    async def story() -> None:
+        in_sight(system, DIRECTORY, 0o700)
+        behind(system, operations.set_permission, DIRECTORY, 0o700)
+        await stage.settle()
+        await scene(stage)
+
+    world.features.add("credential")
+    system.come(story())
+
+
+CREDENTIAL_PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {"steal": steal}
+"""By name."""

@@ -1,0 +1,117 @@
+"""What a reply is to the cache: its status and body, and whether it proves who asked."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from nncache.cache import (
+    Denied,
+    Failed,
+    Kind,
+    Known,
+    OpenFile,
+    Outcome,
+    Unauthenticated,
+    Unchanged,
+)
+from nncache.hadoop.filestatus import render_missing
+from nncache.proxy.credentials import Credential
+from nncache.proxy.messages import UpstreamReply
+from nncache.proxy.outcomes import file_outcome, outcome_of
+from tests.cache.cases import ALICE, fetch, fill, make_cache, status
+from tests.hadoop.made_credentials import cookie
+from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, reply
+
+PATH = "/w/f"
+CREDENTIAL = Credential("cookie=digest", "alice", 1_795_305_660_000)
+"""It lives a minute longer than the `Date` of the replies says it is."""
+
+INVALID_TOKEN = (
+    b'{"RemoteException":{"exception":"SecurityException","javaClassName":"java.lang.SecurityException",'
+    b'"message":"Failed to obtain user group information: '
+    b"org.apache.hadoop.security.token.SecretManager$InvalidToken: Token can't be found in cache\"}}"
+)
+
+
+def said(
+    code: int, body: bytes, credential: Credential | None = None, *, cookies: tuple[bytes, ...] = ()
+) -> Outcome | None:
+    """What a reply with these cookies, and no other, is to the cache."""
+    return outcome_of(of(code, body, cookies), PATH, credential, unchanged=None)
+
+
+def of(code: int, body: bytes, cookies: tuple[bytes, ...] = ()) -> UpstreamReply:
+    """A reply that sets these cookies."""
+    given = reply(code, body, 100.0)
+    fields = tuple(field for field in given.headers if field[0] != b"Set-Cookie")
+    return replace(given, headers=(*fields, *((b"Set-Cookie", each) for each in cookies)))
+
+
+@pytest.mark.parametrize(("credential", "proven"), [(None, inf), (CREDENTIAL, 58.0)])
+def test_true_answers_prove_who_asked_for_as_long_as_the_credential_lives(
+    credential: Credential | None, proven: float
+) -> None:
+    """By the NameNode's own clock; without a credential nothing ends."""
+    gone, directory, link = (
+        said(code, body, credential)
+        for code, body in ((404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK))
+    )
+    assert isinstance(gone, Known)
+    assert isinstance(directory, Known)
+    assert isinstance(link, OpenFile)
+    assert (gone.kind, directory.kind) == (Kind.MISSING, Kind.DIRECTORY)
+    assert {each.proven_for_s for each in (gone, directory, link)} == {proven}
+    assert not {name for name, _ in gone.reply.headers} & {b"Date", b"Set-Cookie"}
+
+
+def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
+    """OpenFileUncached, with what the reply proves in either case."""
+    assert said(200, FILE, CREDENTIAL) is None
+    closed, is_open = (
+        file_outcome(of(200, FILE), CREDENTIAL, is_closed=is_closed) for is_closed in (True, False)
+    )
+    assert isinstance(closed, Known)
+    assert isinstance(is_open, OpenFile)
+    assert (closed.kind, closed.proven_for_s, is_open.proven_for_s) == (Kind.FILE, 58.0, 58.0)
+    assert file_outcome(of(200, FILE, (b"a=b",)), CREDENTIAL, is_closed=True) == Failed()
+
+
+def test_a_file_whose_status_is_kept_need_not_be_asked_about() -> None:
+    """The ticket says whether it is; what the reply proves counts all the same."""
+    cache = make_cache()
+    fill(cache, "/a/f", ALICE, 1.0, status(1.0, FILE.decode()))
+    ticket = fetch(cache, "/a/f", ALICE, 400.0)
+    same = outcome_of(of(200, FILE), PATH, CREDENTIAL, unchanged=ticket)
+    assert isinstance(same, Unchanged)
+    assert same.proven_for_s == 58.0
+    assert outcome_of(of(200, FILE.replace(b"1", b"2")), PATH, CREDENTIAL, unchanged=ticket) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "body"), [(404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK), (200, FILE)]
+)
+def test_a_reply_that_sets_a_cookie_proves_nothing_of_a_credential(code: int, body: bytes) -> None:
+    """Another credential may have been accepted in its place, or this one ends unless it is renewed."""
+    assert said(code, body, CREDENTIAL, cookies=(cookie(kind="simple"),)) == Failed()
+
+
+def test_a_cookie_of_another_kind_tells_of_a_credential_that_is_not_known() -> None:
+    """Such as that of a server in front of the NameNode (JWT)."""
+    assert said(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
+    assert isinstance(said(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)
+
+
+@pytest.mark.parametrize(("code", "body"), [(401, b"<html>"), (403, INVALID_TOKEN)])
+def test_a_refused_credential_is_refused_everywhere(code: int, body: bytes) -> None:
+    """Without one it says nothing about anybody's rights."""
+    assert said(code, body, CREDENTIAL) == Unauthenticated(100.0)
+    assert said(code, body) == Failed()
+
+
+@pytest.mark.parametrize("credential", [None, CREDENTIAL])
+def test_refusals_and_failures(credential: Credential | None) -> None:
+    """A caller may be refused with any credential; what says nothing of the path is a failure."""
+    assert said(403, DENIED, credential) == Denied()
+    assert said(403, STANDBY, credential) == Failed()
+    assert said(500, b"", credential) == Failed()
