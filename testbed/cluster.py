@@ -1,21 +1,25 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
 import shutil
+import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from nncache.testbed import java, readiness
-from nncache.testbed.configuration import Addresses, NameNodeAddress, write_configuration
+from nncache.testbed import java, readiness, secured
+from nncache.testbed.configuration import Addresses, NameNodeAddress, kdc_directory, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
+from nncache.testbed.kdc import Kdc
 from nncache.testbed.members import DataNode, JournalNode, NameNode
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.shell import ShellResult, environment, run
 from nncache.testbed.spec import ClusterSpec
+from nncache.testbed.web_access import WebAccess
 from nncache.testbed.workplace import workplace
 from nncache.testbed.zookeeper import ZooKeeper
 
@@ -55,6 +59,7 @@ class Cluster:
             ports = self._close.enter_context(PortLease())
             self.addresses = _addresses(spec, ports)
             write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
+            self.kdc = self._kdc(ports) if spec.kerberos else None
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnode = self._journalnode()
@@ -84,7 +89,7 @@ class Cluster:
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
-        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper)
+        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
@@ -114,9 +119,14 @@ class Cluster:
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
         """Run any main class of the jars to its end; see `nncache.testbed.shell.run`."""
         command = self._place.runtime.command(
-            main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
+            main,
+            *arguments,
+            configuration=self.conf_dir / "shell",
+            jvm=(*self._kerberos_jvm(), *self.spec.server_jvm),
         )
-        return run(command, environ=environment(user or self.superuser), stdin=stdin)
+        user = user or self.superuser
+        with self._tickets(user) as tickets:
+            return run(command, environ=environment(user) | tickets, stdin=stdin)
 
     def believe_proxies(self) -> None:
         """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
@@ -160,15 +170,21 @@ class Cluster:
             StartError: it died, or the time was not enough.
         """
         namenode = self.namenodes[index]
-        namenode.process.await_that(lambda: readiness.is_writable(namenode.http), "is still in safe mode")
+        namenode.process.await_that(
+            lambda: readiness.is_writable(namenode.http, namenode.access), "is still in safe mode"
+        )
         if self.datanode is not None and self.datanode.process.pid is not None:
             self.datanode.process.await_that(
-                lambda: readiness.live_datanodes(namenode.http) > 0, "is not known to the NameNode"
+                lambda: readiness.live_datanodes(namenode.http, namenode.access) > 0,
+                "is not known to the NameNode",
             )
 
     def _bring_up(self) -> None:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
+        if self.kdc is not None and self.spec.kerberos is not None:
+            self.kdc.start()
+            secured.add_principals(self.kdc, self.spec, self.spec.kerberos)
         first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
         for process in first:
             process.launch()
@@ -220,17 +236,50 @@ class Cluster:
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
         # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
-        return ("-D", f"dfs.ha.namenode.id={namenode}") if self.spec.ha else ()
+        if not self.spec.ha:
+            return ()
+        own = {"dfs.ha.namenode.id": namenode}
+        if self.spec.kerberos:
+            own |= secured.own_secret(self._place.data, namenode)
+        return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
+
+    def _kdc(self, ports: PortLease) -> Kdc:
+        return Kdc(
+            kdc_directory(self._place.data),
+            ports.take(),
+            log=self.logs / "kdc.log",
+            lifeline=self._place.lifeline,
+        )
+
+    def _kerberos_jvm(self) -> tuple[str, ...]:
+        return (f"-Djava.security.krb5.conf={self.kdc.krb5_conf}",) if self.kdc else ()
+
+    @contextmanager
+    def _tickets(self, user: str) -> Iterator[dict[str, str]]:
+        """Yield the variables by which a shell finds tickets of the user, its alone: shells may run at once."""
+        if self.kdc is None:
+            yield {}
+            return
+        with tempfile.TemporaryDirectory(prefix="shell-", dir=self.kdc.directory) as directory:
+            yield self.kdc.environ(self.kdc.kinit(user, ccache=Path(directory) / "tickets"))
+
+    def _access(self, namenode: str) -> WebAccess:
+        """Return how the test bed itself asks that NameNode; where Kerberos is, it signs its own cookies."""
+        kerberos = self.spec.kerberos
+        if kerberos is None or not kerberos.with_http_authentication:
+            return WebAccess()
+        return WebAccess(secured.write_http_secret(self._place.data, namenode, kerberos))
 
     def _namenode(self, address: NameNodeAddress) -> NameNode:
+        access = self._access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",
             java.NAMENODE,
             *self._ha_id(address.id),
-            is_up=lambda: readiness.namenode_is_up(address.http, address.rpc),
+            is_up=lambda: readiness.namenode_is_up(address.http, address.rpc, access),
             jvm=self.spec.namenode_jvm,
         )
-        return NameNode(address.id, address.http, address.rpc, process)
+        return NameNode(address.id, address.http, address.rpc, process, access)
 
     def _datanode(self) -> DataNode | None:
         address = self.addresses.datanode_http
@@ -261,12 +310,14 @@ class Cluster:
         jvm: tuple[str, ...] | None = None,
     ) -> ServerProcess:
         jvm = self.spec.server_jvm if jvm is None else jvm
-        return self._place.server(name, main, *arguments, is_up=is_up, jvm=jvm)
+        return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._kerberos_jvm(), *jvm))
 
 
 def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:
+    host = secured.HOST if spec.kerberos else "127.0.0.1"
+
     def take(wanted: int = 0) -> str:
-        return f"127.0.0.1:{ports.take(wanted)}"
+        return f"{host}:{ports.take(wanted)}"
 
     wanted = spec.ports
     namenodes = [NameNodeAddress("nn1", take(wanted.namenode_http), take(wanted.namenode_rpc))]

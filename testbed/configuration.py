@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from nncache.testbed import four_letters
+from nncache.testbed import four_letters, secured
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 _LOG4J_NAME = "log4j.properties"
@@ -79,6 +79,11 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
     _write_logging(directory, data.parent / "logs" / "hdfs-audit.log" if spec.audit_log else None)
 
 
+def kdc_directory(data: Path) -> Path:
+    """Return where the KDC of a cluster with this data directory keeps all that is its own."""
+    return data / "kdc"
+
+
 def write_zookeeper_configuration(directory: Path, data: Path, address: str) -> Path:
     """Write what a ZooKeeper with this client address reads into `directory`; return its zoo.cfg."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -144,6 +149,9 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
     if spec.proxy_servers:
         settings["hadoop.proxyservers"] = ",".join(spec.proxy_servers)
     settings |= _pair(spec, addresses, data) if spec.ha else _single(addresses, data)
+    if spec.kerberos is not None:
+        secret = secured.http_secret(data, addresses.namenodes[0].id)
+        settings |= secured.properties(spec, spec.kerberos, kdc_directory(data), secret)
     settings |= spec.overrides
     return {key: value for key, value in settings.items() if value}
 

@@ -37,6 +37,40 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyUser:
+    """A user who may act for others (`hadoop.proxyuser.NAME.*`), as Hadoop writes it; an empty field allows none."""
+
+    name: str
+    hosts: str = "*"
+    users: str = ""
+    groups: str = ""
+
+
+PROTECTIONS = ("authentication", "integrity", "privacy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kerberos:
+    """A cluster that asks for Kerberos on each port, with a KDC of its own; all its addresses are on `localhost`."""
+
+    protection: str = (
+        "authentication"  # of RPC (hadoop.rpc.protection): some of PROTECTIONS, separated by commas
+    )
+    proxy_users: tuple[ProxyUser, ...] = ()
+    cookie_validity_s: int | None = None  # of hadoop.auth cookies; None: Hadoop's ten hours
+    # False leaves out hadoop.http.authentication.type, by mistake of an administrator: WebHDFS then believes any
+    # user.name, while RPC asks for Kerberos.
+    with_http_authentication: bool = True
+    one_http_secret: bool = True  # of an HA pair; False: a cookie of one NameNode is none for the other
+    principals: tuple[str, ...] = ()  # beside those that the test bed makes; see nncache.testbed.secured
+
+    def __post_init__(self) -> None:
+        for word in self.protection.split(","):
+            if word not in PROTECTIONS:
+                raise ValueError(f"protection: {word!r} must be one of {', '.join(PROTECTIONS)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """One cluster: a NameNode or an HA pair of them, a DataNode, and a ZooKeeper when asked for."""
 
@@ -46,6 +80,7 @@ class ClusterSpec:
     ha: bool = False  # a pair of NameNodes that share their edits through one JournalNode
     nameservice: str = "ns1"  # used by HA clients only
     ports: Ports = Ports()
+    kerberos: Kerberos | None = None
     directory: Path | None = None  # made when missing, and kept; None: a temporary one, removed at the end
     # Configuration keys over the test bed's own, for servers and shells alike.
     overrides: Mapping[str, str] = field(default_factory=dict)
