@@ -15,6 +15,8 @@ from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
 from nncache.hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
@@ -50,9 +52,17 @@ class NameNodePool:
     `run` must be running for `active` to mean anything. Use the pool on one event loop.
     """
 
-    def __init__(self, settings: NameNodeSettings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: NameNodeSettings,
+        clock: Callable[[], float],
+        identity: KerberosIdentity | None = None,
+    ) -> None:
+        """Watch these NameNodes; with an `identity` as its principal."""
         self.namenodes = settings.namenodes
-        self.user = settings.user  # as whom `rpc` asks
+        # As whom `rpc` asks, as callers are named. What a NameNode makes of a principal is not known here, so that
+        # with an identity it is nobody's name, and no caller is taken for this service.
+        self.user = settings.user if identity is None else ""
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
@@ -60,7 +70,8 @@ class NameNodePool:
         self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
-        self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s)
+        self._identity = identity
+        self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s, identity=identity)
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
         self._probes = 0
@@ -92,10 +103,17 @@ class NameNodePool:
                 timeout=aiohttp.ClientTimeout(total=timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                middlewares=self._middlewares(timeout_s),
             ) as session,
             asyncio.TaskGroup() as tasks,
         ):
-            self._jmx = jmx = JmxClient(session, self._clock, timeout_s=timeout_s, user=self.user)
+            self._jmx = jmx = JmxClient(
+                session,
+                self._clock,
+                timeout_s=timeout_s,
+                user=self._settings.user,
+                wants_guard=self._identity is not None and not self._identity.may_fall_back,
+            )
             tasks.create_task(self._close_idle(), name="close idle connections of callers")
             for namenode in self.namenodes:
                 tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
@@ -151,6 +169,7 @@ class NameNodePool:
                 self._settings.user,
                 timeout_s=self._settings.rpc_timeout_s,
                 check=self._checks[namenode],
+                identity=self._identity,
             )
             self._rpcs[namenode] = rpc
         return rpc
@@ -211,6 +230,11 @@ class NameNodePool:
         for rpc in self._rpcs.values():
             await rpc.close()
         await self._callers.close()
+
+    def _middlewares(self, timeout_s: float) -> tuple[WebLogin, ...]:
+        if self._identity is None:
+            return ()
+        return (WebLogin(self._identity, [each.http for each in self.namenodes], timeout_s=timeout_s),)
 
     async def _close_idle(self) -> None:
         while True:

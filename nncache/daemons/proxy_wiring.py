@@ -34,6 +34,7 @@ from nncache.daemons.start_lines import say_where, warn_of_globs
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
@@ -77,12 +78,13 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         load_stream_class(settings.channel_name)
         access = access_of(settings.admin, settings.proxy.admin_at.host)
         logs = RequestLogs(settings.request_logs, boottime)
+        identity = identity_of(settings.kerberos, boottime)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs)
+        system = ProxySystem(settings, boottime, access, manager, logs, identity)
         reloader = Reloader(
             load,
             settings,
@@ -112,6 +114,7 @@ class ProxySystem:
         access: Access | None = None,
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
+        identity: KerberosIdentity | None = None,
     ) -> None:
         """Build it.
 
@@ -121,6 +124,7 @@ class ProxySystem:
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
+            identity: of the service itself, on a secured cluster.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -129,7 +133,7 @@ class ProxySystem:
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._pool = NameNodePool(settings.namenodes, clock)
+        self._pool = NameNodePool(settings.namenodes, clock, identity)
         self._cache = MetadataCache(settings.cache)
         self._watchdog = Watchdog()
         setup = ChannelSetup(
