@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
-from nncache.hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
+from nncache.hadoop.errors import HadoopError, KerberosError, MalformedReplyError, NoActiveNameNodeError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
@@ -68,6 +68,7 @@ class NameNodePool:
         self._view = ElectionView(self.namenodes)
         self._checks = {each: NamespaceCheck(each.http, each.rpc) for each in self.namenodes}
         self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
+        self._login_failures: set[NameNode] = set()  # those that gave none for want of a ticket
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
         self._identity = identity
@@ -92,6 +93,11 @@ class NameNodePool:
     def last_probe(self) -> Probe | None:
         """The latest moment by which it is known how far the log of `active` had come."""
         return self._view.last_probe
+
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether a NameNode answers, and only the service's own Kerberos identity is in the way."""
+        return bool(self._login_failures)
 
     async def run(self) -> None:
         """Watch the NameNodes until cancelled."""
@@ -267,10 +273,15 @@ class NameNodePool:
             _log.debug("cannot probe %s: %s", namenode.http, error)
             self._failed_probes += 1
             self._silences[namenode] = str(error)
+            if isinstance(error, KerberosError):
+                self._login_failures.add(namenode)
+            else:
+                self._login_failures.discard(namenode)
             self._view.failed(namenode)
             if was_active is not None and was_active.namenode == namenode:
                 self._wakeups[namenode].set()
         else:
+            self._login_failures.discard(namenode)
             self._checks[namenode].said_over_http(answer.namespace)
             self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:

@@ -312,6 +312,7 @@ class ProxySystem:
             is_listening=self._is_listening,
             is_stopping=self._is_stopping,
             active=None if now.active is None else now.active.namenode.http,
+            is_login_failing=self._pool.is_login_failing,
             is_gate_open=now.is_gate_open,
             gate=now.gate,
         )
