@@ -127,7 +127,7 @@ async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster
     made = identity(kdc)
     made.namenode_principal = Principal("hdfs", "_HOST", REALM)
     rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=made)
-    with pytest.raises(RpcLoginError, match="calls itself nn/localhost, and hdfs/localhost.*is expected"):
+    with pytest.raises(RpcLoginError, match=r"calls itself nn/localhost, and hdfs/localhost.*is expected"):
         await rpc.exists("/")
     await rpc.close()
 
