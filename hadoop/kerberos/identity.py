@@ -5,15 +5,18 @@ import base64
 import socket
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import gss, keytab, memory_cache
+from nncache.hadoop.kerberos import gss, memory_cache, secret_file
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets
 from nncache.hadoop.settings import SettingError
+
+_KEY: Final = "the key of principal, a keytab"
 
 
 class Initiator:
@@ -102,12 +105,12 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
     threads = KdcThreads()
     tickets: Tickets
     if settings.keytab:
-        if fault := keytab.fault_of(settings.keytab):
+        if fault := secret_file.fault_of(settings.keytab, _KEY):
             raise SettingError("keytab", settings.keytab, fault)
         assert principal is not None  # KerberosSettings
         source = Source(
             get=partial(_from_keytab, principal, settings.keytab),
-            state=partial(keytab.state_of, settings.keytab),
+            state=partial(secret_file.state_of, settings.keytab),
             new_cache=memory_cache.new_cache,
             destroy=memory_cache.destroy,
         )
@@ -131,6 +134,6 @@ def _own_principal(text: str) -> Principal | None:
 
 def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
     """Look at the keytab, which may have been replaced, and get a ticket with it."""
-    if fault := keytab.fault_of(path):
+    if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)

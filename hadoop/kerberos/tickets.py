@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Ticket
-from nncache.hadoop.kerberos.keytab import KeytabState
+from nncache.hadoop.kerberos.secret_file import FileState
 from nncache.hadoop.kerberos.threads import KdcThreads
 
 RETRY_S: Final = 5.0
@@ -53,7 +53,7 @@ class Source:
     """
 
     get: Callable[[str], Ticket]
-    state: Callable[[], KeytabState]
+    state: Callable[[], FileState]
     new_cache: Callable[[], str]
     destroy: Callable[[str], object]
 
@@ -64,7 +64,7 @@ class _Held:
 
     ticket: Ticket
     cache: str
-    keytab: KeytabState
+    keytab: FileState
     renewed_from: float
     ends_at: float
 
@@ -157,7 +157,7 @@ class KeytabTickets:
 
         getting.add_done_callback(take)
 
-    def _take(self, got: "asyncio.Future[Ticket]", cache: str, keytab: KeytabState) -> None:
+    def _take(self, got: "asyncio.Future[Ticket]", cache: str, keytab: FileState) -> None:
         error = got.exception()
         now = self._clock()
         if error is None and got.result().lifetime_s <= MARGIN_S:

@@ -20,6 +20,7 @@ from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.cache import MetadataCache
 from nncache.clock import boottime, unix_time_of_boot
+from nncache.coordination.login import see_login
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
@@ -79,6 +80,7 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         access = access_of(settings.admin, settings.proxy.admin_at.host)
         logs = RequestLogs(settings.request_logs, boottime)
         identity = identity_of(settings.kerberos, boottime)
+        see_login(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
@@ -143,6 +145,7 @@ class ProxySystem:
             polling=settings.polling,
             zookeeper=settings.zookeeper,
             clock=clock,
+            identity=identity,
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)

@@ -17,6 +17,7 @@ from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, 
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
+from nncache.coordination.login import see_login
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
@@ -65,6 +66,7 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
         load_output_class(settings.publisher.output_stream)
         access = access_of(settings.admin, settings.publisher.admin_at.host)
         identity = identity_of(settings.kerberos, boottime)
+        see_login(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
@@ -93,6 +95,7 @@ class PublisherSystem:
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
+        self._identity = identity
         self._pool = NameNodePool(settings.namenodes, clock, identity)
         first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
         user = settings.namenodes.user
@@ -147,6 +150,7 @@ class PublisherSystem:
                 publisher=settings.publisher,
                 zookeeper=settings.zookeeper,
                 clock=self._clock,
+                identity=self._identity,
             )
         )
         return Publisher(

@@ -146,6 +146,7 @@ class SettingsOfWatch:
     nameservice: NameserviceSettings = field(
         default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
     )
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
 
     def __post_init__(self) -> None:

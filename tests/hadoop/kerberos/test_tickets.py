@@ -8,7 +8,7 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Ticket
-from nncache.hadoop.kerberos.keytab import KeytabState
+from nncache.hadoop.kerberos.secret_file import FileState
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import (
     HANGING_S,
@@ -31,7 +31,7 @@ class Kdc:
         self.now = 0.0
         self.life_s = LIFE_S
         self.failure = ""
-        self.keytab = KeytabState(1)
+        self.keytab = FileState(1)
         self.caches: list[str] = []  # that there are
         self.asked = 0
         self.answers = threading.Event()  # while it is not set the KDC is silent
@@ -151,7 +151,7 @@ async def test_a_keytab_that_is_replaced_is_read_at_once() -> None:
     """The present ticket is used until the new one is there."""
     kdc = Kdc()
     await kdc.get()
-    kdc.keytab = KeytabState(2)
+    kdc.keytab = FileState(2)
     assert await kdc.get() == 1
     await kdc.settled()
     assert await kdc.get() == 2
