@@ -21,6 +21,8 @@ from nncache.testbed.spec import (
     Kerberos,
     Ports,
     ProxyUser,
+    Tls,
+    ZooKeeperSecurity,
 )
 from nncache.testbed.zookeeper import ZooKeeper, ZooKeeperServer
 
@@ -46,6 +48,8 @@ __all__ = [
     "ShellResult",
     "StartError",
     "TestbedError",
+    "Tls",
     "ZooKeeper",
+    "ZooKeeperSecurity",
     "ZooKeeperServer",
 ]

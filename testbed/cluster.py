@@ -1,25 +1,23 @@
 """A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
 
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from nncache.testbed import java, readiness, secured
-from nncache.testbed.configuration import Addresses, NameNodeAddress, kdc_directory, write_configuration
+from nncache.testbed import https, java, readiness, secured
+from nncache.testbed.addresses import Addresses, NameNodeAddress
+from nncache.testbed.configuration import write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
-from nncache.testbed.kdc import Kdc
 from nncache.testbed.members import DataNode, JournalNode, NameNode
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.shell import ShellResult, environment, run
 from nncache.testbed.spec import ClusterSpec
-from nncache.testbed.web_access import WebAccess
+from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import workplace
 from nncache.testbed.zookeeper import ZooKeeper
 
@@ -57,9 +55,10 @@ class Cluster:
                 self._place.logs,
             )
             ports = self._close.enter_context(PortLease())
-            self.addresses = _addresses(spec, ports)
+            self.addresses = Addresses.leased(spec, ports)
             write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
-            self.kdc = self._kdc(ports) if spec.kerberos else None
+            self._trust = Trust(spec, self._place, ports)
+            self.kdc, self.authority = self._trust.kdc, self._trust.authority
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnode = self._journalnode()
@@ -122,10 +121,10 @@ class Cluster:
             main,
             *arguments,
             configuration=self.conf_dir / "shell",
-            jvm=(*self._kerberos_jvm(), *self.spec.server_jvm),
+            jvm=(*self._trust.jvm(), *self.spec.server_jvm),
         )
         user = user or self.superuser
-        with self._tickets(user) as tickets:
+        with self._trust.tickets(user) as tickets:
             return run(command, environ=environment(user) | tickets, stdin=stdin)
 
     def believe_proxies(self) -> None:
@@ -171,20 +170,18 @@ class Cluster:
         """
         namenode = self.namenodes[index]
         namenode.process.await_that(
-            lambda: readiness.is_writable(namenode.http, namenode.access), "is still in safe mode"
+            lambda: readiness.is_writable(namenode.web, namenode.access), "is still in safe mode"
         )
         if self.datanode is not None and self.datanode.process.pid is not None:
             self.datanode.process.await_that(
-                lambda: readiness.live_datanodes(namenode.http, namenode.access) > 0,
+                lambda: readiness.live_datanodes(namenode.web, namenode.access) > 0,
                 "is not known to the NameNode",
             )
 
     def _bring_up(self) -> None:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
-        if self.kdc is not None and self.spec.kerberos is not None:
-            self.kdc.start()
-            secured.add_principals(self.kdc, self.spec, self.spec.kerberos)
+        self._trust.start()
         first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
         for process in first:
             process.launch()
@@ -243,50 +240,30 @@ class Cluster:
             own |= secured.own_secret(self._place.data, namenode)
         return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
-    def _kdc(self, ports: PortLease) -> Kdc:
-        return Kdc(
-            kdc_directory(self._place.data),
-            ports.take(),
-            log=self.logs / "kdc.log",
-            lifeline=self._place.lifeline,
-        )
-
-    def _kerberos_jvm(self) -> tuple[str, ...]:
-        return (f"-Djava.security.krb5.conf={self.kdc.krb5_conf}",) if self.kdc else ()
-
-    @contextmanager
-    def _tickets(self, user: str) -> Iterator[dict[str, str]]:
-        """Yield the variables by which a shell finds tickets of the user, its alone: shells may run at once."""
-        if self.kdc is None:
-            yield {}
-            return
-        with tempfile.TemporaryDirectory(prefix="shell-", dir=self.kdc.directory) as directory:
-            yield self.kdc.environ(self.kdc.kinit(user, ccache=Path(directory) / "tickets"))
-
-    def _access(self, namenode: str) -> WebAccess:
-        """Return how the test bed itself asks that NameNode; where Kerberos is, it signs its own cookies."""
-        kerberos = self.spec.kerberos
-        if kerberos is None or not kerberos.with_http_authentication:
-            return WebAccess()
-        return WebAccess(secured.write_http_secret(self._place.data, namenode, kerberos))
-
     def _namenode(self, address: NameNodeAddress) -> NameNode:
-        access = self._access(address.id)
+        access = self._trust.access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",
             java.NAMENODE,
             *self._ha_id(address.id),
-            is_up=lambda: readiness.namenode_is_up(address.http, address.rpc, access),
+            is_up=lambda: readiness.namenode_is_up(address.http or address.https, address.rpc, access),
             jvm=self.spec.namenode_jvm,
         )
-        return NameNode(address.id, address.http, address.rpc, process, access)
+        return NameNode(
+            id=address.id,
+            http=address.http,
+            https=address.https,
+            rpc=address.rpc,
+            process=process,
+            access=access,
+        )
 
     def _datanode(self) -> DataNode | None:
-        address = self.addresses.datanode_http
-        if not address:
+        http, https = self.addresses.datanode_http, self.addresses.datanode_https
+        if not http and not https:
             return None
-        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(address))
-        return DataNode(address, process)
+        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
+        return DataNode(http=http, https=https, process=process)
 
     def _journalnode(self) -> JournalNode | None:
         address = self.addresses.journalnode_rpc
@@ -299,7 +276,15 @@ class Cluster:
         address = self.addresses.zookeeper
         if not address:
             return None
-        return ZooKeeper.in_workplace(self._place, address, self.spec.server_jvm)
+        return ZooKeeper.in_workplace(
+            self._place,
+            address,
+            self.spec.server_jvm,
+            secure_address=self.addresses.zookeeper_secure,
+            security=self.spec.zookeeper_security,
+            kdc=secured.kdc_directory(self._place.data),
+            authority=https.authority_directory(self._place.data),
+        )
 
     def _server(
         self,
@@ -310,25 +295,4 @@ class Cluster:
         jvm: tuple[str, ...] | None = None,
     ) -> ServerProcess:
         jvm = self.spec.server_jvm if jvm is None else jvm
-        return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._kerberos_jvm(), *jvm))
-
-
-def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:
-    host = secured.HOST if spec.kerberos else "127.0.0.1"
-
-    def take(wanted: int = 0) -> str:
-        return f"{host}:{ports.take(wanted)}"
-
-    wanted = spec.ports
-    namenodes = [NameNodeAddress("nn1", take(wanted.namenode_http), take(wanted.namenode_rpc))]
-    if spec.ha:
-        namenodes.append(NameNodeAddress("nn2", take(), take()))
-    return Addresses(
-        namenodes=tuple(namenodes),
-        datanode_data=take() if spec.with_datanode else "",
-        datanode_ipc=take() if spec.with_datanode else "",
-        datanode_http=take(wanted.datanode_http) if spec.with_datanode else "",
-        journalnode_rpc=take() if spec.ha else "",
-        journalnode_http=take() if spec.ha else "",
-        zookeeper=take(wanted.zookeeper) if spec.with_zookeeper else "",
-    )
+        return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._trust.jvm(), *jvm))

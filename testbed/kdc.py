@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from nncache.testbed import readiness
 from nncache.testbed.errors import KerberosError, MissingToolError
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
-
-REALM: Final = "TEST.LOCAL"
+from nncache.testbed.spec import REALM
 
 _PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
 _PACKAGES = "krb5-kdc krb5-admin-server krb5-user"

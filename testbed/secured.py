@@ -5,11 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from nncache.testbed import kdc
-from nncache.testbed.kdc import REALM, Kdc
-from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec, Kerberos
-
-HOST: Final = "localhost"
-"""Of all addresses, since the names of service principals carry it."""
+from nncache.testbed.kdc import Kdc
+from nncache.testbed.spec import GROUPS_OF_USERS, HOST_NAME, REALM, ClusterSpec, Kerberos
 
 SERVICE: Final = "nncache/localhost"
 """The principal of a publisher or a proxy on the direct channel; a superuser of HDFS, as they have to be."""
@@ -17,10 +14,14 @@ SERVICE: Final = "nncache/localhost"
 PROXY: Final = "proxy/localhost"
 """The principal of a proxy that needs no rights of its own: whom it may act for, `Kerberos.proxy_users` says."""
 
-_SERVERS = tuple(f"{name}/{HOST}" for name in ("nn", "dn", "jn", "HTTP"))
-_ZOOKEEPER = f"zookeeper/{HOST}"
+SERVICE_KEYTAB: Final = "nncache"
+PROXY_KEYTAB: Final = "proxy"
+"""Names of keytabs with which a proxy has its own principal and accepts its clients' tickets too."""
+
+_SERVERS = tuple(f"{name}/{HOST_NAME}" for name in ("nn", "dn", "jn", "HTTP"))
+_ZOOKEEPER = f"zookeeper/{HOST_NAME}"
 # The second is what a client asks for that takes the proxy's name from its own configuration.
-_PROXY_HTTP = (f"HTTP/{HOST}", "HTTP/proxyhost")
+_PROXY_HTTP = (f"HTTP/{HOST_NAME}", "HTTP/proxyhost")
 _SERVERS_KEYTAB = "servers"
 _SECRET_FILE = "hadoop.http.authentication.signature.secret.file"  # noqa: S105 - a key, not a secret
 
@@ -35,8 +36,8 @@ def principals(spec: ClusterSpec, kerberos: Kerberos) -> tuple[str, ...]:
 def add_principals(realm: Kdc, spec: ClusterSpec, kerberos: Kerberos) -> None:
     """Make the principals and keytabs of a cluster that the KDC does not have yet.
 
-    Each user and service has a keytab of its own name; those of SERVICE and PROXY are called "nncache" and "proxy",
-    and hold the keys of HTTP/localhost and HTTP/proxyhost too.
+    Each principal has a keytab of its own name; SERVICE_KEYTAB and PROXY_KEYTAB hold the keys of HTTP/localhost and
+    HTTP/proxyhost as well.
 
     Raises:
         KerberosError: the KDC refuses.
@@ -47,11 +48,16 @@ def add_principals(realm: Kdc, spec: ClusterSpec, kerberos: Kerberos) -> None:
     keytabs = {name: (name,) for name in wanted}
     for name, held in (
         (_SERVERS_KEYTAB, (*_SERVERS, *_PROXY_HTTP[1:])),
-        ("nncache", (SERVICE, *_PROXY_HTTP)),
-        ("proxy", (PROXY, *_PROXY_HTTP)),
+        (SERVICE_KEYTAB, (SERVICE, *_PROXY_HTTP)),
+        (PROXY_KEYTAB, (PROXY, *_PROXY_HTTP)),
     ):
         keytabs[name] = (*keytabs.get(name, ()), *held)  # a user may be called like that
     realm.keytabs(keytabs)
+
+
+def kdc_directory(data: Path) -> Path:
+    """Return where the KDC of a cluster with this data directory keeps all that is its own."""
+    return data / "kdc"
 
 
 def http_secret(data: Path, namenode: str) -> Path:
@@ -74,9 +80,9 @@ def write_http_secret(data: Path, namenode: str, kerberos: Kerberos) -> bytes:
     return file.read_bytes()
 
 
-def properties(spec: ClusterSpec, kerberos: Kerberos, kdc_directory: Path, secret: Path) -> dict[str, str]:
+def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) -> dict[str, str]:
     """Return the keys that a cluster with Kerberos adds to those of another, or sets otherwise."""
-    keytab = str(kdc.keytab(kdc_directory, _SERVERS_KEYTAB))
+    keytab = str(kdc.keytab(kdc_directory(data), _SERVERS_KEYTAB))
     settings = {
         "hadoop.security.authentication": "kerberos",
         "hadoop.security.authorization": "true",
@@ -94,7 +100,6 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, kdc_directory: Path, secre
         "dfs.block.access.token.enable": "true",
         "dfs.data.transfer.protection": "authentication",
         "ignore.secure.ports.for.testing": "true",  # a DataNode wants ports below 1024 else
-        "dfs.datanode.hostname": HOST,
         "dfs.web.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}",
         "dfs.web.authentication.kerberos.keytab": keytab,
         "hadoop.http.authentication.type": "kerberos" if kerberos.with_http_authentication else "",

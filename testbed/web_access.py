@@ -4,10 +4,11 @@ import base64
 import hashlib
 import hmac
 import http.client
+import ssl
 import time
 from dataclasses import dataclass
 
-from nncache.testbed.kdc import REALM
+from nncache.testbed.spec import REALM
 
 _COOKIE_S = 86_400.0
 
@@ -18,9 +19,11 @@ class WebAccess:
 
     Attributes:
         secret: signs the server's cookies, where it asks for Kerberos; empty: it believes `user.name`.
+        context: with which the server is trusted; None: it is asked over plain HTTP.
     """
 
     secret: bytes = b""
+    context: ssl.SSLContext | None = None
 
     def headers(self, user: str) -> dict[str, str]:
         """Return the headers of a request of this user, who needs no ticket: the test bed signs the cookie itself."""
@@ -32,6 +35,8 @@ class WebAccess:
     def connect(self, address: str, timeout_s: float) -> http.client.HTTPConnection:
         """Return a connection, not yet made, to the server at "host:port"."""
         host, _, port = address.rpartition(":")
+        if self.context is not None:
+            return http.client.HTTPSConnection(host, int(port), timeout=timeout_s, context=self.context)
         return http.client.HTTPConnection(host, int(port), timeout=timeout_s)
 
 

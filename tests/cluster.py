@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, Tls, ZooKeeperSecurity
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
@@ -21,6 +21,8 @@ SECURED = ClusterSpec(
         protection="authentication,integrity,privacy",  # a client chooses
         proxy_users=(ProxyUser(name="proxy", users="alice,bob"),),
     ),
+    tls=Tls(),
+    zookeeper_security=ZooKeeperSecurity(kerberos=True, tls=True, client_certificates="want"),
 )
 """The one with Kerberos; the tests that ask for it are in tests/secured, so that one worker starts one."""
 
@@ -35,7 +37,7 @@ def webhdfs(
     name = user or cluster.superuser
     query: Mapping[str, str | int] = {"op": op, "user.name": name} | parameters
     namenode = cluster.namenodes[0]
-    connection = namenode.access.connect(namenode.http, timeout_s=30)
+    connection = namenode.access.connect(namenode.web, timeout_s=30)
     try:
         target = f"/webhdfs/v1{quote(path)}?{urlencode(query)}"
         connection.request(method, target, headers=namenode.access.headers(name))

@@ -3,6 +3,7 @@
 import base64
 import importlib.util
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +24,26 @@ def need_kdc() -> None:
     try:
         find_programs()
     except MissingToolError as error:
-        _give_up(str(error))
+        give_up(str(error))
 
 
 def need_gssapi() -> None:
     """Skip the test where the extra `kerberos` is not installed."""
     if importlib.util.find_spec("gssapi") is None:
-        _give_up(f"Python's gssapi is not installed: {_BUILD}")
+        give_up(f"Python's gssapi is not installed: {_BUILD}")
+
+
+def need_curl() -> None:
+    """Skip the test where there is no curl; Debian's has GSSAPI."""
+    if shutil.which("curl") is None:
+        give_up("curl is not installed: apt-get install curl")
+
+
+def give_up(reason: str) -> None:
+    """Skip the test, or fail it where REQUIRED says so."""
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{REQUIRED} is set, and {reason}")
+    pytest.skip(reason)
 
 
 @contextmanager
@@ -57,9 +71,3 @@ def negotiate(ccache: Path, service: str = "HTTP@localhost") -> str:
     token = gssapi.SecurityContext(name=name, mech=spnego, creds=credentials, usage="initiate").step()
     assert token is not None
     return f"Negotiate {base64.b64encode(token).decode()}"
-
-
-def _give_up(reason: str) -> None:
-    if os.environ.get(REQUIRED):
-        pytest.fail(f"{REQUIRED} is set, and {reason}")
-    pytest.skip(reason)

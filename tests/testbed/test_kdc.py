@@ -98,9 +98,12 @@ def test_it_goes_without_a_trace(kdc_server: KdcServer) -> None:
 
 def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
     """With the packages that bring it; Debian keeps the servers where only root's PATH looks."""
-    assert find_programs({"PATH": str(tmp_path)}, sbin=("/usr/bin", "/usr/sbin")).keys() >= {
-        "krb5kdc",
-        "kinit",
-    }
-    with pytest.raises(MissingToolError, match=r"kadmin\.local is not installed: apt-get install .*krb5-kdc"):
-        find_programs({"PATH": str(tmp_path)}, sbin=())
+    sbin = tmp_path / "sbin"
+    sbin.mkdir()
+    for name in ("kadmin.local", "kdb5_util", "krb5kdc"):
+        (sbin / name).touch(mode=0o755)
+    with pytest.raises(MissingToolError, match=r"kinit is not installed: apt-get install .* krb5-user"):
+        find_programs({"PATH": str(tmp_path)}, sbin=(str(sbin),))
+    (tmp_path / "kinit").touch(mode=0o755)
+    found = find_programs({"PATH": str(tmp_path)}, sbin=(str(sbin),))
+    assert (found["kinit"], found["krb5kdc"]) == (str(tmp_path / "kinit"), str(sbin / "krb5kdc"))

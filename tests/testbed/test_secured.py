@@ -14,7 +14,7 @@ def keys(kerberos: Kerberos | None = None, *, ha: bool = False) -> dict[str, str
     """Return the keys that a cluster of this kind adds."""
     kerberos = kerberos or Kerberos()
     spec = ClusterSpec(kerberos=kerberos, superuser="hdfs", ha=ha)
-    return secured.properties(spec, kerberos, Path("/d/kdc"), SECRET)
+    return secured.properties(spec, kerberos, Path("/d"), SECRET)
 
 
 def test_every_server_has_its_principal_and_all_share_one_keytab() -> None:
