@@ -17,6 +17,11 @@ ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination
 .DEFAULT_GOAL := help
 .PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory docs site dashboards dashboards-json proto clean
 
+# gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
+KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
+CAN_BUILD_GSSAPI := command -v krb5-config && command -v cc \
+	&& $(BIN)/python -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'
+
 # First, so that everything else can lean on it; made again whenever pyproject.toml changes.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -25,7 +30,9 @@ $(READY): pyproject.toml
 		|| { echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos; else extras=test; \
+		echo 'Tests of Kerberos are skipped: $(KERBEROS), then remove $@' >&2; fi; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$$extras]"
 	@touch $@
 
 help: ## Show this list

@@ -19,8 +19,10 @@ from nncache.coordination.kazoo_client import (
     Connected,
     Ended,
     Expired,
+    LoginFailed,
     Suspended,
 )
+from nncache.coordination.login import Login
 from nncache.coordination.session_expiry import SessionExpiry
 from nncache.coordination.settings import ZooKeeperSettings
 
@@ -31,6 +33,7 @@ CLOSE_S: Final = 2.0
 
 _TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
 _RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
+_LOGIN_AGAIN_S: Final = 5.0  # before another client tries to log in
 _SESSION_BITS: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -51,7 +54,9 @@ class Connection:
         *,
         log_name: str,
         on_connected: Callable[[], None],
+        login: Login | None = None,
     ) -> None:
+        """Prepare one; with a `login` each client logs in with it."""
         self.timeout_s = settings.zookeeper_session_timeout_s
         self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
         self.connections = 0  # counts; also the id of the present one
@@ -62,6 +67,8 @@ class Connection:
         self._clock = clock
         self._label = f"{log_name}: " if log_name else ""  # of each line in the log
         self._on_connected = on_connected
+        self._login = login
+        self._login_failure = ""  # of the last login; "" after one that has not failed
         self._client: Client | None = None  # the one in use
         self._leaving: set[Client] = set()  # the others, as long as anything is left of them
         self._client_id: ClientId | None = None  # of the present session
@@ -83,7 +90,7 @@ class Connection:
         """Begin to connect; returns at once."""
         self._failure = "no answer yet"
         self._lost_at = self._clock()
-        self._client = Client(self._hosts, self.timeout_s, self._hear)
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login)
         self._tick()
 
     async def close(self) -> None:
@@ -141,15 +148,17 @@ class Connection:
                 self._end_session()
             case Attempted(""):
                 self._expiry.reached(now)
-                self._failure = "it is there, and grants no session"
+                self._failure = self._login_failure or "it is there, and grants no session"
             case Attempted(failure):
                 self._expiry.not_reached()
                 self._failure = failure
+            case LoginFailed(why):
+                self._refused(why)
             case Ended():
                 if self.is_connected:
                     _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
                 self._lose(now, self._failure)
-                self._replace_at = now + _RESTART_S
+                self._replace_at = now + (_LOGIN_AGAIN_S if self._login_failure else _RESTART_S)
             case Closed():
                 pass
             case _:
@@ -161,10 +170,26 @@ class Connection:
                 client.retire()
             case Closed():
                 self._leaving.discard(client)
-            case Suspended() | Expired() | Attempted():
+            case Suspended() | Expired() | Attempted() | LoginFailed():
                 pass
             case _:
                 assert_never(event)
+
+    def _refused(self, why: str) -> None:
+        """Say once what is wrong with the login and what to do; it may pass, so that another client tries again."""
+        assert self._login is not None
+        self._login.doubt()
+        failure = f"the login as {self._login.who} failed: {why}"
+        if failure != self._login_failure:
+            _log.warning(
+                "%s%s: %s; it is tried again every %g s: see zookeeper_sasl, that the servers' JAAS configuration and "
+                "authProvider know this user, and the servers' own logs",
+                self._label,
+                self.name,
+                failure,
+                _LOGIN_AGAIN_S,
+            )
+        self._failure = self._login_failure = failure
 
     def _take(self, client_id: ClientId, now: float) -> None:
         is_new = client_id != self._client_id
@@ -184,6 +209,7 @@ class Connection:
             self._timer.cancel()
             self._timer = None
         self._is_told = False
+        self._login_failure = ""
         self._connected.set()
         self._close_orphan()
         self._on_connected()
@@ -229,13 +255,13 @@ class Connection:
         if self._client is not None:
             self._leaving.add(self._client)
             self._client.retire()
-        self._client = Client(self._hosts, self.timeout_s, self._hear)
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login)
 
     def _close_orphan(self) -> None:
         """Take up the session that was given up, in order to close it."""
         if self._orphan is None:
             return
-        closer = Client(self._hosts, self.timeout_s, self._hear, resume=self._orphan)
+        closer = Client(self._hosts, self.timeout_s, self._hear, resume=self._orphan, login=self._login)
         self._orphan = None
         self._leaving.add(closer)
         asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)

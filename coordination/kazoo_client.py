@@ -25,6 +25,7 @@ from kazoo.retry import KazooRetry
 
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.kazoo_log import KazooLog
+from nncache.coordination.login import Attempt, Login
 from nncache.coordination.loop_handler import LoopHandler
 
 MAX_IN_FLIGHT: Final = 64
@@ -68,6 +69,13 @@ class Attempted:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginFailed:
+    """A server was reached and the login failed; kazoo takes that for final, and Ended follows."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """kazoo has given up or failed, unasked; this client is of no use any more."""
 
@@ -77,7 +85,7 @@ class Closed:
     """It was retired, and nothing is left of it."""
 
 
-ClientEvent: TypeAlias = Connected | Suspended | Expired | Attempted | Ended | Closed
+ClientEvent: TypeAlias = Connected | Suspended | Expired | Attempted | LoginFailed | Ended | Closed
 
 
 class Client:
@@ -96,8 +104,9 @@ class Client:
         on_event: Callable[["Client", ClientEvent], None],
         *,
         resume: ClientId | None = None,
+        login: Login | None = None,
     ) -> None:
-        """Start one, on the running loop.
+        """Start one, on the running loop; with a `login` it is connected once the server has let it in.
 
         `resume` is a session to be taken up; if that is no more, it becomes a new one, and only its id tells.
         """
@@ -108,8 +117,12 @@ class Client:
             on_attempt=lambda failure: self._tell(Attempted(failure)),
             on_thread_ended=lambda: self._tell(Ended()),
         )
+        self._attempt = None if login is None else Attempt(self._connected)
         self._kazoo = KazooClient(
             hosts=hosts,
+            sasl_options=None
+            if login is None or self._attempt is None
+            else dict(login.options(self._attempt)),
             timeout=timeout_s,
             client_id=resume,
             handler=self._handler,
@@ -183,7 +196,7 @@ class Client:
                 self._is_connected = False
                 for future in list(self._in_flight):
                     self._replied(future, None)
-            case Attempted() | Closed():
+            case Attempted() | LoginFailed() | Closed():
                 pass
             case _:
                 assert_never(event)
@@ -197,11 +210,18 @@ class Client:
             self._handler.granted()
             if not self._is_retired:  # else the wish to close the session is in there
                 self._kazoo._queue.clear()  # noqa: SLF001 - see the module's docstring
-            self._handler.post(self._tell, Connected(self._kazoo.client_id))
+            if self._attempt is None:
+                self._connected()
         elif state == KazooState.SUSPENDED:
             self._handler.post(self._tell, Suspended())
         elif self._kazoo.client_state == KeeperState.EXPIRED_SESSION:
             self._handler.post(self._tell, Expired())
+        elif self._kazoo.client_state == KeeperState.AUTH_FAILED:
+            why = "" if self._attempt is None else self._attempt.failure
+            self._handler.post(self._tell, LoginFailed(why or "the server has closed the connection"))
+
+    def _connected(self) -> None:
+        self._handler.post(self._tell, Connected(self._kazoo.client_id))
 
     def _stop(self) -> None:
         try:

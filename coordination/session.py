@@ -16,10 +16,12 @@ from kazoo.interfaces import IAsyncResult
 from nncache.coordination import translation
 from nncache.coordination.connection import Connection
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
+from nncache.coordination.login import login_of
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
 from nncache.coordination.zookeeper import Create, Operation, Znode
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
@@ -36,10 +38,25 @@ class Session:
     """
 
     def __init__(
-        self, settings: ZooKeeperSettings, clock: Callable[[], float], *, log_name: str = ""
+        self,
+        settings: ZooKeeperSettings,
+        clock: Callable[[], float],
+        *,
+        log_name: str = "",
+        identity: KerberosIdentity | None = None,
     ) -> None:
-        """Prepare a session; `log_name` tells in the log whose it is."""
-        self._connection = Connection(settings, clock, log_name=log_name, on_connected=self._on_connected)
+        """Prepare a session; `log_name` tells in the log whose it is, `identity` logs in where Kerberos is asked for.
+
+        Raises:
+            SettingError: The settings name a login that cannot be.
+        """
+        self._connection = Connection(
+            settings,
+            clock,
+            log_name=log_name,
+            on_connected=self._on_connected,
+            login=login_of(settings, identity),
+        )
         self._watches = Watches(self)
         self._counters = SessionStats()
 

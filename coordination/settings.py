@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from nncache.hadoop.addresses import split_address
 from nncache.hadoop.settings import SettingError
@@ -33,6 +34,24 @@ class ZooKeeperSettings:
         },
     )
 
+    zookeeper_sasl: Literal["none", "kerberos", "digest"] = field(
+        default="none",
+        metadata={
+            "help": "How to log in at ZooKeeper: kerberos, as principal, to servers that are zookeeper/HOST with "
+            "HOST as zookeeper names it; digest, with zookeeper_sasl_user and zookeeper_password_file; none."
+        },
+    )
+    zookeeper_sasl_user: str = field(
+        default="nncache",
+        metadata={
+            "help": "User to log in as with zookeeper_sasl digest; user_NAME in the servers' JAAS file."
+        },
+    )
+    zookeeper_password_file: str = field(
+        default="",
+        metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
+    )
+
     def __post_init__(self) -> None:
         for address in self.zookeeper:
             try:
@@ -42,6 +61,12 @@ class ZooKeeperSettings:
                 allowed = f"must be host:port, {where}; /{below} belongs in zookeeper_root"
                 is_chroot = slash and "://" not in address
                 raise SettingError("zookeeper", address, allowed if is_chroot else str(exc)) from exc
+        if self.zookeeper_sasl == "digest" and not self.zookeeper_password_file:
+            raise SettingError(
+                "zookeeper_password_file",
+                "none",
+                "must name the file with the password of zookeeper_sasl_user",
+            )
         if not _ROOT.fullmatch(self.zookeeper_root):
             raise SettingError(
                 "zookeeper_root", self.zookeeper_root, "must be an absolute path such as /HDFSInotifyRoot"

@@ -16,6 +16,7 @@ DEFAULT_NAMESERVICE: Final = "default"
 
 _RPC_KEY: Final = "dfs.namenode.rpc-address"
 _RPC_PORT: Final = 8020
+_PRINCIPAL_KEY: Final = "dfs.namenode.kerberos.principal"
 _HTTP_KEY: Final = "dfs.namenode.http-address"
 _HTTP_DEFAULT: Final = "0.0.0.0:9870"
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S104 - not listened on: recognised
@@ -36,11 +37,12 @@ class Values(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredNameNodes:
-    """The NameNodes of a nameservice, "host:port" each, both lists in the same order."""
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal."""
 
     nameservice: str
     http: tuple[str, ...]
     rpc: tuple[str, ...]
+    principal: str = ""
 
 
 def configured_nameservice(values: Values) -> str:
@@ -87,7 +89,9 @@ def configured_namenodes(values: Values, nameservice: str | None = None) -> Conf
 
 def _together(nameservice: str, rpc: Sequence[tuple[_Suffix, str]], values: Values) -> ConfiguredNameNodes:
     http = tuple(_http(values, suffix, address) for suffix, address in rpc)
-    return ConfiguredNameNodes(nameservice, http, tuple(address for _, address in rpc))
+    suffixed = f"{_PRINCIPAL_KEY}.{nameservice}"
+    principal = values.get(suffixed) or values.get(_PRINCIPAL_KEY) or ""
+    return ConfiguredNameNodes(nameservice, http, tuple(address for _, address in rpc), principal)
 
 
 def _rpc(values: Values, suffix: _Suffix) -> tuple[_Suffix, str]:

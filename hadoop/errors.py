@@ -15,6 +15,10 @@ class MalformedReplyError(HadoopError):
     """A server's reply is not what the protocol says: not to be trusted in any part."""
 
 
+class KerberosError(HadoopError):
+    """Kerberos does not give what is needed, or does not believe what the other side shows; says what to do."""
+
+
 class JmxUnavailableError(HadoopError):
     """No reply over JMX: not connected, cut off, or too slow."""
 
@@ -43,14 +47,21 @@ class WrongAddressError(RpcUnavailableError):
         super().__init__(message, is_sent=False)
 
 
+class RpcLoginError(RpcUnavailableError):
+    """The service's own Kerberos identity could not be shown, or was not accepted; nothing was asked.
+
+    Unavailable, since it may pass: with the next ticket, keytab or answer of the KDC.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, is_sent=False)
+
+
 class RpcAuthenticationError(RpcError):
     """The NameNode does not let this client in; asking again will not help."""
 
-    def __init__(self, address: str, message: str) -> None:
-        super().__init__(
-            f"{address} refuses the connection: {message}; "
-            "only NameNodes that accept SIMPLE authentication can be asked, not Kerberos"
-        )
+    def __init__(self, address: str, message: str, advice: str = "") -> None:
+        super().__init__(f"{address} refuses the connection: {message}{f'; {advice}' if advice else ''}")
 
 
 class CallerRefusedError(RpcError):

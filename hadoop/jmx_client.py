@@ -29,6 +29,7 @@ from nncache.hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
+from nncache.hadoop.kerberos.web_guard import see_guarded
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
 
@@ -36,8 +37,8 @@ MAX_REPLY_BYTES = 1024 * 1024
 
 _WHAT_TO_DO: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: (
-        "its web server wants another authentication, such as Kerberos, which nncache does not speak: set "
-        "hadoop.http.authentication.type=simple there"
+        "its web server wants Kerberos, or another authentication: give this service an identity with --principal and "
+        "--keytab"
     ),
     HTTPStatus.NOT_FOUND: "it is an HTTP server, and no NameNode's: is it the right port in namenode_http?",
     HTTPStatus.FORBIDDEN: (
@@ -63,13 +64,22 @@ class JmxClient:
     """Any number of NameNodes, over the connections of one HTTP session."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, clock: Callable[[], float], *, timeout_s: float, user: str
+        self,
+        session: aiohttp.ClientSession,
+        clock: Callable[[], float],
+        *,
+        timeout_s: float,
+        user: str,
+        wants_guard: bool = False,
     ) -> None:
+        """Ask over this session; with `wants_guard` only those that ask who is there are believed (`web_guard.py`)."""
         self._session = session
         self._clock = clock
         self._user = user
         self._as_user = f"&user.name={quote(user, safe='')}"
         self._timeout_s = timeout_s  # for all the questions that make one answer
+        self._wants_guard = wants_guard
+        self._guarded: dict[NameNode, int] = {}  # those that ask who is there, in which life of their process
         self._namespaces: dict[
             NameNode, tuple[int, Namespace]
         ] = {}  # what each said, in which life of its process
@@ -84,10 +94,14 @@ class JmxClient:
         Raises:
             JmxUnavailableError: No answer in time.
             MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
+            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it believes anybody.
         """
         try:
             async with answer_timeout(self._timeout_s) as deadline:
                 started_ms = await self._ask_started(namenode)
+                if self._wants_guard and self._guarded.get(namenode) != started_ms:
+                    await see_guarded(self._session, namenode.http)
+                    self._guarded[namenode] = started_ms
                 status = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
             raise self._is_silent(namenode) from exc

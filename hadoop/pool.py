@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import aiohttp
 
 from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
-from nncache.hadoop.errors import HadoopError, MalformedReplyError, NoActiveNameNodeError
+from nncache.hadoop.errors import HadoopError, KerberosError, MalformedReplyError, NoActiveNameNodeError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
@@ -50,17 +52,27 @@ class NameNodePool:
     `run` must be running for `active` to mean anything. Use the pool on one event loop.
     """
 
-    def __init__(self, settings: NameNodeSettings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: NameNodeSettings,
+        clock: Callable[[], float],
+        identity: KerberosIdentity | None = None,
+    ) -> None:
+        """Watch these NameNodes; with an `identity` as its principal."""
         self.namenodes = settings.namenodes
-        self.user = settings.user  # as whom `rpc` asks
+        # As whom `rpc` asks, as callers are named. What a NameNode makes of a principal is not known here, so that
+        # with an identity it is nobody's name, and no caller is taken for this service.
+        self.user = settings.user if identity is None else ""
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
         self._checks = {each: NamespaceCheck(each.http, each.rpc) for each in self.namenodes}
         self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
+        self._login_failures: set[NameNode] = set()  # those that gave none for want of a ticket
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
-        self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s)
+        self._identity = identity
+        self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s, identity=identity)
         self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
         self._probes = 0
@@ -82,6 +94,11 @@ class NameNodePool:
         """The latest moment by which it is known how far the log of `active` had come."""
         return self._view.last_probe
 
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether a NameNode answers, and only the service's own Kerberos identity is in the way."""
+        return bool(self._login_failures)
+
     async def run(self) -> None:
         """Watch the NameNodes until cancelled."""
         timeout_s = self._settings.namenode_probe_timeout_s
@@ -92,10 +109,17 @@ class NameNodePool:
                 timeout=aiohttp.ClientTimeout(total=timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                middlewares=self._middlewares(timeout_s),
             ) as session,
             asyncio.TaskGroup() as tasks,
         ):
-            self._jmx = jmx = JmxClient(session, self._clock, timeout_s=timeout_s, user=self.user)
+            self._jmx = jmx = JmxClient(
+                session,
+                self._clock,
+                timeout_s=timeout_s,
+                user=self._settings.user,
+                wants_guard=self._identity is not None and not self._identity.may_fall_back,
+            )
             tasks.create_task(self._close_idle(), name="close idle connections of callers")
             for namenode in self.namenodes:
                 tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
@@ -151,6 +175,7 @@ class NameNodePool:
                 self._settings.user,
                 timeout_s=self._settings.rpc_timeout_s,
                 check=self._checks[namenode],
+                identity=self._identity,
             )
             self._rpcs[namenode] = rpc
         return rpc
@@ -212,6 +237,11 @@ class NameNodePool:
             await rpc.close()
         await self._callers.close()
 
+    def _middlewares(self, timeout_s: float) -> tuple[WebLogin, ...]:
+        if self._identity is None:
+            return ()
+        return (WebLogin(self._identity, [each.http for each in self.namenodes], timeout_s=timeout_s),)
+
     async def _close_idle(self) -> None:
         while True:
             await asyncio.sleep(IDLE_S / 2)
@@ -243,10 +273,15 @@ class NameNodePool:
             _log.debug("cannot probe %s: %s", namenode.http, error)
             self._failed_probes += 1
             self._silences[namenode] = str(error)
+            if isinstance(error, KerberosError):
+                self._login_failures.add(namenode)
+            else:
+                self._login_failures.discard(namenode)
             self._view.failed(namenode)
             if was_active is not None and was_active.namenode == namenode:
                 self._wakeups[namenode].set()
         else:
+            self._login_failures.discard(namenode)
             self._checks[namenode].said_over_http(answer.namespace)
             self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:

@@ -1,5 +1,6 @@
 """Carry WebHDFS calls to the NameNode that answers them, and to DataNodes. (hadoop/webhdfs_transport.py)"""
 
+import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -14,6 +15,8 @@ from nncache.hadoop.errors import (
     WebHdfsError,
 )
 from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 
@@ -21,6 +24,10 @@ Data = bytes | AsyncIterable[bytes]
 """What is written: while an async iterable goes on, the file stays open."""
 
 _ResultT = TypeVar("_ResultT")
+
+_TOKEN: Final = re.compile("(delegation=)[^&]*", re.IGNORECASE)
+_HIDDEN: Final = r"\1..."
+"""What a NameNode puts into its redirects on a secured cluster: who has it is its owner."""
 
 _KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: FailureKind.RETRIABLE}
 
@@ -32,7 +39,14 @@ class WebHdfsTransport:
     For what it raises see `nncache.hadoop.webhdfs.WebHdfs`.
     """
 
-    def __init__(self, bases: Sequence[str], timeout_s: float) -> None:
+    def __init__(
+        self, bases: Sequence[str], timeout_s: float, identity: KerberosIdentity | None = None
+    ) -> None:
+        """Ask these NameNodes, by their URLs; with an `identity` as its principal."""
+        self._middlewares: tuple[WebLogin, ...] = ()  # a cookie serves both sessions
+        if identity is not None:
+            addresses = [URL(base).authority for base in bases]
+            self._middlewares = (WebLogin(identity, addresses, timeout_s=timeout_s),)
         self._bases = tuple(base.rstrip("/") for base in bases)
         self._base = self._bases[0]  # of the NameNode that answered last
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
@@ -105,6 +119,7 @@ class WebHdfsTransport:
             connector=aiohttp.TCPConnector(limit=0, force_close=force_close),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=self._timeout,
+            middlewares=self._middlewares,
         )
 
 
@@ -133,7 +148,7 @@ async def _body(reply: aiohttp.ClientResponse) -> bytes:
     body = await reply.read()
     if reply.status < HTTPStatus.MULTIPLE_CHOICES:
         return body
-    call = f"{reply.method} {reply.url}"
+    call = f"{reply.method} {_TOKEN.sub(_HIDDEN, str(reply.url))}"
     remote = parse_remote_exception(body)
     if remote is None:
         raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
@@ -144,5 +159,7 @@ async def _location(reply: aiohttp.ClientResponse) -> str:
     location = reply.headers.get("Location")
     if reply.status != HTTPStatus.TEMPORARY_REDIRECT or location is None:
         await _body(reply)
-        raise WebHdfsError(f"{reply.method} {reply.url}: {reply.status} instead of a redirect")
+        raise WebHdfsError(
+            f"{reply.method} {_TOKEN.sub(_HIDDEN, str(reply.url))}: {reply.status} instead of a redirect"
+        )
     return location

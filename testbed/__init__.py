@@ -1,11 +1,29 @@
 """A real cluster for development, tests, the demo and benchmarks."""
 
 from nncache.testbed.cluster import Cluster
-from nncache.testbed.errors import MissingToolError, PortError, ResolveError, StartError, TestbedError
+from nncache.testbed.errors import (
+    KerberosError,
+    MissingToolError,
+    PortError,
+    ResolveError,
+    StartError,
+    TestbedError,
+)
+from nncache.testbed.kdc import Kdc, KdcServer
 from nncache.testbed.members import DataNode, JournalNode, NameNode
 from nncache.testbed.relay import Relay
 from nncache.testbed.shell import ShellResult
-from nncache.testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
+from nncache.testbed.spec import (
+    FULL_SPEED_JVM,
+    GROUPS_OF_USERS,
+    QUICK_START_JVM,
+    ClusterSpec,
+    Kerberos,
+    Ports,
+    ProxyUser,
+    Tls,
+    ZooKeeperSecurity,
+)
 from nncache.testbed.zookeeper import ZooKeeper, ZooKeeperServer
 
 __all__ = [
@@ -16,15 +34,22 @@ __all__ = [
     "ClusterSpec",
     "DataNode",
     "JournalNode",
+    "Kdc",
+    "KdcServer",
+    "Kerberos",
+    "KerberosError",
     "MissingToolError",
     "NameNode",
     "PortError",
     "Ports",
+    "ProxyUser",
     "Relay",
     "ResolveError",
     "ShellResult",
     "StartError",
     "TestbedError",
+    "Tls",
     "ZooKeeper",
+    "ZooKeeperSecurity",
     "ZooKeeperServer",
 ]

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from nncache.testbed import java, readiness
-from nncache.testbed.configuration import Addresses, NameNodeAddress, write_configuration
+from nncache.testbed import https, java, readiness, secured
+from nncache.testbed.addresses import Addresses, NameNodeAddress
+from nncache.testbed.configuration import write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.members import DataNode, JournalNode, NameNode
@@ -16,6 +17,7 @@ from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.shell import ShellResult, environment, run
 from nncache.testbed.spec import ClusterSpec
+from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import workplace
 from nncache.testbed.zookeeper import ZooKeeper
 
@@ -53,8 +55,10 @@ class Cluster:
                 self._place.logs,
             )
             ports = self._close.enter_context(PortLease())
-            self.addresses = _addresses(spec, ports)
+            self.addresses = Addresses.leased(spec, ports)
             write_configuration(self.conf_dir, self._place.data, spec, self.addresses)
+            self._trust = Trust(spec, self._place, ports)
+            self.kdc, self.authority = self._trust.kdc, self._trust.authority
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnode = self._journalnode()
@@ -84,7 +88,7 @@ class Cluster:
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
         """All servers, in the order in which they may be stopped."""
-        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper)
+        parts = (self.datanode, *self.namenodes, self.journalnode, self.zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
@@ -114,9 +118,14 @@ class Cluster:
     def run_main(self, main: str, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:
         """Run any main class of the jars to its end; see `nncache.testbed.shell.run`."""
         command = self._place.runtime.command(
-            main, *arguments, configuration=self.conf_dir / "shell", jvm=self.spec.server_jvm
+            main,
+            *arguments,
+            configuration=self.conf_dir / "shell",
+            jvm=(*self._trust.jvm(), *self.spec.server_jvm),
         )
-        return run(command, environ=environment(user or self.superuser), stdin=stdin)
+        user = user or self.superuser
+        with self._trust.tickets(user) as tickets:
+            return run(command, environ=environment(user) | tickets, stdin=stdin)
 
     def believe_proxies(self) -> None:
         """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
@@ -160,15 +169,19 @@ class Cluster:
             StartError: it died, or the time was not enough.
         """
         namenode = self.namenodes[index]
-        namenode.process.await_that(lambda: readiness.is_writable(namenode.http), "is still in safe mode")
+        namenode.process.await_that(
+            lambda: readiness.is_writable(namenode.web, namenode.access), "is still in safe mode"
+        )
         if self.datanode is not None and self.datanode.process.pid is not None:
             self.datanode.process.await_that(
-                lambda: readiness.live_datanodes(namenode.http) > 0, "is not known to the NameNode"
+                lambda: readiness.live_datanodes(namenode.web, namenode.access) > 0,
+                "is not known to the NameNode",
             )
 
     def _bring_up(self) -> None:
         began = time.monotonic()
         self._progress(f"Hadoop {self.hadoop_version}: starting a cluster in {self.directory}")
+        self._trust.start()
         first = [part.process for part in (self.journalnode, self.zookeeper) if part is not None]
         for process in first:
             process.launch()
@@ -220,24 +233,37 @@ class Cluster:
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
         # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
-        return ("-D", f"dfs.ha.namenode.id={namenode}") if self.spec.ha else ()
+        if not self.spec.ha:
+            return ()
+        own = {"dfs.ha.namenode.id": namenode}
+        if self.spec.kerberos:
+            own |= secured.own_secret(self._place.data, namenode)
+        return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
     def _namenode(self, address: NameNodeAddress) -> NameNode:
+        access = self._trust.access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",
             java.NAMENODE,
             *self._ha_id(address.id),
-            is_up=lambda: readiness.namenode_is_up(address.http, address.rpc),
+            is_up=lambda: readiness.namenode_is_up(address.http or address.https, address.rpc, access),
             jvm=self.spec.namenode_jvm,
         )
-        return NameNode(address.id, address.http, address.rpc, process)
+        return NameNode(
+            id=address.id,
+            http=address.http,
+            https=address.https,
+            rpc=address.rpc,
+            process=process,
+            access=access,
+        )
 
     def _datanode(self) -> DataNode | None:
-        address = self.addresses.datanode_http
-        if not address:
+        http, https = self.addresses.datanode_http, self.addresses.datanode_https
+        if not http and not https:
             return None
-        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(address))
-        return DataNode(address, process)
+        process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
+        return DataNode(http=http, https=https, process=process)
 
     def _journalnode(self) -> JournalNode | None:
         address = self.addresses.journalnode_rpc
@@ -250,7 +276,15 @@ class Cluster:
         address = self.addresses.zookeeper
         if not address:
             return None
-        return ZooKeeper.in_workplace(self._place, address, self.spec.server_jvm)
+        return ZooKeeper.in_workplace(
+            self._place,
+            address,
+            self.spec.server_jvm,
+            secure_address=self.addresses.zookeeper_secure,
+            security=self.spec.zookeeper_security,
+            kdc=secured.kdc_directory(self._place.data),
+            authority=https.authority_directory(self._place.data),
+        )
 
     def _server(
         self,
@@ -261,23 +295,4 @@ class Cluster:
         jvm: tuple[str, ...] | None = None,
     ) -> ServerProcess:
         jvm = self.spec.server_jvm if jvm is None else jvm
-        return self._place.server(name, main, *arguments, is_up=is_up, jvm=jvm)
-
-
-def _addresses(spec: ClusterSpec, ports: PortLease) -> Addresses:
-    def take(wanted: int = 0) -> str:
-        return f"127.0.0.1:{ports.take(wanted)}"
-
-    wanted = spec.ports
-    namenodes = [NameNodeAddress("nn1", take(wanted.namenode_http), take(wanted.namenode_rpc))]
-    if spec.ha:
-        namenodes.append(NameNodeAddress("nn2", take(), take()))
-    return Addresses(
-        namenodes=tuple(namenodes),
-        datanode_data=take() if spec.with_datanode else "",
-        datanode_ipc=take() if spec.with_datanode else "",
-        datanode_http=take(wanted.datanode_http) if spec.with_datanode else "",
-        journalnode_rpc=take() if spec.ha else "",
-        journalnode_http=take() if spec.ha else "",
-        zookeeper=take(wanted.zookeeper) if spec.with_zookeeper else "",
-    )
+        return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._trust.jvm(), *jvm))

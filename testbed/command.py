@@ -9,10 +9,20 @@ from typing import Any, NoReturn
 
 import click
 
+from nncache.testbed import first_steps
 from nncache.testbed.cluster import Cluster
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
-from nncache.testbed.spec import FULL_SPEED_JVM, GROUPS_OF_USERS, QUICK_START_JVM, ClusterSpec, Ports
+from nncache.testbed.spec import (
+    FULL_SPEED_JVM,
+    GROUPS_OF_USERS,
+    QUICK_START_JVM,
+    ClusterSpec,
+    Kerberos,
+    Ports,
+    Tls,
+    ZooKeeperSecurity,
+)
 
 _PORT = click.IntRange(0, 65_535)
 
@@ -33,6 +43,14 @@ _PORT = click.IntRange(0, 65_535)
 @click.option("--zookeeper-port", type=_PORT, default=0, help="Port of ZooKeeper [default: a free one].")
 @click.option("--with-zookeeper", is_flag=True, help="Start a ZooKeeper as well.")
 @click.option("--ha", is_flag=True, help="Two NameNodes and a JournalNode; the first becomes active.")
+@click.option(
+    "--secure",
+    is_flag=True,
+    help="Ask for Kerberos on every port, with a KDC beside the cluster; says how to get a ticket.",
+)
+@click.option(
+    "--tls", is_flag=True, help="Serve HTTPS as well as HTTP, and ZooKeeper over TLS beside its plain port."
+)
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -57,6 +75,8 @@ def cluster_command(  # noqa: PLR0913 - one parameter for each option
     zookeeper_port: int,
     with_zookeeper: bool,
     ha: bool,
+    secure: bool,
+    tls: bool,
     directory: Path | None,
     audit_log: bool,
     full_speed: bool,
@@ -65,12 +85,16 @@ def cluster_command(  # noqa: PLR0913 - one parameter for each option
     """Start a real HDFS on this machine for development.
 
     Prints its addresses as one JSON object on standard output when it takes reads and writes, and runs until
-    Ctrl-C or SIGTERM. Progress goes to standard error.
+    Ctrl-C or SIGTERM. Progress goes to standard error, and so does what to type first at a cluster with Kerberos
+    or TLS.
     """
     spec = ClusterSpec(
         hadoop_version=hadoop_version,
         with_zookeeper=with_zookeeper or bool(zookeeper_port),
         ha=ha,
+        kerberos=Kerberos() if secure else None,
+        tls=Tls() if tls else None,
+        zookeeper_security=ZooKeeperSecurity(kerberos=secure, tls=tls, client_certificates="want"),
         ports=Ports(namenode_http=http_port, namenode_rpc=rpc_port, zookeeper=zookeeper_port),
         directory=directory,
         audit_log=audit_log,
@@ -104,6 +128,8 @@ def run_until_signal(spec: ClusterSpec) -> None:
         with Cluster.start(spec, progress=_say) as cluster:
             click.echo(json.dumps(describe(cluster)))
             sys.stdout.flush()
+            for line in first_steps.lines(cluster):
+                _say(f"  {line}")
             _say("Ctrl-C stops it")
             while True:
                 signal.pause()
@@ -128,6 +154,8 @@ def describe(cluster: Cluster) -> dict[str, Any]:
         "directory": str(cluster.directory),
         "logs": str(cluster.logs),
         "conf_dir": str(cluster.conf_dir),
+        "kerberos": first_steps.kerberos(cluster),
+        "tls": first_steps.tls(cluster),
         "pids": {process.name: process.pid for process in cluster.processes},
         "start_s": {name: round(seconds, 1) for name, seconds in cluster.start_s.items()},
     }

@@ -1,11 +1,11 @@
 """The configuration files that the servers and the shells of a cluster read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from nncache.testbed import four_letters
+from nncache.testbed import four_letters, https, secured
+from nncache.testbed.addresses import Addresses
 from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec
 
 _LOG4J_NAME = "log4j.properties"
@@ -43,28 +43,6 @@ log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 _METRICS2 = "*.period=1\n"
 
 
-@dataclass(frozen=True, slots=True)
-class NameNodeAddress:
-    """Where one NameNode listens ("host:port"), and its id within the nameservice."""
-
-    id: str
-    http: str
-    rpc: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addresses:
-    """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
-
-    namenodes: tuple[NameNodeAddress, ...]
-    datanode_data: str = ""
-    datanode_ipc: str = ""
-    datanode_http: str = ""
-    journalnode_rpc: str = ""
-    journalnode_http: str = ""
-    zookeeper: str = ""
-
-
 def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresses: Addresses) -> None:
     """Write all that HDFS's servers read into `directory`, and what the shells read into `directory`/shell."""
     settings = properties(spec, addresses, data)
@@ -74,12 +52,16 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
         # Each file beats the defaults of its own kind only, so both say everything.
         (place / "core-site.xml").write_bytes(_site(settings))
         (place / "hdfs-site.xml").write_bytes(_site(settings))
+        for name, keys in (https.ssl_files(https.authority_directory(data)) if spec.tls else {}).items():
+            (place / name).write_bytes(_site(keys))
     (shell / _LOG4J_NAME).write_text(_SHELL_LOG4J, encoding="ascii")
     (directory / "hadoop-metrics2.properties").write_text(_METRICS2, encoding="ascii")
     _write_logging(directory, data.parent / "logs" / "hdfs-audit.log" if spec.audit_log else None)
 
 
-def write_zookeeper_configuration(directory: Path, data: Path, address: str) -> Path:
+def write_zookeeper_configuration(
+    directory: Path, data: Path, address: str, more_lines: tuple[str, ...] = ()
+) -> Path:
     """Write what a ZooKeeper with this client address reads into `directory`; return its zoo.cfg."""
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / _LOG4J_NAME).exists():
@@ -94,6 +76,7 @@ def write_zookeeper_configuration(directory: Path, data: Path, address: str) -> 
         "maxClientCnxns=0",
         "admin.enableServer=false",
         f"4lw.commands.whitelist={','.join(four_letters.ALLOWED)}",
+        *more_lines,
     )
     file = directory / "zoo.cfg"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -136,14 +119,20 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         "dfs.namenode.safemode.extension": "0",
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
         "dfs.datanode.data.dir": str(data / "datanode"),
-        "dfs.datanode.hostname": "127.0.0.1",
+        "dfs.datanode.hostname": spec.host,
         "dfs.datanode.address": addresses.datanode_data,
         "dfs.datanode.ipc.address": addresses.datanode_ipc,
         "dfs.datanode.http.address": addresses.datanode_http,
+        "dfs.datanode.https.address": addresses.datanode_https,
     }
     if spec.proxy_servers:
         settings["hadoop.proxyservers"] = ",".join(spec.proxy_servers)
     settings |= _pair(spec, addresses, data) if spec.ha else _single(addresses, data)
+    if spec.kerberos is not None:
+        secret = secured.http_secret(data, addresses.namenodes[0].id)
+        settings |= secured.properties(spec, spec.kerberos, data, secret)
+    if spec.tls is not None:
+        settings |= https.properties(spec.tls)
     settings |= spec.overrides
     return {key: value for key, value in settings.items() if value}
 
@@ -154,6 +143,7 @@ def _single(addresses: Addresses, data: Path) -> dict[str, str]:
         "fs.defaultFS": f"hdfs://{namenode.rpc}",
         "dfs.namenode.rpc-address": namenode.rpc,
         "dfs.namenode.http-address": namenode.http,
+        "dfs.namenode.https-address": namenode.https,
         "dfs.namenode.name.dir": str(data / namenode.id),
     }
 
@@ -172,11 +162,13 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         "dfs.journalnode.edits.dir": str(data / "journalnode"),
         "dfs.journalnode.rpc-address": addresses.journalnode_rpc,
         "dfs.journalnode.http-address": addresses.journalnode_http,
+        "dfs.journalnode.https-address": addresses.journalnode_https,
         "dfs.namenode.shared.edits.dir": f"qjournal://{addresses.journalnode_rpc}/{service}",
     }
     for namenode in addresses.namenodes:
         settings[f"dfs.namenode.rpc-address.{service}.{namenode.id}"] = namenode.rpc
         settings[f"dfs.namenode.http-address.{service}.{namenode.id}"] = namenode.http
+        settings[f"dfs.namenode.https-address.{service}.{namenode.id}"] = namenode.https
         settings[f"dfs.namenode.name.dir.{service}.{namenode.id}"] = str(data / namenode.id)
     return settings
 

@@ -11,7 +11,7 @@ class TestbedError(Exception):
 
 
 class MissingToolError(TestbedError):
-    """Java or Maven is not there; the text names the command that installs it."""
+    """Java, Maven or a program of MIT Kerberos is not there; the text names the command that installs it."""
 
 
 class ResolveError(TestbedError):
@@ -24,3 +24,7 @@ class PortError(TestbedError):
 
 class StartError(TestbedError):
     """A process died or stayed silent while it was awaited; the text ends with the last lines of its log."""
+
+
+class KerberosError(TestbedError):
+    """A program of MIT Kerberos refused what it was asked for; the text has its own words."""

@@ -7,16 +7,20 @@ from typing import Any
 from urllib.parse import quote
 
 from nncache.testbed import four_letters
+from nncache.testbed.web_access import WebAccess
 
-_USER = "user.name=testbed"  # some NameNodes answer nothing to a caller without a name
+_NAME = "testbed"
+_USER = f"user.name={_NAME}"  # some NameNodes answer nothing to a caller without a name
+
+_ANY = WebAccess()  # to a server that believes user.name
 
 _TIMEOUT_S = 2.0
 _ZOOKEEPER_TIMEOUT_S = 0.3  # a connection that comes amid its start is now and then never answered
 
 
-def jmx(address: str, bean: str) -> dict[str, Any] | None:
+def jmx(address: str, bean: str, access: WebAccess = _ANY) -> dict[str, Any] | None:
     """Return a bean of the server whose HTTP address this is, or None when it doesn't give it (yet)."""
-    status, body = _get(address, f"/jmx?qry={quote(bean)}&{_USER}")
+    status, body = _get(address, f"/jmx?qry={quote(bean)}&{_USER}", access)
     if status != http.client.OK:
         return None
     try:
@@ -26,35 +30,35 @@ def jmx(address: str, bean: str) -> dict[str, Any] | None:
     return beans[0] if beans else None
 
 
-def namenode_state(http_address: str) -> str | None:
+def namenode_state(http_address: str, access: WebAccess = _ANY) -> str | None:
     """Return "active", "standby", "observer" or "initializing"; None while the NameNode doesn't tell."""
-    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeStatus")
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeStatus", access)
     return str(bean.get("State")) if bean else None
 
 
-def namenode_is_up(http_address: str, rpc_address: str) -> bool:
+def namenode_is_up(http_address: str, rpc_address: str, access: WebAccess = _ANY) -> bool:
     """Tell whether a NameNode, active or not, takes calls on both its ports.
 
     Its HTTP state is no answer: it says "active" some 100 ms before calls are taken, which until then get a
     RetriableException, "NameNode still not started" (NameNodeRpcServer.checkNNStartup).
     """
-    status, body = _get(http_address, f"/webhdfs/v1/?op=GETFILESTATUS&{_USER}")
+    status, body = _get(http_address, f"/webhdfs/v1/?op=GETFILESTATUS&{_USER}", access)
     answered = status == http.client.OK or (status == http.client.FORBIDDEN and b"StandbyException" in body)
     return answered and accepts(rpc_address)
 
 
-def is_writable(http_address: str) -> bool:
+def is_writable(http_address: str, access: WebAccess = _ANY) -> bool:
     """Tell whether an active NameNode is out of safe mode."""
-    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeInfo")
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=NameNodeInfo", access)
     return bean is not None and bean.get("Safemode") == ""
 
 
-def live_datanodes(http_address: str) -> int:
+def live_datanodes(http_address: str, access: WebAccess = _ANY) -> int:
     """Count the DataNodes that the NameNode would send a client to.
 
     One that has registered but told of no storage yet is none of them (NO_REQUIRED_STORAGE_TYPE).
     """
-    bean = jmx(http_address, "Hadoop:service=NameNode,name=FSNamesystemState")
+    bean = jmx(http_address, "Hadoop:service=NameNode,name=FSNamesystemState", access)
     if bean is None or int(bean.get("CapacityTotal", 0)) <= 0:
         return 0
     return int(bean.get("NumLiveDataNodes", 0))
@@ -78,12 +82,11 @@ def zookeeper_is_up(address: str) -> bool:
         return False
 
 
-def _get(address: str, target: str) -> tuple[int, bytes]:
+def _get(address: str, target: str, access: WebAccess) -> tuple[int, bytes]:
     """Return the status and the body of the answer; status 0 when there is none."""
-    host, _, port = address.rpartition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
+    connection = access.connect(address, _TIMEOUT_S)
     try:
-        connection.request("GET", target)
+        connection.request("GET", target, headers=access.headers(_NAME))
         response = connection.getresponse()
         return response.status, response.read()
     except (OSError, http.client.HTTPException):

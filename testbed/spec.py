@@ -37,6 +37,88 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyUser:
+    """A user who may act for others (`hadoop.proxyuser.NAME.*`), as Hadoop writes it; an empty field allows none."""
+
+    name: str
+    hosts: str = "*"
+    users: str = ""
+    groups: str = ""
+
+
+REALM = "TEST.LOCAL"
+"""Of all principals."""
+
+HOST_NAME = "localhost"
+"""What the principals of servers carry, and certificates."""
+
+PROTECTIONS = ("authentication", "integrity", "privacy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kerberos:
+    """A cluster that asks for Kerberos on each port, with a KDC of its own; all its addresses are on `localhost`."""
+
+    protection: str = (
+        "authentication"  # of RPC (hadoop.rpc.protection): some of PROTECTIONS, separated by commas
+    )
+    proxy_users: tuple[ProxyUser, ...] = ()
+    cookie_validity_s: int | None = None  # of hadoop.auth cookies; None: Hadoop's ten hours
+    # False leaves out hadoop.http.authentication.type, by mistake of an administrator: WebHDFS then believes any
+    # user.name, while RPC asks for Kerberos.
+    with_http_authentication: bool = True
+    one_http_secret: bool = True  # of an HA pair; False: a cookie of one NameNode is none for the other
+    principals: tuple[str, ...] = ()  # beside those that the test bed makes; see nncache.testbed.secured
+
+    def __post_init__(self) -> None:
+        for word in self.protection.split(","):
+            if word not in PROTECTIONS:
+                raise ValueError(f"protection: {word!r} must be one of {', '.join(PROTECTIONS)}")
+
+
+HTTP_POLICIES = ("HTTP_AND_HTTPS", "HTTPS_ONLY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """Web ports that serve HTTPS by certificates of the test bed's own authority; all addresses are on `localhost`."""
+
+    http_policy: str = "HTTP_AND_HTTPS"  # one of HTTP_POLICIES (dfs.http.policy)
+
+    def __post_init__(self) -> None:
+        if self.http_policy not in HTTP_POLICIES:
+            raise ValueError(f"http_policy: {self.http_policy!r} must be one of {', '.join(HTTP_POLICIES)}")
+
+    @property
+    def https_only(self) -> bool:
+        """Tell whether plain HTTP is off."""
+        return self.http_policy == "HTTPS_ONLY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperSecurity:
+    """How a ZooKeeper knows its clients."""
+
+    kerberos: bool = False  # SASL with GSSAPI; needs a KDC with zookeeper/localhost
+    digest_users: Mapping[str, str] = field(
+        default_factory=dict
+    )  # name -> password, for SASL with DIGEST-MD5
+    sasl_required: bool = False  # False: a client without SASL is let in as `world`
+    tls: bool = False  # on a second port, beside the plain one
+    client_certificates: str = "need"  # or "want" or "none" (ssl.clientAuth)
+
+    def __post_init__(self) -> None:
+        if self.kerberos and self.digest_users:
+            raise ValueError(  # SecurityUtils.createSaslServer looks at the server's own login
+                "kerberos and digest_users: a ZooKeeper offers one of the two SASL mechanisms, not both"
+            )
+        if self.sasl_required and not (self.kerberos or self.digest_users):
+            raise ValueError("sasl_required: needs kerberos or digest_users, or no client could come in")
+        if self.client_certificates not in {"need", "want", "none"}:
+            raise ValueError(f"client_certificates: {self.client_certificates!r} must be need, want or none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """One cluster: a NameNode or an HA pair of them, a DataNode, and a ZooKeeper when asked for."""
 
@@ -46,6 +128,9 @@ class ClusterSpec:
     ha: bool = False  # a pair of NameNodes that share their edits through one JournalNode
     nameservice: str = "ns1"  # used by HA clients only
     ports: Ports = Ports()
+    kerberos: Kerberos | None = None
+    tls: Tls | None = None
+    zookeeper_security: ZooKeeperSecurity = ZooKeeperSecurity()
     directory: Path | None = None  # made when missing, and kept; None: a temporary one, removed at the end
     # Configuration keys over the test bed's own, for servers and shells alike.
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -57,3 +142,12 @@ class ClusterSpec:
     namenode_jvm: tuple[str, ...] = QUICK_START_JVM
     server_jvm: tuple[str, ...] = SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
     start_timeout_s: float = 90.0
+
+    def __post_init__(self) -> None:
+        if self.zookeeper_security.kerberos and self.kerberos is None:
+            raise ValueError("zookeeper_security.kerberos: needs a cluster with Kerberos, whose KDC it uses")
+
+    @property
+    def host(self) -> str:
+        """The host of all addresses: principals and certificates carry its name, others need no name to be resolved."""
+        return HOST_NAME if self.kerberos or self.tls or self.zookeeper_security.tls else "127.0.0.1"

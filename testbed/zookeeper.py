@@ -12,8 +12,9 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess
-from nncache.testbed.spec import SMALL_JVM
+from nncache.testbed.spec import HOST_NAME, SMALL_JVM, ZooKeeperSecurity
 from nncache.testbed.workplace import Workplace, workplace
+from nncache.testbed.zookeeper_security import Places, jaas, lines, options
 
 _START_TIMEOUT_S = 60.0
 
@@ -23,27 +24,48 @@ class ZooKeeper:
 
     Attributes:
         address: of the client port, "host:port".
+        secure_address: of the client port with TLS; empty: there is none.
         data: the directory of its snapshots and its log of transactions.
     """
 
-    def __init__(self, address: str, process: ServerProcess, data: Path) -> None:
+    def __init__(self, address: str, process: ServerProcess, data: Path, *, secure_address: str = "") -> None:
         self.address = address
+        self.secure_address = secure_address
         self.process = process
         self.data = data
 
     @classmethod
-    def in_workplace(cls, place: Workplace, address: str, jvm: tuple[str, ...] = SMALL_JVM) -> "ZooKeeper":
-        """Write its configuration and lay it out without starting it."""
+    def in_workplace(
+        cls,
+        place: Workplace,
+        address: str,
+        jvm: tuple[str, ...] = SMALL_JVM,
+        *,
+        secure_address: str = "",
+        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
+        kdc: Path = Path(),
+        authority: Path = Path(),
+    ) -> "ZooKeeper":
+        """Write its configuration and lay it out without starting it.
+
+        `kdc` and `authority` are the directories of a KDC and of a certificate authority, for `security` that needs
+        them.
+        """
         data = place.data / "zookeeper"
-        configuration = write_zookeeper_configuration(place.conf_dir, data, address)
+        places = Places(kdc=kdc, authority=authority, jaas=place.conf_dir / "zookeeper-jaas.conf")
+        configuration = write_zookeeper_configuration(
+            place.conf_dir, data, address, lines(security, secure_address, places)
+        )
+        places.jaas.touch(mode=0o600)  # passwords of users may be in it
+        places.jaas.write_text(jaas(security, places), encoding="utf-8")
         process = place.server(
             "zookeeper",
             java.ZOOKEEPER,
             str(configuration),
             is_up=lambda: readiness.zookeeper_is_up(address),
-            jvm=jvm,
+            jvm=(*options(security, places), *jvm),
         )
-        return ZooKeeper(address, process, data)
+        return ZooKeeper(address, process, data, secure_address=secure_address)
 
     def stop(self) -> None:
         """Ask it to end and wait for that. Port and data stay; `start_again` brings it back."""
@@ -99,8 +121,18 @@ class ZooKeeperServer(ZooKeeper):
     It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
     """
 
-    def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:
-        """Lay it out without starting it; the `with` block does. The release says whose jars it comes from.
+    def __init__(
+        self,
+        *,
+        hadoop_version: str = DEFAULT_HADOOP_VERSION,
+        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
+        kdc: Path = Path(),
+        authority: Path = Path(),
+    ) -> None:
+        """Lay it out without starting it; the `with` block does.
+
+        The release says whose jars it comes from. `kdc` is the directory of a KDC that has zookeeper/localhost and its
+        keytab, `authority` that of a certificate authority that has issued to `https.SERVER`.
 
         Raises:
             TestbedError: Java, Maven or the jars are missing, or no port is free.
@@ -119,9 +151,19 @@ class ZooKeeperServer(ZooKeeper):
                 )
             )
             ports = self._close.enter_context(PortLease())
-            laid_out = ZooKeeper.in_workplace(place, f"127.0.0.1:{ports.take()}")
+            host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
+            laid_out = ZooKeeper.in_workplace(
+                place,
+                f"{host}:{ports.take()}",
+                secure_address=f"{host}:{ports.take()}" if security.tls else "",
+                security=security,
+                kdc=kdc,
+                authority=authority,
+            )
             undo.pop_all()
-        super().__init__(laid_out.address, laid_out.process, laid_out.data)
+        super().__init__(
+            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
+        )
 
     def __enter__(self) -> Self:
         try:

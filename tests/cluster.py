@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, Tls, ZooKeeperSecurity
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
@@ -14,19 +14,33 @@ HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
 SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)
 """The one cluster that a test session starts, when a test asks for it."""
 
+SECURED = ClusterSpec(
+    hadoop_version=HADOOP,
+    with_zookeeper=True,
+    kerberos=Kerberos(
+        protection="authentication,integrity,privacy",  # a client chooses
+        proxy_users=(ProxyUser(name="proxy", users="alice,bob"),),
+    ),
+    tls=Tls(),
+    zookeeper_security=ZooKeeperSecurity(kerberos=True, tls=True, client_certificates="want"),
+)
+"""The one with Kerberos; the tests that ask for it are in tests/secured, so that one worker starts one."""
+
 
 def webhdfs(
     cluster: Cluster, method: str, path: str, op: str, *, user: str | None = None, **parameters: str | int
 ) -> tuple[int, bytes]:
     """Ask the first NameNode itself, past any proxy; returns the status and the body.
 
-    For setting a scene from plain code; `user` None is the superuser. Follows no redirect.
+    For setting a scene from plain code; `user` None is the superuser, who needs no ticket. Follows no redirect.
     """
-    query: Mapping[str, str | int] = {"op": op, "user.name": user or cluster.superuser} | parameters
-    host, _, port = cluster.namenodes[0].http.rpartition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    name = user or cluster.superuser
+    query: Mapping[str, str | int] = {"op": op, "user.name": name} | parameters
+    namenode = cluster.namenodes[0]
+    connection = namenode.access.connect(namenode.web, timeout_s=30)
     try:
-        connection.request(method, f"/webhdfs/v1{quote(path)}?{urlencode(query)}")
+        target = f"/webhdfs/v1{quote(path)}?{urlencode(query)}"
+        connection.request(method, target, headers=namenode.access.headers(name))
         response = connection.getresponse()
         return response.status, response.read()
     finally:

@@ -12,16 +12,18 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.jars import resolve
+from nncache.testbed.kdc import KdcServer
 from nncache.testbed.zookeeper import ZooKeeperServer
-from tests.cluster import HADOOP, SESSION, make_directory
+from tests.cluster import HADOOP, SECURED, SESSION, make_directory
 from tests.house.core_coverage import own_tests
+from tests.kerberos import need_kdc
 from tests.quiet import speak
 from tests.workers import Shares, turn_of
 
 for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
     os.environ.pop(_variable, None)
 
-NEED_JARS = {"cluster", "zookeeper_server"}
+NEED_JARS = {"cluster", "secured_cluster", "zookeeper_server"}
 """Fixtures that start a JVM."""
 
 
@@ -86,6 +88,26 @@ def cluster() -> Iterator[Cluster]:
     """
     with Cluster.start(SESSION) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def secured_cluster() -> Iterator[Cluster]:
+    """A cluster with Kerberos and a KDC of its own, one for the whole session. For tests in tests/secured.
+
+    Leave it as it was found, the KDC serving.
+    """
+    need_kdc()
+    with Cluster.start(SECURED) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def kdc_server() -> Iterator[KdcServer]:
+    """A KDC without a cluster, with alice and HTTP/localhost. It may be stopped, but is left serving."""
+    need_kdc()
+    with KdcServer() as server:
+        server.add("alice", "HTTP/localhost")
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,10 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/bench/", "tests/demo/", "tests/stories/", "tests/clients/")
-"""Directories whose tests lean on one costly thing, made once a session: Spark, the tellings, the proxies."""
+TOGETHER = ("tests/bench/", "tests/demo/", "tests/stories/", "tests/clients/", "tests/secured/")
+"""Directories whose tests lean on one costly thing, made once a session: Spark, the tellings, the proxies, a cluster
+with Kerberos.
+"""
 
 FIRST = (
     *TOGETHER,

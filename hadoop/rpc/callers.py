@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from nncache.hadoop.errors import TooManyCallersError
+from nncache.hadoop.errors import RpcAuthenticationError, TooManyCallersError
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
@@ -35,9 +36,16 @@ class CallerConnections:
     """
 
     def __init__(
-        self, clock: Callable[[], float], *, timeout_s: float, max_connections: int = MAX_CALLER_CONNECTIONS
+        self,
+        clock: Callable[[], float],
+        *,
+        timeout_s: float,
+        max_connections: int = MAX_CALLER_CONNECTIONS,
+        identity: KerberosIdentity | None = None,
     ) -> None:
+        """Ask as the callers' names alone; with an `identity` as a proxy user, if the NameNode allows it that."""
         self._clock = clock
+        self._identity = identity
         self._timeout_s = timeout_s  # of each call
         self._max_connections = max_connections
         self._connections: OrderedDict[tuple[str, RpcUser], _Connection] = OrderedDict()  # oldest use first
@@ -57,14 +65,24 @@ class CallerConnections:
 
         Raises:
             TooManyCallersError: All connections are in use, or all are closed for good.
+            RpcAuthenticationError: With an identity, they are a user for whom another one asks: whether that one may
+                is not for us to say, and a NameNode that we ask as a proxy user does not ask it.
         """
         key = address, user
+        if self._identity is not None and user.real_name is not None:
+            raise RpcAuthenticationError(address, f"{user.real_name} may not be asked for with Kerberos")
         given_up: _Connection | None = None
         connection = self._connections.get(key)
         if connection is None:
             given_up = self._make_room()
             rpc = NameNodeRpc(
-                address, user.name, real_user=user.real_name, timeout_s=self._timeout_s, check=check
+                address,
+                user.name,
+                real_user=user.real_name,
+                timeout_s=self._timeout_s,
+                check=check,
+                identity=self._identity,
+                is_impersonating=self._identity is not None,
             )
             connection = self._connections[key] = _Connection(rpc)
         self._use(key, connection, 1)

@@ -8,13 +8,22 @@ from google.protobuf.message import Message
 
 from nncache.hadoop.addresses import split_address
 from nncache.hadoop.answer_timeout import answer_timeout
-from nncache.hadoop.errors import RemoteCallError, RpcUnavailableError, WrongAddressError
+from nncache.hadoop.errors import (
+    KerberosError,
+    RemoteCallError,
+    RpcLoginError,
+    RpcUnavailableError,
+    WrongAddressError,
+)
+from nncache.hadoop.kerberos.gss import Mechanism
+from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
 from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
 from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
 from nncache.hadoop.rpc.proto import namenode_pb2 as namenode
+from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 
 CLIENT_ID_BYTES = 16
@@ -37,6 +46,9 @@ class Method:
     is_repeatable: bool  # asking twice does no harm, so a lost reply may be asked for again
     needs_superuser: bool = False
 
+
+KDC_ANSWER_S = 3.0
+"""For all that the KDC is asked for one connection: less than `rpc_timeout_s` is, so that errors name the KDC."""
 
 VERSION_REQUEST = Method(
     "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol", "versionRequest", is_repeatable=True
@@ -64,10 +76,19 @@ class RpcConnection:
         ping_interval_s: float = 10.0,
         max_frame_bytes: int = MAX_FRAME_BYTES,
         check: NamespaceCheck | None = None,
+        identity: KerberosIdentity | None = None,
+        is_impersonating: bool = False,
     ) -> None:
-        """Connect when the first call comes; without a `check` any namespace will do."""
+        """Connect when the first call comes; without a `check` any namespace will do.
+
+        With an `identity` the NameNode is asked as its principal and `user` is only what messages say; or, where
+        `is_impersonating`, by that principal for `user`, as a proxy user (hadoop.proxyuser.*).
+        """
         self.address = address
-        self.user = user
+        self.user = user if identity is None or is_impersonating else identity.name
+        self._simple_user = user
+        self._identity = identity
+        self._effective_user = user if is_impersonating else None
         self._real_user = real_user  # who acts for the user, if any
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
@@ -208,8 +229,9 @@ class RpcConnection:
         self._attempts += 1
         host, port = split_address(self.address)
         loop = asyncio.get_running_loop()
+        initiator = await self._initiator()
         try:
-            _, wire = await loop.create_connection(self._new_wire, host, port)
+            _, wire = await loop.create_connection(lambda: self._new_wire(initiator), host, port)
         except OSError as exc:
             raise self._failed(
                 RpcUnavailableError(f"{self.address}: cannot connect: {exc}", is_sent=False)
@@ -219,10 +241,24 @@ class RpcConnection:
             await wire.wait_ready()
             if self._check is not None:
                 self._namespace = await self._compared(wire, self._check)
+        except RpcLoginError as exc:
+            wire.abort("it was not ready")
+            if self._identity is not None:
+                self._identity.doubt()  # perhaps the server's key was changed, and the ticket for it is an old one
+            raise self._failed(exc) from None
         except BaseException:
             wire.abort("it was not ready")
             raise
         return wire
+
+    async def _initiator(self) -> Initiator | None:
+        """Return what shows our identity on one connection; None without one."""
+        if self._identity is None:
+            return None
+        try:
+            return await self._identity.initiator(Mechanism.KERBEROS, KDC_ANSWER_S)
+        except KerberosError as exc:
+            raise self._failed(RpcLoginError(f"{self.address}: {exc}")) from exc
 
     async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
         """Return which namespace is at the other end of a new wire, once the check has admitted it.
@@ -251,14 +287,26 @@ class RpcConnection:
         self._is_wrong_namespace = isinstance(failure, WrongAddressError)
         return failure
 
-    def _new_wire(self) -> Wire:
-        handshake: Handshake = SimpleHandshake(self._client_id, self.user, CONTEXT_PROTOCOL, self._real_user)
+    def _new_wire(self, initiator: Initiator | None) -> Wire:
+        simple = SimpleHandshake(self._client_id, self._simple_user, CONTEXT_PROTOCOL, self._real_user)
+        handshake: Handshake = simple
+        if initiator is not None and self._identity is not None:
+            handshake = SaslHandshake(
+                self.address,
+                self._client_id,
+                CONTEXT_PROTOCOL,
+                initiator.context,
+                effective_user=self._effective_user,
+                server=self._identity.namenode_principal,
+                fallback=simple if self._identity.may_fall_back else None,
+            )
         return Wire(
             self.address,
             self._client_id,
             handshake,
             max_frame_bytes=self._max_frame_bytes,
             ping_interval_s=self._ping_interval_s,
+            tokens=initiator,
         )
 
 

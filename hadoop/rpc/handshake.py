@@ -2,16 +2,38 @@
 
 This is the seam for authentication. A `Handshake` is sans-I/O and lives as long as one connection:
 `nncache.hadoop.rpc.wire` sends what it returns and feeds it every frame until it is complete. SIMPLE needs one
-frame and no reply. SASL (Kerberos, delegation tokens) will announce 0xDF, answer the server's CHALLENGEs
-in `receive`, and return the context frame with its last answer.
+frame and no reply. SASL (`sasl.py`) announces 0xDF and answers the server's messages; where an answer needs a token
+of Kerberos, which may have to ask the KDC, it returns a `TokenRequest` and takes the token in `answer`.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
+from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.rpc.messages import encode_context
 
 NO_AUTH_PROTOCOL = 0
 SASL_AUTH_PROTOCOL = 0xDF
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """The handshake goes on with Kerberos' next token for this server; `challenge` is what the server said last."""
+
+    server: Principal
+    challenge: bytes | None
+
+
+class Protection(Protocol):
+    """What was agreed upon for all that follows the handshake; `nncache.hadoop.rpc.sasl` has it."""
+
+    def wrap(self, frames: bytes) -> bytes:
+        """Return the frame that carries these frames."""
+        ...
+
+    def unwrap(self, frame: bytes) -> bytes:
+        """Return what a frame of the server carries: any part of its frames. Raises RpcError."""
+        ...
 
 
 class Handshake(Protocol):
@@ -27,18 +49,26 @@ class Handshake(Protocol):
     def begin(self) -> bytes:
         """Return the frames that follow the preamble."""
 
-    def receive(self, frame: bytes) -> bytes:
-        """Take a frame of the server and return the frames that answer it.
+    @property
+    def protection(self) -> Protection | None:
+        """How frames are carried once it is complete; None: as they are."""
+
+    def receive(self, frame: bytes) -> bytes | TokenRequest:
+        """Take a frame of the server and return the frames that answer it, or what is needed for that.
 
         Raises:
             RpcError: The server refuses, or says what cannot be understood.
         """
+
+    def answer(self, token: bytes) -> bytes:
+        """Take the token that was asked for, and return the frames that carry it. Raises RpcError."""
 
 
 class SimpleHandshake:
     """SIMPLE authentication: the server believes the name that it is told."""
 
     auth_protocol = NO_AUTH_PROTOCOL
+    protection = None
 
     def __init__(self, client_id: bytes, user: str, protocol: str, real_user: str | None = None) -> None:
         self._client_id = client_id
@@ -57,3 +87,7 @@ class SimpleHandshake:
     def receive(self, frame: bytes) -> bytes:
         """Never called: SIMPLE is complete before anything arrives."""
         raise AssertionError(frame)
+
+    def answer(self, token: bytes) -> bytes:
+        """Never called: SIMPLE asks for no token."""
+        raise AssertionError(token)

@@ -58,13 +58,39 @@ def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, requ
     )
 
 
-def encode_context(client_id: bytes, effective_user: str, real_user: str | None, protocol: str) -> bytes:
-    """Render the frame that says who calls; it must come before the first call and gets no reply."""
-    user = pb.UserInformation(effective_user=effective_user)
+def encode_context(
+    client_id: bytes, effective_user: str | None, real_user: str | None, protocol: str
+) -> bytes:
+    """Render the frame that says who calls; it must come before the first call and gets no reply.
+
+    Without a user the one who was authenticated calls. An empty name would have the server close the connection.
+    """
+    context = pb.IpcConnectionContext(protocol=protocol)
+    if effective_user is not None:
+        context.user_info.effective_user = effective_user
     if real_user is not None:
-        user.real_user = real_user
-    context = pb.IpcConnectionContext(user_info=user, protocol=protocol)
+        context.user_info.real_user = real_user
     return encode_frame(_request_header(client_id, CONTEXT_CALL_ID), context.SerializeToString())
+
+
+def encode_sasl(client_id: bytes, message: pb.RpcSasl) -> bytes:
+    """Render the frame of a SASL message."""
+    return encode_frame(_request_header(client_id, SASL_CALL_ID), message.SerializeToString())
+
+
+def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
+    """Read a SASL message of the server, or how it refuses.
+
+    Raises:
+        FramingError: The frame holds neither.
+    """
+    encoded, end = take_message(frame, 0)
+    header = parse_message(pb.RpcResponseHeader, encoded)
+    if header.status != pb.RpcResponseHeader.SUCCESS:
+        return _refused(header)
+    if header.call_id != SASL_CALL_ID % 2**32:
+        raise FramingError(f"the server answers call {header.call_id} where a SASL message is due")
+    return parse_message(pb.RpcSasl, take_message(frame, end)[0])
 
 
 def encode_ping(client_id: bytes) -> bytes:
@@ -83,6 +109,10 @@ def parse_reply(frame: bytes) -> Reply:
     if header.status == pb.RpcResponseHeader.SUCCESS:
         body, _ = take_message(frame, end)
         return Succeeded(header.call_id, body)
+    return _refused(header)
+
+
+def _refused(header: pb.RpcResponseHeader) -> Refused:
     return Refused(
         call_id=header.call_id,
         is_fatal=header.status == pb.RpcResponseHeader.FATAL,

@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.events import EditsPage
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.connection import VERSION_REQUEST, Method, RpcConnection, namespace_of
@@ -47,8 +48,17 @@ class NameNodeRpc:
         real_user: str | None = None,
         timeout_s: float = 5.0,
         check: NamespaceCheck | None = None,
+        identity: KerberosIdentity | None = None,
+        is_impersonating: bool = False,
     ) -> None:
-        self._connection = RpcConnection(address, user, real_user=real_user, check=check)
+        self._connection = RpcConnection(
+            address,
+            user,
+            real_user=real_user,
+            check=check,
+            identity=identity,
+            is_impersonating=is_impersonating,
+        )
         self._timeout_s = timeout_s
 
     @property

@@ -8,6 +8,7 @@ from typing import Final
 
 from google.protobuf.message import Message
 
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.messages import MessageT
@@ -33,8 +34,16 @@ class NamespaceEdits:
     answered with an exception, and `RpcError` otherwise.
     """
 
-    def __init__(self, address: str, user: str, check: NamespaceCheck, *, timeout_s: float) -> None:
-        self._connection = RpcConnection(address, user, check=check)
+    def __init__(
+        self,
+        address: str,
+        user: str,
+        check: NamespaceCheck,
+        *,
+        timeout_s: float,
+        identity: KerberosIdentity | None = None,
+    ) -> None:
+        self._connection = RpcConnection(address, user, check=check, identity=identity)
         self._timeout_s = timeout_s
 
     async def connect(self) -> None:

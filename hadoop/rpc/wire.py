@@ -1,17 +1,38 @@
 """Carry calls and replies over one TCP connection to a NameNode. (hadoop/rpc/wire.py)
 
 A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
-the event loop feeds it bytes and it settles the futures of those who wait.
+the event loop feeds it bytes and it settles the futures of those who wait. While Kerberos is asked for a token, in
+a thread, frames that arrive lie in the splitter.
 """
 
 import asyncio
-from typing import cast
+from typing import Protocol, cast
 
-from nncache.hadoop.errors import FramingError, RpcAuthenticationError, RpcError, RpcUnavailableError
+from nncache.hadoop.errors import (
+    FramingError,
+    HadoopError,
+    RpcAuthenticationError,
+    RpcError,
+    RpcLoginError,
+    RpcUnavailableError,
+)
+from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
-from nncache.hadoop.rpc.handshake import Handshake
+from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, Handshake, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+
+SIMPLE_ADVICE = (
+    "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
+)
+
+
+class TokenSource(Protocol):
+    """`nncache.hadoop.kerberos.identity.Initiator` has this shape."""
+
+    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
+        """Return a future of the next token for this server; it fails with KerberosError."""
+        ...
 
 
 class Wire(asyncio.Protocol):
@@ -33,12 +54,17 @@ class Wire(asyncio.Protocol):
         *,
         max_frame_bytes: int,
         ping_interval_s: float,
+        tokens: TokenSource | None = None,
     ) -> None:
+        """Carry calls; `tokens` answers what the handshake asks of Kerberos."""
         self._loop = asyncio.get_running_loop()
         self._address = address  # for messages
         self._client_id = client_id
         self._handshake = handshake
+        self._tokens = tokens
         self._splitter = FrameSplitter(max_frame_bytes)
+        self._protected = FrameSplitter(max_frame_bytes)  # what came under a protection
+        self._token: asyncio.Future[bytes] | None = None  # that the handshake waits for
         self._ping_interval_s = ping_interval_s
         self._ping: asyncio.TimerHandle | None = None  # the next ping; None before and after the connection
         self._transport: asyncio.Transport | None = None  # None before the connection
@@ -84,7 +110,7 @@ class Wire(asyncio.Protocol):
         waiter: asyncio.Future[Reply | None] = self._loop.create_future()
         self._waiting[call_id] = waiter
         try:
-            self._transport.write(frame)
+            self._write(frame)
             reply = await waiter
         finally:
             self._waiting.pop(call_id, None)
@@ -125,11 +151,7 @@ class Wire(asyncio.Protocol):
         """Settle the calls whose replies are complete."""
         self._heard_at = self._loop.time()
         self._splitter.receive(data)
-        try:
-            while self._end is None and (frame := self._splitter.next_frame()) is not None:
-                self._take(frame)
-        except RpcError as exc:
-            self._fail(exc)
+        self._take_frames()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Settle all calls that still wait."""
@@ -139,11 +161,33 @@ class Wire(asyncio.Protocol):
 
     # -- inner parts
 
+    def _take_frames(self) -> None:
+        try:
+            while self._end is None and self._token is None and (frame := self._next_frame()) is not None:
+                self._take(frame)
+        except RpcError as exc:
+            self._fail(exc)
+
+    def _next_frame(self) -> bytes | None:
+        protection = self._handshake.protection
+        if protection is None:
+            return self._splitter.next_frame()
+        while (frame := self._protected.next_frame()) is None:
+            carrier = self._splitter.next_frame()
+            if carrier is None:
+                return None
+            self._protected.receive(protection.unwrap(carrier))
+        return frame
+
     def _take(self, frame: bytes) -> None:
         if not self._handshake.is_complete():
             answer = self._handshake.receive(frame)
-            assert self._transport is not None
-            self._transport.write(answer)
+            if isinstance(answer, TokenRequest):
+                assert self._tokens is not None
+                self._token = self._tokens.step(answer.server, answer.challenge)
+                self._token.add_done_callback(self._answer)
+                return
+            self._write(answer)
             if self._handshake.is_complete():
                 self._ready.set_result(True)
             return
@@ -154,9 +198,31 @@ class Wire(asyncio.Protocol):
         if waiter is not None and not waiter.done():
             waiter.set_result(reply)
 
+    def _answer(self, token: "asyncio.Future[bytes]") -> None:
+        """Go on with the token that the handshake has waited for."""
+        self._token = None
+        error = token.exception()
+        if self._end is not None:
+            return
+        try:
+            if error is not None:
+                if not isinstance(error, HadoopError):
+                    raise error
+                raise RpcLoginError(f"{self._address}: {error}")
+            self._write(self._handshake.answer(token.result()))
+        except RpcError as exc:
+            self._fail(exc)
+        self._take_frames()
+
+    def _write(self, frames: bytes) -> None:
+        assert self._transport is not None
+        protection = self._handshake.protection
+        self._transport.write(frames if protection is None else protection.wrap(frames))
+
     def _refusal(self, reply: Refused) -> RpcError:
         if reply.detail == pb.FATAL_UNAUTHORIZED:
-            return RpcAuthenticationError(self._address, reply.message)
+            advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
+            return RpcAuthenticationError(self._address, reply.message, advice)
         return FramingError(f"{self._address} refused the connection: {reply.class_name}: {reply.message}")
 
     def _fail(self, error: RpcError) -> None:
@@ -183,7 +249,11 @@ class Wire(asyncio.Protocol):
         if self._transport.is_closing():  # its loss is about to be told
             return
         if self._handshake.is_complete():
-            self._transport.write(encode_ping(self._client_id))
+            try:
+                self._write(encode_ping(self._client_id))
+            except RpcError as exc:
+                self._fail(exc)
+                return
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
 
 

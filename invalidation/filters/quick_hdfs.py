@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
 from nncache.invalidation.filters.hdfs_calls import FAILURES, Hdfs
@@ -60,13 +61,15 @@ class QuickHdfs:
 
 
 @asynccontextmanager
-async def quick(hdfs: HdfsWithRpc, user: str, *, timeout_s: float) -> AsyncIterator[Hdfs]:
+async def quick(
+    hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
+) -> AsyncIterator[Hdfs]:
     """Give an HDFS for many changes; the same one where its RPC port is not known, or not reached from here."""
     async with AsyncExitStack() as closing:
         found: Hdfs = hdfs
         with suppress(*FAILURES):
             address, check = await hdfs.rpc_side()
-            edits = NamespaceEdits(address, user, check, timeout_s=timeout_s)
+            edits = NamespaceEdits(address, user, check, timeout_s=timeout_s, identity=identity)
             closing.push_async_callback(edits.close)
             await edits.connect()
             found = QuickHdfs(hdfs, edits)

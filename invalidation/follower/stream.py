@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
@@ -37,12 +38,12 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
     what the NameNode says of its log, compared with what was read (`nncache.invalidation.follower.freshness`).
     """
 
-    def __init__(self, setup: ChannelSetup, connect: Connect = Session) -> None:
+    def __init__(self, setup: ChannelSetup, connect: Connect | None = None) -> None:
         self._namenodes = setup.namenodes
         self._settings = setup.zookeeper
         self._clock = setup.clock
         self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
-        self._connect = connect
+        self._connect: Connect = connect or partial(Session, identity=setup.identity)
         self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._follower: Follower | None = None
         self._probing: Probing | None = None  # of the run

@@ -19,19 +19,22 @@ class ProxyReadiness:
         is_listening: clients can connect.
         is_stopping: it was asked to end; clients can connect for `lame_duck_s`, and should go elsewhere.
         active: `host:port` of the active NameNode's HTTP server, when known.
+        is_login_failing: a NameNode answers, and the service's own Kerberos identity gets nothing from it: the clients'
+            calls do not need that, so that it does not make the proxy unready.
         gate: `open`, or why it is closed.
     """
 
     is_listening: bool
     is_stopping: bool = False
     active: str | None
+    is_login_failing: bool = False
     is_gate_open: bool
     gate: str
 
     @property
     def is_ready(self) -> bool:
         """Whether clients should be sent here."""
-        return self.is_listening and not self.is_stopping and self.active is not None
+        return self.is_listening and not self.is_stopping and self._has_namenode
 
     @property
     def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
@@ -40,9 +43,13 @@ class ProxyReadiness:
             return "not-listening"
         if self.is_stopping:
             return "stopping"
-        if self.active is None:
+        if not self._has_namenode:
             return "no-active-namenode"
         return "" if self.is_gate_open else "gate-closed"
+
+    @property
+    def _has_namenode(self) -> bool:
+        return self.active is not None or self.is_login_failing
 
     @property
     def state(self) -> str:

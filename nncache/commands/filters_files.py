@@ -19,6 +19,7 @@ from nncache.commands.filters_store import TIMEOUT_S, on_hdfs, on_store
 from nncache.commands.filters_view import complaints
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError, FiltersError
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Entry, encode_filters, parse_filters
@@ -54,13 +55,13 @@ class FilterFiles:
         entries = read_file(file)
         done, plan = Done(), FilePlan(broken={})
 
-        async def act(hdfs: WebHdfs) -> None:
+        async def act(hdfs: WebHdfs, identity: KerberosIdentity | None) -> None:
             nonlocal plan
             path, user = self._settings.filters.filters_path, self._settings.namenodes.user
             plan = await self._plan(FilterStore(hdfs, path), entries, prune=prune)
             if plan.is_empty:
                 return
-            async with quick(hdfs, user, timeout_s=TIMEOUT_S) as changing:
+            async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:
                 with bar("applying filters") as progress:
                     await carry_out(plan, FilterStore(changing, path), done, progress)
 

@@ -6,8 +6,11 @@ from typing import Final, TypeVar
 
 import aiohttp
 
+from nncache.clock import boottime
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import FilterError
 from nncache.invalidation.filters.errors import FilterStoreError
@@ -23,11 +26,14 @@ _ResultT = TypeVar("_ResultT")
 
 def on_store(settings: SettingsOfFilters, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
     """Return what `act` makes of the filters; for errors see `on_hdfs`."""
-    return on_hdfs(settings, lambda hdfs: act(FilterStore(hdfs, settings.filters.filters_path)))
+    path = settings.filters.filters_path
+    return on_hdfs(settings, lambda hdfs, _: act(FilterStore(hdfs, path)))
 
 
-def on_hdfs(settings: SettingsOfFilters, act: Callable[[WebHdfs], Awaitable[_ResultT]]) -> _ResultT:
-    """Return what `act` makes of HDFS.
+def on_hdfs(
+    settings: SettingsOfFilters, act: Callable[[WebHdfs, KerberosIdentity | None], Awaitable[_ResultT]]
+) -> _ResultT:
+    """Return what `act` makes of HDFS; it is given the identity as which HDFS is asked, if there is one.
 
     Raises:
         ConfigurationError: what was asked for makes no sense; nothing was touched.
@@ -36,14 +42,21 @@ def on_hdfs(settings: SettingsOfFilters, act: Callable[[WebHdfs], Awaitable[_Res
     namenodes = settings.namenodes
     first, *others = (f"http://{address}" for address in namenodes.namenode_http)
 
-    async def carry_out() -> _ResultT:
+    async def carry_out(identity: KerberosIdentity | None) -> _ResultT:
         async with WebHdfs(
-            first, namenodes.user, others=others, timeout_s=TIMEOUT_S, keeps_connections=True
+            first,
+            namenodes.user,
+            others=others,
+            timeout_s=TIMEOUT_S,
+            keeps_connections=True,
+            identity=identity,
         ) as hdfs:
-            return await act(hdfs)
+            return await act(hdfs, identity)
 
     try:
-        return asyncio.run(carry_out())
+        return asyncio.run(carry_out(identity_of(settings.kerberos, boottime)))
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
     except FilterError as error:
         raise ConfigurationError(one_line(str(error))) from error
     except FilterStoreError as error:

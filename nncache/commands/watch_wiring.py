@@ -10,7 +10,11 @@ import uvloop
 from nncache.clock import boottime
 from nncache.commands.event_lines import Lines, Told
 from nncache.commands.subscription import Subscription
+from nncache.coordination.login import see_login
 from nncache.coordination.session import Session
+from nncache.errors import ConfigurationError
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.logs import LogSettings, set_up_logs
 from nncache.settings.commands import SettingsOfWatch
@@ -21,8 +25,14 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
 
     Raises:
         WatchError: there is nothing to follow.
+        ConfigurationError: ZooKeeper cannot be logged in at as the settings say.
     """
     set_up_logs(LogSettings(log_level="error"))  # what is away is told in the lines
+    try:
+        identity = identity_of(settings.kerberos, boottime)
+        see_login(settings.zookeeper, identity)
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
 
     def tell(told: Told) -> None:
         click.echo(lines.line(told, datetime.now(UTC)))  # which flushes
@@ -33,7 +43,9 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, task.cancel)
         try:
-            async with Session(settings.zookeeper, boottime, log_name="watch") as zookeeper:
+            async with Session(
+                settings.zookeeper, boottime, log_name="watch", identity=identity
+            ) as zookeeper:
                 znodes = Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice)
                 outage_s = settings.zookeeper.zookeeper_session_timeout_s
                 subscription = Subscription(zookeeper, znodes, filter_name, boottime, tell, outage_s=outage_s)

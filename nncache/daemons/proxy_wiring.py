@@ -20,6 +20,7 @@ from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.cache import MetadataCache
 from nncache.clock import boottime, unix_time_of_boot
+from nncache.coordination.login import see_login
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
@@ -34,6 +35,7 @@ from nncache.daemons.start_lines import say_where, warn_of_globs
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
@@ -77,12 +79,14 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         load_stream_class(settings.channel_name)
         access = access_of(settings.admin, settings.proxy.admin_at.host)
         logs = RequestLogs(settings.request_logs, boottime)
+        identity = identity_of(settings.kerberos, boottime)
+        see_login(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs)
+        system = ProxySystem(settings, boottime, access, manager, logs, identity)
         reloader = Reloader(
             load,
             settings,
@@ -112,6 +116,7 @@ class ProxySystem:
         access: Access | None = None,
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
+        identity: KerberosIdentity | None = None,
     ) -> None:
         """Build it.
 
@@ -121,6 +126,7 @@ class ProxySystem:
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
+            identity: of the service itself, on a secured cluster.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -129,7 +135,7 @@ class ProxySystem:
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._pool = NameNodePool(settings.namenodes, clock)
+        self._pool = NameNodePool(settings.namenodes, clock, identity)
         self._cache = MetadataCache(settings.cache)
         self._watchdog = Watchdog()
         setup = ChannelSetup(
@@ -139,6 +145,7 @@ class ProxySystem:
             polling=settings.polling,
             zookeeper=settings.zookeeper,
             clock=clock,
+            identity=identity,
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)
@@ -308,6 +315,7 @@ class ProxySystem:
             is_listening=self._is_listening,
             is_stopping=self._is_stopping,
             active=None if now.active is None else now.active.namenode.http,
+            is_login_failing=self._pool.is_login_failing,
             is_gate_open=now.is_gate_open,
             gate=now.gate,
         )

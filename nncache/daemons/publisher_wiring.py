@@ -17,6 +17,7 @@ from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, 
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
+from nncache.coordination.login import see_login
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
@@ -25,10 +26,12 @@ from nncache.daemons.publisher_situation import PublisherSituation, lines
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PUBLISHER
 from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.start_lines import who
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
@@ -62,13 +65,15 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
     try:
         load_output_class(settings.publisher.output_stream)
         access = access_of(settings.admin, settings.publisher.admin_at.host)
+        identity = identity_of(settings.kerberos, boottime)
+        see_login(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = PublisherSystem(settings, boottime, access, manager)
+        system = PublisherSystem(settings, boottime, access, manager, identity)
         signals.on_reload = Reloader(load, settings, OF_PUBLISHER, system.take, manager).reload
         await system.serve(signals.stop)
 
@@ -84,14 +89,17 @@ class PublisherSystem:
         clock: Clock,
         access: Access | None = None,
         manager: ServiceManager | None = None,
+        identity: KerberosIdentity | None = None,
     ) -> None:
-        """Build it; `access` and `manager` as for the proxy."""
+        """Build it; `access`, `manager` and `identity` as for the proxy."""
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._pool = NameNodePool(settings.namenodes, clock)
+        self._identity = identity
+        self._pool = NameNodePool(settings.namenodes, clock, identity)
         first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
-        self._hdfs = WebHdfs(first, settings.namenodes.user, others=others, timeout_s=HDFS_TIMEOUT_S)
+        user = settings.namenodes.user
+        self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity)
         self._watchdog = Watchdog()
         self._publisher: Publisher | None = None  # as soon as its pages have an address
         sources = PublisherSources(
@@ -142,6 +150,7 @@ class PublisherSystem:
                 publisher=settings.publisher,
                 zookeeper=settings.zookeeper,
                 clock=self._clock,
+                identity=self._identity,
             )
         )
         return Publisher(
@@ -171,11 +180,11 @@ class PublisherSystem:
     def _say_where(self) -> None:
         settings = self._settings
         _log.info(
-            "nncache %s publishes the edits of nameservice %s (%s), read as user %s, filtered as %s says, in %s",
+            "nncache %s publishes the edits of nameservice %s (%s), read as %s, filtered as %s says, in %s",
             version("nncache"),
             settings.namenodes.nameservice,
             ", ".join(settings.namenodes.namenode_http),
-            settings.namenodes.user,
+            who(settings.kerberos, settings.namenodes.user),
             settings.filters.filters_path,
             f"{settings.zookeeper.zookeeper_root} at {', '.join(settings.zookeeper.zookeeper)}"
             if self._is_on_zookeeper

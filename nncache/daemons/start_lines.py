@@ -5,6 +5,7 @@ from importlib.metadata import version
 
 from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.settings.commands import SettingsOfProxy
 
@@ -14,12 +15,12 @@ _log = logging.getLogger(__name__)
 def say_where(settings: SettingsOfProxy, port: int, admin: Endpoint) -> None:
     """Log where it listens, in front of what, and where it learns of changes; `port` is that of the clients."""
     _log.info(
-        "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as user %s, channel %s",
+        "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as %s, channel %s",
         version("nncache"),
         Endpoint(settings.proxy.listen_at.host, port),
         settings.namenodes.nameservice,
         ", ".join(settings.namenodes.namenode_http),
-        settings.namenodes.user,
+        who(settings.kerberos, settings.namenodes.user),
         settings.channel_name,
     )
     _log.info("status page, health, readiness, metrics and explain on http://%s/", admin)
@@ -33,6 +34,13 @@ def say_where(settings: SettingsOfProxy, port: int, admin: Endpoint) -> None:
     elif not settings.cache.glob:
         _log.warning("no --glob is given: nothing is answered from memory")
     warn_of_globs(settings)
+
+
+def who(kerberos: KerberosSettings, user: str) -> str:
+    """Return as whom the NameNodes are asked."""
+    if not kerberos.has_identity:
+        return f"user {user}"
+    return f"Kerberos principal {kerberos.principal or f'of {kerberos.ticket_cache}'}"
 
 
 def warn_of_globs(settings: SettingsOfProxy) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from nncache.admin.settings import AdminSettings, ExplainSettings
 from nncache.cache.settings import CacheSettings
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import (
     MIN_PROBE_PAUSE_S,
     HadoopConfSettings,
@@ -28,6 +29,7 @@ from nncache.settings.hadoop_conf import from_hadoop
 
 THE_CLUSTER = {"heading": "The cluster's own configuration"}
 THE_NAMENODES = {"heading": "The NameNodes"}
+THE_IDENTITY = {"heading": "The service's own Kerberos identity"}
 THE_EDITS = {"heading": "Polling of the edits"}
 THE_OPERATORS = {"heading": "Who may see the operators' pages"}
 THE_LOG = {"heading": "The log"}
@@ -45,6 +47,7 @@ class SettingsOfProxy:
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
     channel: ChannelSettings = field(
         default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
@@ -106,6 +109,7 @@ class SettingsOfPublisher:
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
     polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
@@ -130,6 +134,7 @@ class SettingsOfFilters:
     namenodes: WebHdfsSettings = field(
         default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
     )
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
 
 
@@ -141,6 +146,7 @@ class SettingsOfWatch:
     nameservice: NameserviceSettings = field(
         default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
     )
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
 
     def __post_init__(self) -> None:

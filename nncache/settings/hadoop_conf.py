@@ -47,4 +47,11 @@ def _values_of(
     if not _ADDRESSES & set(keys):
         return {"nameservice": nameservice or configured_nameservice(configuration)}
     found = configured_namenodes(configuration, None if nameservice is None else str(nameservice))
-    return {"nameservice": found.nameservice, "namenode_http": found.http, "namenode_rpc": found.rpc}
+    values: dict[str, object] = {
+        "nameservice": found.nameservice,
+        "namenode_http": found.http,
+        "namenode_rpc": found.rpc,
+    }
+    if found.principal:
+        values["namenode_principal"] = found.principal
+    return values

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 
 from nncache.testbed import readiness
 from nncache.testbed.command import run_cluster
+from nncache.testbed.jars import java as find_java
 from tests.cluster import HADOOP
+from tests.kerberos import need_kdc
 from tests.testbed.leftovers import nothing_is_left
 
 RUN = "import sys; from testbed.command import run_cluster; sys.exit(run_cluster(sys.argv[1:]))"
@@ -54,6 +57,19 @@ def test_a_missing_java_is_one_line(tmp_path: Path) -> None:
     assert (command.returncode, out) == (1, "")
     assert err == (
         "nncache: not on the PATH: java, mvn; install with: apt-get install openjdk-17-jre-headless maven\n"
+    )
+
+
+def test_a_missing_kdc_is_one_line(tmp_path: Path) -> None:
+    """With the packages to install; of MIT's programs kinit alone is not among the servers, which root's PATH names."""
+    java_home = str(Path(find_java()).resolve().parents[1])
+    with spawn("--hadoop", HADOOP, "--secure", PATH=str(tmp_path), JAVA_HOME=java_home) as command:
+        out, err = command.communicate(timeout=30)
+    assert (command.returncode, out) == (1, "")
+    assert re.fullmatch(
+        r"nncache: MIT Kerberos's (kinit|kadmin\.local) is not installed: "
+        r"apt-get install --no-install-recommends krb5-kdc krb5-admin-server krb5-user\n",
+        err,
     )
 
 
@@ -99,3 +115,17 @@ def test_a_killed_command_leaves_nothing() -> None:
         json.loads(line(command.stdout))
         command.kill()
     assert nothing_is_left(directory)
+
+
+@pytest.mark.long
+def test_a_secured_pair_says_what_to_type() -> None:
+    """On standard error, where it is of no harm to a script."""
+    need_kdc()
+    with spawn("--hadoop", HADOOP, "--secure", "--tls", "--ha", "--with-zookeeper") as command:
+        told: dict[str, Any] = json.loads(line(command.stdout))
+        assert len(told["tls"]["namenode_https"]) == 2
+        assert told["kerberos"]["keytabs"]["alice"].endswith("alice.keytab")
+        command.terminate()
+        _, err = command.communicate(timeout=30)
+    assert "  kinit -kt " in err
+    assert nothing_is_left(told["directory"])

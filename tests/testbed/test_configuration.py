@@ -3,9 +3,8 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from nncache.testbed.addresses import Addresses, NameNodeAddress
 from nncache.testbed.configuration import (
-    Addresses,
-    NameNodeAddress,
     properties,
     write_configuration,
     write_zookeeper_configuration,

@@ -11,6 +11,7 @@ class SaslSimpleHandshake:
     """NEGOTIATE, then what the server offers, then INITIATE with SIMPLE, and at last the context."""
 
     auth_protocol = SASL_AUTH_PROTOCOL
+    protection = None
 
     def __init__(self, client_id: bytes, user: str) -> None:
         self._client_id = client_id
@@ -39,6 +40,10 @@ class SaslSimpleHandshake:
         initiate = self._frame(pb.RpcSasl(state=pb.RpcSasl.INITIATE, auths=[simple]))
         protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
         return initiate + encode_context(self._client_id, self._user, None, protocol)
+
+    def answer(self, token: bytes) -> bytes:
+        """Never called: SIMPLE has no tokens."""
+        raise AssertionError(token)
 
     def _frame(self, message: pb.RpcSasl) -> bytes:
         header = pb.RpcRequestHeader(

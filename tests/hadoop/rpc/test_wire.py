@@ -1,16 +1,27 @@
 """One TCP connection to a NameNode."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from nncache.hadoop.addresses import split_address
-from nncache.hadoop.errors import FramingError, RpcError, RpcUnavailableError
+from nncache.hadoop.errors import (
+    FramingError,
+    KerberosError,
+    RpcError,
+    RpcLoginError,
+    RpcUnavailableError,
+)
 from nncache.hadoop.rpc.handshake import Handshake, SimpleHandshake
 from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call, parse_message
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
+from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.testbed import Cluster
+from tests.hadoop.kerberos.waiting import until
+from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
+from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
 from tests.hadoop.rpc.fake_server import Answer, Call, Later, Never, Raw, Result, fake_server, frame_of
 from tests.hadoop.rpc.sasl_simple import SaslSimpleHandshake
 from tests.patience import HANG_S
@@ -20,13 +31,28 @@ PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 YES = Result(client.IsFileClosedResponse(result=True))
 
 
-async def connect(address: str, handshake: Handshake | None = None) -> Wire:
-    """Open a wire."""
+async def connect(
+    address: str,
+    handshake: Handshake | None = None,
+    tokens: FakeTokens | None = None,
+    *,
+    ping_interval_s: float = 1000,
+) -> Wire:
+    """Open a wire; with `tokens` one that logs in with Kerberos."""
     host, port = split_address(address)
 
     def new_wire() -> Wire:
-        simple = SimpleHandshake(CLIENT_ID, "alice", PROTOCOL)
-        return Wire(address, CLIENT_ID, handshake or simple, max_frame_bytes=1000, ping_interval_s=1000)
+        chosen = handshake or SimpleHandshake(CLIENT_ID, "alice", PROTOCOL)
+        if tokens is not None:
+            chosen = SaslHandshake(address, CLIENT_ID, PROTOCOL, tokens.context)
+        return Wire(
+            address,
+            CLIENT_ID,
+            chosen,
+            max_frame_bytes=1000,
+            ping_interval_s=ping_interval_s,
+            tokens=tokens,
+        )
 
     _, wire = await asyncio.get_running_loop().create_connection(new_wire, host, port)
     return wire
@@ -127,7 +153,7 @@ async def test_a_handshake_that_fails_ends_the_connection() -> None:
 
 
 async def test_a_handshake_of_several_rounds(cluster: Cluster) -> None:
-    """A real NameNode negotiates over the same seam at which Kerberos will stand, and then answers calls."""
+    """A real NameNode negotiates over the same seam at which Kerberos stands, and then answers calls."""
     handshake = SaslSimpleHandshake(CLIENT_ID, cluster.superuser)
     wire = await connect(cluster.namenodes[0].rpc, handshake)
     assert wire.is_usable
@@ -138,3 +164,87 @@ async def test_a_handshake_of_several_rounds(cluster: Cluster) -> None:
     assert isinstance(reply, Succeeded)
     assert parse_message(client.GetFileInfoResponse, reply.body).fs.file_type == 1
     await end(wire)
+
+
+def whole(frames: bytes) -> list[bytes]:
+    """All in one piece."""
+    return [frames]
+
+
+def halves(frames: bytes) -> list[bytes]:
+    """Within a frame, so that a piece holds parts alone."""
+    return [frames[:6], frames[6:]]
+
+
+def bytewise(frames: bytes) -> list[bytes]:
+    """One byte each."""
+    return [frames[i : i + 1] for i in range(len(frames))]
+
+
+@pytest.mark.parametrize("mask", [1, 2, 4])
+@pytest.mark.parametrize("cut", [whole, halves, bytewise])
+async def test_calls_travel_under_what_was_agreed_upon(
+    mask: int, cut: Callable[[bytes], list[bytes]]
+) -> None:
+    """However the server cuts what it protects."""
+    async with sasl_server(SaslServer(mask, cut)) as server:
+        wire = await connect(server.address, tokens=FakeTokens(FakeContext()))
+        async with asyncio.timeout(HANG_S):
+            await wire.wait_ready()
+        replies = await asyncio.gather(*(call(wire, number) for number in range(5)))
+        assert all(isinstance(reply, Succeeded) for reply in replies)
+        assert [reply.call_id for reply in replies] == [0, 1, 2, 3, 4]
+        await end(wire)
+
+
+async def test_a_ping_is_protected_too() -> None:
+    """Else the server would end the connection."""
+    async with sasl_server(SaslServer()) as server:
+        wire = await connect(server.address, tokens=FakeTokens(FakeContext()), ping_interval_s=0.001)
+        async with asyncio.timeout(HANG_S):
+            await wire.wait_ready()
+            for number in range(50):
+                assert isinstance(await call(wire, number), Succeeded)
+                await asyncio.sleep(0.001)
+        await end(wire)
+
+
+async def test_the_loop_runs_while_a_token_is_waited_for() -> None:
+    """The KDC may be slow; what the server sends meanwhile is taken afterwards."""
+    tokens = FakeTokens(FakeContext())
+    tokens.held = []
+    async with sasl_server(SaslServer()) as server:
+        wire = await connect(server.address, tokens=tokens)
+        for _ in range(2):
+            await until(lambda: bool(tokens.held))
+            tokens.held.pop()()
+        async with asyncio.timeout(HANG_S):
+            await wire.wait_ready()
+        await end(wire)
+
+
+async def test_without_a_token_the_connection_ends_with_the_reason() -> None:
+    """Which is no error of the server, and may pass."""
+    tokens = FakeTokens(FakeContext())
+    tokens.failure = KerberosError("the KDC has not answered")
+    async with sasl_server(SaslServer()) as server:
+        wire = await connect(server.address, tokens=tokens)
+        with pytest.raises(RpcLoginError, match="the KDC has not answered") as caught:
+            async with asyncio.timeout(HANG_S):
+                await wire.wait_ready()
+        assert not caught.value.is_sent
+        await wire.wait_closed()
+
+
+async def test_a_token_that_comes_after_the_end_is_dropped() -> None:
+    """The caller has given up, or the server has."""
+    tokens = FakeTokens(FakeContext())
+    tokens.held = []
+    async with sasl_server(SaslServer()) as server:
+        wire = await connect(server.address, tokens=tokens)
+        await until(lambda: bool(tokens.held))
+        await end(wire)
+        tokens.held.pop()()
+        await asyncio.sleep(0)
+        with pytest.raises(RpcUnavailableError, match="the test is over"):
+            await wire.wait_ready()

@@ -30,7 +30,7 @@ def test_an_unreachable_namenode_is_told_with_the_flag() -> None:
 def test_whose_fault_it_is_says_the_kind(error: Exception, kind: type[Exception]) -> None:
     """And the exit code with it; always one line, without advice about addresses."""
 
-    async def fail(_: object) -> None:
+    async def fail(*_: object) -> None:
         raise error
 
     with pytest.raises(kind) as caught:

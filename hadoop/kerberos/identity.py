@@ -1,0 +1,139 @@
+"""The service's own Kerberos identity: who it is, and a context for each connection. (hadoop/kerberos/identity.py)"""
+
+import asyncio
+import base64
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos import gss, memory_cache, secret_file
+from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
+from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets
+from nncache.hadoop.settings import SettingError
+
+_KEY: Final = "the key of principal, a keytab"
+
+
+class Initiator:
+    """One context with one server; its steps run in a thread. `nncache.hadoop.rpc.wire` and SPNEGO use it."""
+
+    def __init__(self, context: GssContext, threads: KdcThreads, due: float) -> None:
+        self._context = context
+        self._threads = threads
+        self._due = due  # loop time by which the KDC must have answered
+
+    @property
+    def context(self) -> GssContext:
+        """The context itself, to protect data with once it is complete."""
+        return self._context
+
+    def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
+        """Return a future of the next token; it fails with KerberosError."""
+        left_s = max(0.0, self._due - asyncio.get_running_loop().time())
+        return self._threads.call(
+            partial(self._context.step, server, challenge),
+            timeout_s=left_s,
+            what=f"no Kerberos context with {server}",
+        )
+
+
+class KerberosIdentity:
+    """A principal of this service. Use it on one event loop."""
+
+    def __init__(
+        self,
+        name: str,
+        tickets: Tickets,
+        *,
+        threads: KdcThreads | None = None,
+        namenode_principal: Principal | None = None,
+        may_fall_back: bool = False,
+    ) -> None:
+        self.name = name
+        """As messages name it."""
+        self.namenode_principal = namenode_principal
+        """What the NameNodes must be; None: what they say they are."""
+        self.may_fall_back = may_fall_back
+        """Whether a NameNode that only has SIMPLE authentication is asked all the same."""
+        self._tickets = tickets
+        self._threads = threads or KdcThreads()
+
+    async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Initiator:
+        """Return what begins a context with some server. The KDC has `timeout_s` for all that it is asked.
+
+        Raises:
+            KerberosError: There is no valid ticket.
+        """
+        due = asyncio.get_running_loop().time() + timeout_s
+        ticket = await self._tickets.get(timeout_s)
+        return Initiator(GssContext(ticket, mechanism), self._threads, due)
+
+    async def negotiation(self, host: str, timeout_s: float) -> str:
+        """Return the value of an Authorization field for the web server on this host (RFC 4559); usable once.
+
+        Raises:
+            KerberosError: There is no ticket for that server.
+        """
+        initiator = await self.initiator(Mechanism.SPNEGO, timeout_s)
+        token = await initiator.step(Principal("HTTP", host.strip("[]").lower()), None)
+        return f"Negotiate {base64.b64encode(token).decode('ascii')}"
+
+    def doubt(self) -> None:
+        """Take it that a server has refused this identity: tickets are got again before they are used again."""
+        self._tickets.doubt()
+
+
+def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
+    """Return the identity that the settings name; None where they name none.
+
+    Raises:
+        SettingError: The keytab cannot be used, or gssapi is not installed.
+    """
+    if not settings.has_identity:
+        return None
+    try:
+        gss.see_installed()
+    except KerberosError as exc:
+        key = "principal" if settings.principal else "ticket_cache"
+        raise SettingError(key, getattr(settings, key), str(exc)) from exc
+    principal = _own_principal(settings.principal)
+    threads = KdcThreads()
+    tickets: Tickets
+    if settings.keytab:
+        if fault := secret_file.fault_of(settings.keytab, _KEY):
+            raise SettingError("keytab", settings.keytab, fault)
+        assert principal is not None  # KerberosSettings
+        source = Source(
+            get=partial(_from_keytab, principal, settings.keytab),
+            state=partial(secret_file.state_of, settings.keytab),
+            new_cache=memory_cache.new_cache,
+            destroy=memory_cache.destroy,
+        )
+        tickets = KeytabTickets(str(principal), source, threads, clock)
+    else:
+        tickets = CachedTickets(partial(gss.ticket_from_cache, principal, settings.ticket_cache), threads)
+    server = settings.namenode_principal
+    return KerberosIdentity(
+        str(principal) if principal is not None else f"the ticket in {settings.ticket_cache}",
+        tickets,
+        threads=threads,
+        namenode_principal=parse_principal(server) if server else None,
+        may_fall_back=settings.fallback_to_simple_auth_allowed,
+    )
+
+
+def _own_principal(text: str) -> Principal | None:
+    """Return the principal, `_HOST` replaced by this host's canonical name (SecurityUtil.getLocalHostName)."""
+    return on_host(parse_principal(text), socket.getfqdn()) if text else None
+
+
+def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
+    """Look at the keytab, which may have been replaced, and get a ticket with it."""
+    if fault := secret_file.fault_of(path, _KEY):
+        raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
+    return gss.ticket_from_keytab(principal, path, cache)

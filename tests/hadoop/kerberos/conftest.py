@@ -1,0 +1,16 @@
+"""This process as a client of the session's KDC."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.testbed.kdc import KdcServer
+from tests.kerberos import clients_of, need_gssapi
+
+
+@pytest.fixture
+def realm(kdc_server: KdcServer) -> Iterator[KdcServer]:
+    """A KDC with alice and HTTP/localhost, which gssapi in this process finds while the test runs."""
+    need_gssapi()
+    with clients_of(kdc_server):
+        yield kdc_server

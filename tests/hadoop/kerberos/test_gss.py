@@ -1,0 +1,98 @@
+"""GSS-API as this machine has it, with a real KDC."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos import gss
+from nncache.hadoop.kerberos.gss import GssContext, Mechanism, ticket_from_cache, ticket_from_keytab
+from nncache.hadoop.kerberos.memory_cache import new_cache
+from nncache.hadoop.kerberos.principal import Principal
+from nncache.testbed.kdc import REALM, KdcServer
+from tests.hadoop.kerberos.acceptor import acceptor
+
+ALICE = Principal("alice", realm=REALM)
+HTTP = Principal("HTTP", "localhost")
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism))
+@pytest.mark.parametrize("server", [HTTP, Principal("HTTP", "localhost", REALM)])
+def test_both_sides_know_each_other_then(realm: KdcServer, mechanism: Mechanism, server: Principal) -> None:
+    """By the name of the host, or of the principal; what one wraps the other unwraps."""
+    ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
+    assert 3000 < ticket.lifetime_s <= 3600
+    ours, theirs = GssContext(ticket, mechanism), acceptor(realm.keytab("HTTP/localhost"))
+    challenge = theirs.step(ours.step(server, None))
+    assert (ours.is_complete, theirs.complete) == (False, True)  # the server has not shown who it is yet
+    assert ours.step(server, challenge) == b""
+    assert (ours.is_complete, theirs.complete) == (True, True)
+    assert str(theirs.initiator_name) == f"alice@{REALM}"
+    for encrypts in (False, True):
+        assert theirs.unwrap(ours.wrap(b"said", encrypts=encrypts)).message == b"said"
+        assert ours.unwrap(theirs.wrap(b"said", encrypts).message, is_encrypted=encrypts) == b"said"
+    with pytest.raises(KerberosError, match="not encrypted"):
+        ours.unwrap(theirs.wrap(b"open", False).message, is_encrypted=True)
+    altered = bytearray(theirs.wrap(b"said", True).message)
+    altered[-1] ^= 1
+    with pytest.raises(KerberosError, match="does not accept what the server sent"):
+        ours.unwrap(bytes(altered), is_encrypted=True)
+
+
+def test_a_servers_token_that_is_not_its_own_is_refused(realm: KdcServer) -> None:
+    """Whoever sits in between has no key."""
+    ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
+    context = GssContext(ticket, Mechanism.KERBEROS)
+    context.step(HTTP, None)
+    with pytest.raises(KerberosError, match="no Kerberos context with HTTP/localhost"):
+        context.step(HTTP, b"`\x0c\x06\x06*\x86H\x86\xf7\x12\x01\x02\x02\x02\x00garbage")
+    assert not context.is_complete
+
+
+def test_what_is_wrong_with_a_keytab_is_named(realm: KdcServer, tmp_path: Path) -> None:
+    """No key of that principal; the key of yesterday; a principal that is gone."""
+    keytab = str(realm.keytab("alice"))
+    with pytest.raises(KerberosError, match=rf"no key of it \(klist -kt {keytab}"):
+        ticket_from_keytab(Principal("bob", realm=REALM), keytab, new_cache())
+    with pytest.raises(KerberosError, match="holds no key of it"):
+        ticket_from_keytab(ALICE, str(tmp_path / "none"), new_cache())
+    realm.add("changing")
+    old = str(realm.keytab("changing"))
+    realm.change_key("changing")
+    with pytest.raises(KerberosError, match=r"integrity check failed: .*export the keytab again"):
+        ticket_from_keytab(Principal("changing", realm=REALM), old, new_cache())
+
+
+def test_a_server_that_the_kdc_does_not_know(realm: KdcServer) -> None:
+    """Named, with what to do."""
+    ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
+    with pytest.raises(KerberosError, match=r"Server HTTP/127\.0\.0\.1.*by its host name"):
+        GssContext(ticket, Mechanism.SPNEGO).step(Principal("HTTP", "127.0.0.1", REALM), None)
+
+
+def test_the_ticket_of_a_cache(realm: KdcServer, tmp_path: Path) -> None:
+    """Of the principal that is meant, or of whoever it belongs to."""
+    cache = f"FILE:{realm.kinit('alice', ccache=tmp_path / 'cc')}"
+    assert ticket_from_cache(ALICE, cache).lifetime_s > 3000
+    assert ticket_from_cache(None, cache).lifetime_s > 3000
+    with pytest.raises(KerberosError, match="no Kerberos ticket for bob"):
+        ticket_from_cache(Principal("bob", realm=REALM), cache)
+    with pytest.raises(KerberosError, match="no Kerberos ticket for the ticket cache"):
+        ticket_from_cache(None, f"FILE:{tmp_path}/none")
+
+
+def test_without_gssapi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The packages of PyPI and of Debian."""
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    with pytest.raises(KerberosError, match=r"pip install 'nncache\[kerberos\]'.*libkrb5-dev"):
+        gss.see_installed()
+
+
+def test_gssapi_is_not_imported_before_it_is_needed() -> None:
+    """Importing our module alone costs and needs nothing."""
+    source = importlib.util.find_spec("nncache.hadoop.kerberos.gss")
+    assert source is not None
+    assert source.origin is not None
+    assert "\nimport gssapi" not in Path(source.origin).read_text(encoding="utf-8")

@@ -1,0 +1,133 @@
+"""An identity made from settings, and its contexts."""
+
+import base64
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.gss import Mechanism
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.principal import Principal
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.settings import SettingError
+from nncache.testbed.kdc import REALM, KdcServer
+from tests.hadoop.kerberos.acceptor import acceptor
+from tests.patience import HANG_S
+
+
+def made(settings: KerberosSettings) -> KerberosIdentity:
+    """Return the identity, which there is."""
+    identity = identity_of(settings, time.monotonic)
+    assert identity is not None
+    return identity
+
+
+def of_alice(realm: KdcServer) -> KerberosSettings:
+    """Return settings with a keytab that only its owner may read."""
+    keytab = realm.keytab("alice")
+    keytab.chmod(0o400)
+    return KerberosSettings(principal=f"alice@{REALM}", keytab=str(keytab))
+
+
+def open_to_others(keytab: str) -> None:
+    """Let others read it."""
+    Path(keytab).chmod(0o644)
+
+
+def test_no_settings_make_no_identity() -> None:
+    """And nothing is imported then."""
+    assert identity_of(KerberosSettings(), time.monotonic) is None
+
+
+def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
+    """As Hadoop's SecurityUtil does."""
+    settings = of_alice(realm)
+    identity = made(KerberosSettings(principal=f"nncache/_HOST@{REALM}", keytab=settings.keytab))
+    assert identity.name == f"nncache/{socket.getfqdn().lower()}@{REALM}"
+    assert made(KerberosSettings(ticket_cache="FILE:/c")).name == "the ticket in FILE:/c"
+
+
+def test_what_the_namenodes_are_and_what_is_allowed(realm: KdcServer) -> None:
+    """As the settings say."""
+    settings = of_alice(realm)
+    assert made(settings).namenode_principal is None
+    assert not made(settings).may_fall_back
+    more = KerberosSettings(
+        principal=settings.principal,
+        keytab=settings.keytab,
+        namenode_principal="nn/_HOST@R",
+        fallback_to_simple_auth_allowed=True,
+    )
+    assert made(more).namenode_principal == Principal("nn", "_HOST", "R")
+    assert made(more).may_fall_back
+
+
+async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> None:
+    """Each has a token of its own: a second use would be a replay."""
+    identity = made(of_alice(realm))
+    values = [await identity.negotiation("LOCALHOST", HANG_S) for _ in range(2)]
+    assert values[0] != values[1]
+    for value in values:
+        scheme, token = value.split()
+        assert scheme == "Negotiate"
+        theirs = acceptor(realm.keytab("HTTP/localhost"))
+        theirs.step(base64.b64decode(token, validate=True))
+        assert theirs.complete
+        assert str(theirs.initiator_name) == f"alice@{REALM}"
+
+
+async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:
+    """With a ticket at hand but none for the server yet; afterwards it goes on."""
+    identity = made(of_alice(realm))
+    initiator = await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    assert not initiator.context.is_complete
+    realm.process.pause()
+    try:
+        hurried = await identity.initiator(Mechanism.KERBEROS, 0.05)
+        with pytest.raises(
+            KerberosError, match="no Kerberos context with HTTP/localhost: the KDC has not answered"
+        ):
+            await hurried.step(Principal("HTTP", "localhost"), None)
+    finally:
+        realm.process.resume()
+    assert await initiator.step(Principal("HTTP", "localhost"), None)
+
+
+async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> None:
+    """With a new cache, so that the ticket for the server is a new one, too."""
+    identity = made(of_alice(realm))
+    first = await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    identity.doubt()
+    second = await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    assert first.context._ticket != second.context._ticket  # noqa: SLF001 - nothing else tells them apart
+
+
+async def test_a_keytab_that_was_opened_to_others_meanwhile_is_not_used(realm: KdcServer) -> None:
+    """At the start it is a fault of the settings, later one that may pass."""
+    settings = of_alice(realm)
+    identity = made(settings)
+    open_to_others(settings.keytab)
+    with pytest.raises(KerberosError, match="has mode 0644"):
+        await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    with pytest.raises(SettingError, match=r"keytab: .*has mode 0644.*chmod 0400"):
+        identity_of(settings, time.monotonic)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        (KerberosSettings(principal="a@R", keytab="/k"), "principal: a@R"),
+        (KerberosSettings(ticket_cache="FILE:/c"), "ticket_cache: FILE:/c"),
+    ],
+)
+def test_without_gssapi_the_start_is_refused(
+    settings: KerberosSettings, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to install."""
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    with pytest.raises(SettingError, match=rf"{key}: .*pip install 'nncache\[kerberos\]'"):
+        identity_of(settings, time.monotonic)

@@ -1,0 +1,198 @@
+"""When a ticket is got again, and what serves meanwhile."""
+
+import asyncio
+import logging
+import threading
+
+import pytest
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.gss import Ticket
+from nncache.hadoop.kerberos.secret_file import FileState
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import (
+    HANGING_S,
+    RETRY_S,
+    RETRY_WITHOUT_S,
+    CachedTickets,
+    KeytabTickets,
+    Source,
+)
+from tests.hadoop.kerberos.waiting import until
+from tests.patience import HANG_S
+
+LIFE_S = 1000.0
+
+
+class Kdc:
+    """A KDC, a keytab and a clock, as `KeytabTickets` sees them."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.life_s = LIFE_S
+        self.failure = ""
+        self.keytab = FileState(1)
+        self.caches: list[str] = []  # that there are
+        self.asked = 0
+        self.answers = threading.Event()  # while it is not set the KDC is silent
+        self.answers.set()
+        source = Source(self._get, lambda: self.keytab, self._new_cache, self.caches.remove)
+        self.threads = KdcThreads()
+        self.tickets = KeytabTickets("svc/h@R", source, self.threads, lambda: self.now)
+
+    async def get(self, timeout_s: float = HANG_S) -> object:
+        """Return whose ticket there is: the number of the call that got it."""
+        return (await self.tickets.get(timeout_s)).credentials
+
+    async def settled(self) -> None:
+        """Return when all that was begun has been taken in."""
+        await until(lambda: not self.threads.running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    def _new_cache(self) -> str:
+        self.caches.append(f"MEMORY:{len(self.caches)}-{self.asked}")
+        return self.caches[-1]
+
+    def _get(self, cache: str) -> Ticket:
+        assert cache in self.caches
+        self.asked += 1
+        number = self.asked
+        self.answers.wait(HANG_S)
+        if self.failure:
+            raise KerberosError(self.failure)
+        return Ticket(number, self.life_s)
+
+
+async def test_a_valid_ticket_is_used_until_half_its_life() -> None:
+    """Then the next one is got beside it."""
+    kdc = Kdc()
+    assert [await kdc.get(), await kdc.get()] == [1, 1]
+    kdc.now = LIFE_S / 2
+    assert await kdc.get() == 1
+    await kdc.settled()
+    assert await kdc.get() == 2
+    assert kdc.asked == 2
+
+
+async def test_while_the_kdc_fails_the_present_ticket_serves_until_it_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """K1: an outage costs nothing as long as tickets last; the log says until when."""
+    kdc = Kdc()
+    await kdc.get()
+    kdc.failure = "no KDC"
+    kdc.now = LIFE_S / 2
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            assert await kdc.get() == 1
+            await kdc.settled()
+        assert kdc.asked == 2  # not at once again
+        kdc.now += RETRY_S
+        assert await kdc.get() == 1
+        await kdc.settled()
+        assert kdc.asked == 3
+        kdc.now = LIFE_S
+        with pytest.raises(KerberosError, match="no KDC"):
+            await kdc.get()
+        kdc.failure = ""
+        kdc.now += RETRY_WITHOUT_S
+        assert await kdc.get() == 5
+    assert caplog.messages == [
+        "no KDC; the present ticket is valid for 500 s; it is tried again",
+        "the KDC gives tickets for svc/h@R again",
+    ]
+
+
+async def test_without_a_ticket_the_last_failure_is_the_answer_for_a_while() -> None:
+    """However many ask."""
+    kdc = Kdc()
+    kdc.failure = "wrong key"
+    for _ in range(3):
+        with pytest.raises(KerberosError, match="wrong key"):
+            await kdc.get()
+    assert kdc.asked == 1
+    assert kdc.caches == []
+    kdc.now += RETRY_WITHOUT_S
+    with pytest.raises(KerberosError, match="wrong key"):
+        await kdc.get()
+    assert kdc.asked == 2
+
+
+async def test_those_who_ask_at_once_share_one_attempt() -> None:
+    """K2, and each gives up at its own deadline."""
+    kdc = Kdc()
+    kdc.answers.clear()
+    with pytest.raises(KerberosError, match=r"has not answered in 0\.01 s"):
+        await kdc.get(timeout_s=0.01)
+    waiting = [asyncio.ensure_future(kdc.get()) for _ in range(3)]  # noqa: TID251 - gathered below
+    await asyncio.sleep(0)
+    kdc.answers.set()
+    assert await asyncio.gather(*waiting) == [1, 1, 1]
+    assert kdc.asked == 1
+
+
+async def test_an_attempt_that_hangs_does_not_keep_others_from_beginning() -> None:
+    """libkrb5 waits for about 50 s; a KDC that is back is found earlier."""
+    kdc = Kdc()
+    kdc.answers.clear()
+    with pytest.raises(KerberosError):
+        await kdc.get(timeout_s=0.01)
+    kdc.now = HANGING_S
+    with pytest.raises(KerberosError):
+        await kdc.get(timeout_s=0.01)
+    assert kdc.asked == 2
+    kdc.answers.set()
+    await kdc.settled()
+    assert len(kdc.caches) == 2  # the one in use, and the one before
+
+
+async def test_a_keytab_that_is_replaced_is_read_at_once() -> None:
+    """The present ticket is used until the new one is there."""
+    kdc = Kdc()
+    await kdc.get()
+    kdc.keytab = FileState(2)
+    assert await kdc.get() == 1
+    await kdc.settled()
+    assert await kdc.get() == 2
+
+
+async def test_a_ticket_that_a_server_refused_is_got_again_first() -> None:
+    """The server's key may have been changed; while the KDC is away the refused one is better than none."""
+    kdc = Kdc()
+    await kdc.get()
+    kdc.now = RETRY_WITHOUT_S
+    kdc.tickets.doubt()
+    assert await kdc.get() == 2
+    kdc.failure = "no KDC"
+    kdc.now += RETRY_WITHOUT_S
+    kdc.tickets.doubt()
+    assert await kdc.get() == 2
+
+
+async def test_caches_that_are_not_used_any_more_are_destroyed() -> None:
+    """K3: a daemon gets tickets for years."""
+    kdc = Kdc()
+    for _ in range(10):
+        kdc.now += LIFE_S
+        await kdc.get()
+    assert kdc.asked == 10
+    assert len(kdc.caches) == 2
+
+
+async def test_a_ticket_that_ends_at_once_is_none() -> None:
+    """As when this host's clock is far ahead."""
+    kdc = Kdc()
+    kdc.life_s = 1.0
+    with pytest.raises(KerberosError, match="the clocks of this host and of the KDC agree"):
+        await kdc.get()
+
+
+async def test_a_ticket_cache_is_read_for_each_connection() -> None:
+    """Another program renews it; an expired ticket says so."""
+    lives = [100.0, 0.0]
+    tickets = CachedTickets(lambda: Ticket("t", lives.pop(0)), KdcThreads())
+    tickets.doubt()
+    assert (await tickets.get(HANG_S)).lifetime_s == 100.0
+    with pytest.raises(KerberosError, match="is expired: renew it"):
+        await tickets.get(HANG_S)

@@ -1,0 +1,279 @@
+"""The service as itself on a secured cluster: RPC, SPNEGO, and what it makes of a KDC in trouble."""
+
+import os
+import time
+from collections.abc import Callable
+
+import aiohttp
+import pytest
+
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.errors import KerberosError, RemoteCallError, RpcAuthenticationError, RpcLoginError
+from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.principal import Principal
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.rpc.callers import CallerConnections
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.rpc.user import RpcUser
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos
+from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.kdc import REALM
+from tests.cluster import HADOOP, make_directory, webhdfs
+from tests.kerberos import clients_of, need_gssapi, need_kdc
+
+SERVICE = f"nncache/_HOST@{REALM}"
+NAMENODES = f"nn/_HOST@{REALM}"
+
+
+def keytab_of(kdc: Kdc, name: str) -> str:
+    """Return a keytab that only its owner may read."""
+    file = kdc.directory / "keytabs" / f"{name}.keytab"
+    file.chmod(0o400)
+    return str(file)
+
+
+def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nncache") -> KerberosIdentity:
+    """Return an identity of one of the cluster's principals."""
+    need_gssapi()
+    settings = KerberosSettings(
+        principal=f"{principal}@{REALM}", keytab=keytab_of(kdc, keytab), namenode_principal=NAMENODES
+    )
+    made = identity_of(settings, time.monotonic)
+    assert made is not None
+    return made
+
+
+def namenode_of(cluster: Cluster) -> NameNode:
+    """Return where the NameNode is, by its name: its principal carries it."""
+    return NameNode(cluster.namenodes[0].http, cluster.namenodes[0].rpc)
+
+
+async def test_edits_are_read_with_a_keytab_and_privacy(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """The strongest protection of those that the server offers; pages of edits come through it whole."""
+    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=identity(kdc), timeout_s=20)
+    before = await rpc.get_current_edit_log_txid()
+    for number in range(200):
+        webhdfs(secured_cluster, "PUT", f"/edits/{'d' * 200}{number}", "MKDIRS")
+    after = await rpc.get_current_edit_log_txid()
+    seen, txid = 0, before + 1
+    while txid <= after:
+        page = await rpc.get_edits(txid)
+        if page.first_txid == -1:
+            continue
+        seen += sum(len(batch.events) for batch in page.batches)
+        txid = page.last_txid + 1
+    await rpc.close()
+    assert seen >= 200
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("protection", ["authentication", "integrity"])
+async def test_each_protection_of_a_real_namenode(protection: str) -> None:
+    """Where only that one is offered; the shared cluster offers privacy, too."""
+    need_kdc()
+    spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False, kerberos=Kerberos(protection=protection))
+    with Cluster.start(spec) as cluster:
+        assert cluster.kdc is not None
+        with clients_of(cluster.kdc):
+            rpc = NameNodeRpc(
+                namenode_of(cluster).rpc, "nobody", identity=identity(cluster.kdc), timeout_s=20
+            )
+            assert await rpc.exists("/")
+            assert await rpc.get_current_edit_log_txid() >= 0
+            await rpc.close()
+
+
+async def test_a_proxy_user_asks_as_the_caller_and_only_as_those_it_may(
+    secured_cluster: Cluster, kdc: Kdc
+) -> None:
+    """hadoop.proxyuser.proxy.users names alice and bob; carol's rights cannot be asked about."""
+    make_directory(secured_cluster, "/asked", permission="750")
+    webhdfs(secured_cluster, "PUT", "/asked", "SETOWNER", owner="alice", group="users")
+    address = namenode_of(secured_cluster).rpc
+    callers = CallerConnections(
+        time.monotonic, timeout_s=20, identity=identity(kdc, "proxy/localhost", "proxy")
+    )
+    seen = {}
+    for user in ("alice", "bob"):
+        async with callers.borrow(address, RpcUser(user), None) as rpc:
+            seen[user] = await rpc.may_write("/asked")
+    assert seen == {"alice": True, "bob": False}
+    async with callers.borrow(address, RpcUser("carol"), None) as rpc:
+        with pytest.raises(RpcAuthenticationError, match="not allowed to impersonate carol"):
+            await rpc.may_write("/asked")
+    with pytest.raises(RpcAuthenticationError, match="may not be asked for"):
+        async with callers.borrow(address, RpcUser("alice", real_name="oozie"), None):
+            pass
+    await callers.close()
+
+
+async def test_without_a_proxy_users_rights_it_asks_as_itself(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """And a principal that is no superuser is told so when it wants the edits."""
+    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=identity(kdc, "alice", "alice"))
+    assert await rpc.exists("/")
+    with pytest.raises(RemoteCallError) as caught:
+        await rpc.get_current_edit_log_txid()
+    assert caught.value.verdict is Verdict.ACCESS_CONTROL
+    assert f"as alice@{REALM}" in str(caught.value)
+    await rpc.close()
+
+
+async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """What it calls itself must agree with namenode_principal."""
+    made = identity(kdc)
+    made.namenode_principal = Principal("hdfs", "_HOST", REALM)
+    rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=made)
+    with pytest.raises(RpcLoginError, match=r"calls itself nn/localhost, and hdfs/localhost.*is expected"):
+        await rpc.exists("/")
+    await rpc.close()
+
+
+async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """Any number of questions are worth one token."""
+    made = identity(kdc, "proxy/localhost", "proxy")
+    tokens = []
+    negotiation = made.negotiation
+
+    async def counted(host: str, timeout_s: float) -> str:
+        tokens.append(host)
+        return await negotiation(host, timeout_s)
+
+    made.negotiation = counted  # type: ignore[method-assign] # counts, and goes on
+    namenode = namenode_of(secured_cluster)
+    login = WebLogin(made, [namenode.http], timeout_s=20)
+    jar = aiohttp.DummyCookieJar()
+    async with aiohttp.ClientSession(middlewares=(login,), cookie_jar=jar) as session:
+        jmx = JmxClient(session, time.monotonic, timeout_s=20, user="nobody", wants_guard=True)
+        for _ in range(3):
+            assert (await jmx.ask(namenode)).journal is not None
+    assert tokens == ["localhost"]
+
+
+async def test_files_are_written_and_read_as_the_principal(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """The second step, to the DataNode, takes the token that the NameNode put into its redirect."""
+    namenode = namenode_of(secured_cluster)
+    async with WebHdfs(f"http://{namenode.http}", "nobody", identity=identity(kdc)) as hdfs:
+        await hdfs.create("/written/f", b"content")
+        assert await hdfs.read("/written/f") == b"content"
+        assert (await hdfs.status("/written/f")).owner == "nncache"
+
+
+def flags(cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab: str = "nncache") -> tuple[str, ...]:
+    """Return what an operator gives to a daemon."""
+    namenode = namenode_of(cluster)
+    return (
+        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+        *("--principal", principal, "--keytab", keytab_of(kdc, keytab)),
+        *("--namenode-principal", NAMENODES),
+    )
+
+
+def status(proxy: Proxy, cluster: Cluster, path: str) -> int:
+    """Ask through the proxy as one whom the NameNode knows, and return the status."""
+    import http.client  # noqa: PLC0415 - of this alone
+
+    host, _, port = proxy.address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    try:
+        headers = cluster.namenodes[0].access.headers("alice")
+        connection.request("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS", headers=headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
+    """Return whether the daemon has logged it."""
+    return lambda: text in daemon.process.log.read_text(encoding="utf-8")
+
+
+def test_a_proxy_follows_the_edits_and_forwards_while_the_kdc_is_silent(
+    secured_cluster: Cluster, kdc: Kdc
+) -> None:
+    """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
+    need_gssapi()
+    kdc.process.pause()
+    try:
+        with Proxy(*flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
+            proxy.process.await_that(log_says(proxy, "the KDC has not answered"), "does not name the KDC")
+            assert status(proxy, secured_cluster, "/") == 200
+            kdc.process.resume()
+            proxy.await_gate()
+            kdc.process.pause()  # later: it has tickets, and nothing ends
+            assert status(proxy, secured_cluster, "/") == 200
+            assert proxy.readiness()["is_gate_open"] is True
+    finally:
+        kdc.process.resume()
+
+
+def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """The KDC has another key: the log says so, calls are forwarded, and the new keytab opens the gate."""
+    need_gssapi()
+    kdc.add("rolled/localhost")
+    kdc.keytab("rolled", "rolled/localhost")
+    kdc.change_key("rolled/localhost")
+    principal = f"rolled/_HOST@{REALM}"
+    with Proxy(
+        *flags(secured_cluster, kdc, principal, "rolled"), "--glob", "/no/*", "--user", "nobody"
+    ) as proxy:
+        wrong = "the key in the keytab is not the KDC's"
+        proxy.process.await_that(log_says(proxy, wrong), "does not name the key")
+        assert status(proxy, secured_cluster, "/") == 200
+        kdc.keytab("rolled", "rolled/localhost").chmod(0o400)
+        # It is no superuser, and being told so needs a ticket.
+        proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
+
+
+def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """Named with what to do; it recovers when the principal is made."""
+    need_gssapi()
+    kdc.add("late/localhost")
+    kdc.keytab("late", "late/localhost")
+    kdc._kadmin("delprinc -force late/localhost")  # noqa: SLF001 - of this test alone
+    with Proxy(*flags(secured_cluster, kdc, f"late/_HOST@{REALM}", "late"), "--glob", "/no/*") as proxy:
+        proxy.process.await_that(log_says(proxy, "see that principal is spelt right"), "does not name it")
+        assert status(proxy, secured_cluster, "/") == 200
+        kdc.add("late/localhost")
+        kdc.keytab("late", "late/localhost").chmod(0o400)
+        proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
+
+
+async def test_an_expired_ticket_in_a_cache_is_told_and_a_renewed_one_taken(
+    secured_cluster: Cluster, kdc: Kdc
+) -> None:
+    """The cache is another program's, such as k5start's."""
+    need_gssapi()
+    cache = kdc.kinit("alice", lifetime_s=1, ccache=kdc.directory / "tickets" / "short")
+    made = identity_of(KerberosSettings(ticket_cache=f"FILE:{cache}"), time.monotonic)
+    assert made is not None
+    address = namenode_of(secured_cluster).rpc
+    rpc = NameNodeRpc(address, "nobody", identity=made)
+    with pytest.raises(RpcLoginError, match="renew"):
+        await rpc.exists("/")
+    kdc.kinit("alice", ccache=cache)
+    assert await rpc.exists("/")
+    await rpc.close()
+
+
+def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """The publisher reads filters over WebHDFS and edits over RPC, as its principal."""
+    need_gssapi()
+    assert secured_cluster.zookeeper is not None
+    where = ("--zookeeper", secured_cluster.zookeeper.address, "--zookeeper-root", "/identity")
+    with Publisher(*flags(secured_cluster, kdc), *where, "--filters-path", "/filters/identity") as publisher:
+        publisher.await_publishing()
+
+
+def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
+    """With the mode to set."""
+    need_gssapi()
+    file = kdc.keytab("open", "alice")
+    os.chmod(file, 0o640)  # noqa: PTH101 - the mode that is wrong
+    settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(file))
+    with pytest.raises(Exception, match=r"keytab: .*: has mode 0640.*chmod 0400") as caught:
+        identity_of(settings, time.monotonic)
+    assert not isinstance(caught.value, KerberosError)
