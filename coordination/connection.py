@@ -157,6 +157,8 @@ class Connection:
             case Ended():
                 if self.is_connected:
                     _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
+                elif self._login is not None and not self._login_failure:
+                    self._refused(self._failure)  # said by a server that wants SASL (enforce.auth.schemes)
                 self._lose(now, self._failure)
                 self._replace_at = now + (_LOGIN_AGAIN_S if self._login_failure else _RESTART_S)
             case Closed():

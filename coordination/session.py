@@ -16,12 +16,11 @@ from kazoo.interfaces import IAsyncResult
 from nncache.coordination import translation
 from nncache.coordination.connection import Connection
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
-from nncache.coordination.login import login_of
+from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
 from nncache.coordination.zookeeper import Create, Operation, Znode
-from nncache.hadoop.kerberos.identity import KerberosIdentity
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
@@ -43,19 +42,15 @@ class Session:
         clock: Callable[[], float],
         *,
         log_name: str = "",
-        identity: KerberosIdentity | None = None,
+        login: Login | None = None,
     ) -> None:
-        """Prepare a session; `log_name` tells in the log whose it is, `identity` logs in where Kerberos is asked for.
-
-        Raises:
-            SettingError: The settings name a login that cannot be.
-        """
+        """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
         self._connection = Connection(
             settings,
             clock,
             log_name=log_name,
             on_connected=self._on_connected,
-            login=login_of(settings, identity),
+            login=login,
         )
         self._watches = Watches(self)
         self._counters = SessionStats()

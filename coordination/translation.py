@@ -58,6 +58,8 @@ def failure(path: str, error: Exception) -> CoordinationError:
             | kazoo_errors.MarshallingError()
         ):
             return ZnodeError(path, f"ZooKeeper refuses it ({type(error).__name__})")
+        case kazoo_errors.SessionClosedRequireSaslError():
+            return ConnectionLostError(f"{path}: ZooKeeper wants a login by SASL: set zookeeper_sasl")
         case _:
             return ConnectionLostError(f"{path}: {type(error).__name__}: {error}")
 

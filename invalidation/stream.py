@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.namenodes import NameNodes
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, PollingSettings
@@ -69,7 +69,7 @@ class ChannelSetup:
     polling: PollingSettings
     zookeeper: ZooKeeperSettings
     clock: Callable[[], float]
-    identity: KerberosIdentity | None = None  # of the service itself, on a secured cluster
+    login: Login | None = None  # at ZooKeeper
 
 
 class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):

@@ -87,7 +87,7 @@ def _is_challenge(reply: aiohttp.ClientResponse) -> bool:
 
 
 def _is_refusal(reply: aiohttp.ClientResponse) -> bool:
-    """Whether the token itself was refused; a 403 to somebody whom the server knows comes with a cookie."""
+    """Whether the token itself was refused; a 403 to a user whom the server has authenticated comes with a cookie."""
     if reply.status == HTTPStatus.UNAUTHORIZED:
         return True
     return reply.status == HTTPStatus.FORBIDDEN and not any(

@@ -43,7 +43,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         self._settings = setup.zookeeper
         self._clock = setup.clock
         self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
-        self._connect: Connect = connect or partial(Session, identity=setup.identity)
+        self._connect: Connect = connect or partial(Session, login=setup.login)
         self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._follower: Follower | None = None
         self._probing: Probing | None = None  # of the run

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
-from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
 from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.publisher.identity import PublisherIdentity
@@ -72,7 +72,7 @@ class OutputSetup:
     publisher: PublisherSettings
     zookeeper: ZooKeeperSettings
     clock: Callable[[], float]
-    identity: KerberosIdentity | None = None  # of the service itself, on a secured cluster
+    login: Login | None = None  # at ZooKeeper
 
 
 class InotifyEventOutputStream(ABC):

@@ -58,7 +58,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._max_records = setup.publisher.max_records_per_filter
         self._clock = setup.clock
         self._zookeeper: ZooKeeperSession = session or Session(
-            setup.zookeeper, setup.clock, log_name="publishing", identity=setup.identity
+            setup.zookeeper, setup.clock, log_name="publishing", login=setup.login
         )
         self._left = LeftZnodes(self._zookeeper, self._znodes)
         self._new_id = new_id  # of chains

@@ -10,7 +10,7 @@ import uvloop
 from nncache.clock import boottime
 from nncache.commands.event_lines import Lines, Told
 from nncache.commands.subscription import Subscription
-from nncache.coordination.login import see_login
+from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
@@ -29,8 +29,7 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
     """
     set_up_logs(LogSettings(log_level="error"))  # what is away is told in the lines
     try:
-        identity = identity_of(settings.kerberos, boottime)
-        see_login(settings.zookeeper, identity)
+        login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
 
@@ -43,9 +42,7 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, task.cancel)
         try:
-            async with Session(
-                settings.zookeeper, boottime, log_name="watch", identity=identity
-            ) as zookeeper:
+            async with Session(settings.zookeeper, boottime, log_name="watch", login=login) as zookeeper:
                 znodes = Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice)
                 outage_s = settings.zookeeper.zookeeper_session_timeout_s
                 subscription = Subscription(zookeeper, znodes, filter_name, boottime, tell, outage_s=outage_s)

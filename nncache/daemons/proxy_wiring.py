@@ -20,7 +20,8 @@ from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.cache import MetadataCache
 from nncache.clock import boottime, unix_time_of_boot
-from nncache.coordination.login import see_login
+from nncache.coordination.login import Login
+from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
@@ -80,13 +81,13 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         access = access_of(settings.admin, settings.proxy.admin_at.host)
         logs = RequestLogs(settings.request_logs, boottime)
         identity = identity_of(settings.kerberos, boottime)
-        see_login(settings.zookeeper, identity)
+        login = login_of(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs, identity)
+        system = ProxySystem(settings, boottime, access, manager, logs, identity, login)
         reloader = Reloader(
             load,
             settings,
@@ -117,6 +118,7 @@ class ProxySystem:
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
         identity: KerberosIdentity | None = None,
+        login: Login | None = None,
     ) -> None:
         """Build it.
 
@@ -127,6 +129,7 @@ class ProxySystem:
             manager: told when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
             identity: of the service itself, on a secured cluster.
+            login: at ZooKeeper, if that wants one.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -145,7 +148,7 @@ class ProxySystem:
             polling=settings.polling,
             zookeeper=settings.zookeeper,
             clock=clock,
-            identity=identity,
+            login=login,
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)

@@ -17,7 +17,8 @@ from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, 
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
-from nncache.coordination.login import see_login
+from nncache.coordination.login import Login
+from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
@@ -66,14 +67,14 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
         load_output_class(settings.publisher.output_stream)
         access = access_of(settings.admin, settings.publisher.admin_at.host)
         identity = identity_of(settings.kerberos, boottime)
-        see_login(settings.zookeeper, identity)
+        login = login_of(settings.zookeeper, identity)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = PublisherSystem(settings, boottime, access, manager, identity)
+        system = PublisherSystem(settings, boottime, access, manager, identity, login)
         signals.on_reload = Reloader(load, settings, OF_PUBLISHER, system.take, manager).reload
         await system.serve(signals.stop)
 
@@ -90,12 +91,13 @@ class PublisherSystem:
         access: Access | None = None,
         manager: ServiceManager | None = None,
         identity: KerberosIdentity | None = None,
+        login: Login | None = None,
     ) -> None:
-        """Build it; `access`, `manager` and `identity` as for the proxy."""
+        """Build it; `access`, `manager`, `identity` and `login` as for the proxy."""
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._identity = identity
+        self._login = login
         self._pool = NameNodePool(settings.namenodes, clock, identity)
         first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
         user = settings.namenodes.user
@@ -150,7 +152,7 @@ class PublisherSystem:
                 publisher=settings.publisher,
                 zookeeper=settings.zookeeper,
                 clock=self._clock,
-                identity=self._identity,
+                login=self._login,
             )
         )
         return Publisher(

@@ -51,6 +51,7 @@ def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) ->
         (kazoo_errors.QuotaExceededError(), ZnodeError),
         (kazoo_errors.BadArgumentsError(), ZnodeError),
         (kazoo_errors.ConnectionLoss(), ConnectionLostError),
+        (kazoo_errors.SessionClosedRequireSaslError(), ConnectionLostError),
         (kazoo_errors.SessionExpiredError(), ConnectionLostError),
         (kazoo_errors.ConnectionClosedError(), ConnectionLostError),
         (kazoo_errors.OperationTimeoutError(), ConnectionLostError),

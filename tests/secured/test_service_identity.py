@@ -21,7 +21,7 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos
 from nncache.testbed.daemon import Proxy, Publisher
-from nncache.testbed.kdc import REALM
+from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
 

@@ -11,7 +11,8 @@ from nncache.hadoop.kerberos import gss
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism, ticket_from_cache, ticket_from_keytab
 from nncache.hadoop.kerberos.memory_cache import new_cache
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.testbed.kdc import REALM, KdcServer
+from nncache.testbed.kdc import KdcServer
+from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
 
 ALICE = Principal("alice", realm=REALM)

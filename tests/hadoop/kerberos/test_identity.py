@@ -14,7 +14,8 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.settings import SettingError
-from nncache.testbed.kdc import REALM, KdcServer
+from nncache.testbed.kdc import KdcServer
+from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
 from tests.patience import HANG_S
 

@@ -125,10 +125,11 @@ async def test_those_who_ask_at_once_share_one_attempt() -> None:
     kdc.answers.clear()
     with pytest.raises(KerberosError, match=r"has not answered in 0\.01 s"):
         await kdc.get(timeout_s=0.01)
-    waiting = [asyncio.ensure_future(kdc.get()) for _ in range(3)]  # noqa: TID251 - gathered below
-    await asyncio.sleep(0)
-    kdc.answers.set()
-    assert await asyncio.gather(*waiting) == [1, 1, 1]
+    async with asyncio.TaskGroup() as tasks:
+        waiting = [tasks.create_task(kdc.get()) for _ in range(3)]
+        await asyncio.sleep(0)
+        kdc.answers.set()
+    assert [each.result() for each in waiting] == [1, 1, 1]
     assert kdc.asked == 1
 
 

@@ -1,0 +1,174 @@
+"""Logging in at a real ZooKeeper that lets no other in."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from nncache.coordination.errors import CoordinationError
+from nncache.coordination.sasl import DigestLogin, login_of
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.settings import SettingError
+from nncache.testbed.kdc import KdcServer
+from nncache.testbed.spec import REALM, ZooKeeperSecurity
+from nncache.testbed.zookeeper import ZooKeeperServer
+from tests.cluster import HADOOP
+from tests.kerberos import clients_of, need_gssapi
+from tests.patience import HANG_S
+
+PASSWORD = "secret"
+
+
+@pytest.fixture(scope="module")
+def by_password() -> Iterator[ZooKeeperServer]:
+    """One with a user and a password."""
+    security = ZooKeeperSecurity(digest_users={"pub": PASSWORD}, sasl_required=True)
+    with ZooKeeperServer(hadoop_version=HADOOP, security=security) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def by_ticket(kdc_server: KdcServer) -> Iterator[ZooKeeperServer]:
+    """One with Kerberos."""
+    kdc_server.add("zookeeper/localhost")
+    kdc_server.keytab("zookeeper/localhost")
+    security = ZooKeeperSecurity(kerberos=True, sasl_required=True)
+    with ZooKeeperServer(hadoop_version=HADOOP, security=security, kdc=kdc_server.directory) as server:
+        yield server
+
+
+def digest(server: ZooKeeperServer, directory: Path, password: str = PASSWORD) -> ZooKeeperSettings:
+    """Return settings with a password in a file."""
+    file = directory / "password"
+    file.touch(mode=0o600)
+    file.write_text(f"{password}\n", encoding="utf-8")
+    return ZooKeeperSettings(
+        zookeeper=(server.address,),
+        zookeeper_sasl="digest",
+        zookeeper_sasl_user="pub",
+        zookeeper_password_file=str(file),
+    )
+
+
+def identity(kdc: KdcServer, name: str = "alice") -> KerberosIdentity:
+    """Return an identity with a keytab."""
+    need_gssapi()
+    keytab = kdc.keytab(name)
+    keytab.chmod(0o400)
+    made = identity_of(KerberosSettings(principal=f"{name}@{REALM}", keytab=str(keytab)), time.monotonic)
+    assert made is not None
+    return made
+
+
+@asynccontextmanager
+async def session(settings: ZooKeeperSettings, by: KerberosIdentity | None = None) -> AsyncIterator[Session]:
+    """Enter a session."""
+    async with Session(settings, time.monotonic, log_name="test", login=login_of(settings, by)) as entered:
+        yield entered
+
+
+def client_of(entered: Session) -> object:
+    """Return the client in use; another one takes its place after a login that failed."""
+    return entered._connection._client  # noqa: SLF001 - nothing else shows it
+
+
+async def refused(entered: Session, caplog: pytest.LogCaptureFixture) -> str:
+    """Wait until the log names a login that failed."""
+    async with asyncio.timeout(HANG_S):
+        while True:
+            said = [text for text in caplog.messages if "the login as" in text]
+            if said:
+                assert not entered.is_connected
+                return said[0]
+            await asyncio.sleep(0.01)
+
+
+async def test_a_password_lets_in(by_password: ZooKeeperServer, tmp_path: Path) -> None:
+    """And again after each lost connection."""
+    async with session(digest(by_password, tmp_path)) as zookeeper:
+        await zookeeper.wait_connected(HANG_S)
+        await zookeeper.ensure("/by-password")
+        assert (await zookeeper.get("/by-password")).data == b""
+
+
+async def test_without_a_login_nothing_may_be_done(by_password: ZooKeeperServer) -> None:
+    """The server is one that asks for it: else the tests above would show nothing."""
+    async with session(ZooKeeperSettings(zookeeper=(by_password.address,))) as zookeeper:
+        await zookeeper.wait_connected(HANG_S)
+        with pytest.raises(CoordinationError, match="wants a login by SASL: set zookeeper_sasl"):
+            await zookeeper.get("/zookeeper")
+
+
+async def test_a_wrong_password_is_told_once_and_tried_again(
+    by_password: ZooKeeperServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By itself kazoo would never try again; the password itself is in no line."""
+    async with session(digest(by_password, tmp_path, "wrong-secret")) as zookeeper:
+        said = await refused(zookeeper, caplog)
+        assert "the login as user pub failed" in said
+        assert "zookeeper_sasl" in said
+        had = client_of(zookeeper)
+        async with asyncio.timeout(HANG_S):
+            while client_of(zookeeper) is had:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.01)
+        assert "wrong-secret" not in caplog.text
+        assert len([text for text in caplog.messages if "the login as" in text]) == 1
+
+
+async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
+    by_ticket: ZooKeeperServer, kdc_server: KdcServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The login fails while the KDC has another key, and is right with the next keytab; nobody restarts anything."""
+    settings = ZooKeeperSettings(zookeeper=(by_ticket.address,), zookeeper_sasl="kerberos")
+    caplog.set_level(logging.INFO)
+    with clients_of(kdc_server):
+        async with session(settings, identity(kdc_server)) as zookeeper:
+            await zookeeper.wait_connected(HANG_S)
+            await zookeeper.ensure("/by-ticket")
+        kdc_server.add("zkrolled")
+        rolled = identity(kdc_server, "zkrolled")
+        kdc_server.change_key("zkrolled")
+        async with session(settings, rolled) as zookeeper:
+            said = await refused(zookeeper, caplog)
+            assert f"the login as zkrolled@{REALM} failed" in said
+            assert "export the keytab again" in said
+            kdc_server.keytab("zkrolled").chmod(0o400)
+            await zookeeper.wait_connected(HANG_S)
+            assert (await zookeeper.get("/by-ticket")).data == b""
+
+
+@pytest.mark.parametrize(
+    ("mode", "content", "said"),
+    [(0o640, b"x", "mode 0640"), (0o600, b" \n", "must hold a password"), (0o600, b"\xff", "cannot be read")],
+)
+def test_a_password_file_that_cannot_be_used_is_refused(
+    tmp_path: Path, mode: int, content: bytes, said: str
+) -> None:
+    """At the start, with what would be right."""
+    file = tmp_path / "p"
+    file.write_bytes(content)
+    file.chmod(mode)
+    settings = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file=str(file))
+    with pytest.raises(SettingError, match=rf"zookeeper_password_file: .*{said}"):
+        login_of(settings, None)
+
+
+def test_kerberos_needs_an_identity() -> None:
+    """Which is named by other keys."""
+    with pytest.raises(
+        SettingError, match="zookeeper_sasl: kerberos: needs an identity: principal and keytab"
+    ):
+        login_of(ZooKeeperSettings(zookeeper_sasl="kerberos"), None)
+    assert login_of(ZooKeeperSettings(), None) is None
+
+
+def test_a_password_is_in_no_text() -> None:
+    """Of the login itself."""
+    assert "secret" not in repr(DigestLogin("pub", "secret"))
