@@ -140,9 +140,8 @@ class Writes:
             self.unknown_outcomes += 1
         doubts = self._doubts
         try:
-            if outcome is not CallOutcome.UNDONE:
-                for name in cancelled_by(call):
-                    self._cache.rights.end(Caller(name), self._clock())
+            for name in cancelled_by(call):  # also if it is refused: it may have been cancelled elsewhere
+                self._cache.rights.end(Caller(name), self._clock())
             effects = effects_of_call(call, outcome, existing)
             self._apply(effects.changes)
             if not effects.is_complete:

@@ -2,11 +2,15 @@
 
 import http.client
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 _TIMEOUT_S = 30.0
+
+Fields = Mapping[str, str] | Iterable[tuple[str, str]]
+"""Header fields, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,11 @@ class Asker:
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(
-        self, method: str, target: str, *, headers: dict[str, str] | None = None, body: bytes | None = None
+        self, method: str, target: str, *, headers: Fields | None = None, body: bytes | None = None
     ) -> RawReply:
         """Send one request, its target as it stands, and return the reply.
+
+        Header fields may be given as pairs, so that one comes twice.
 
         A kept connection may have been closed while it was idle: a GET is asked again then, and
         everything else gets a connection of its own.
@@ -52,17 +58,18 @@ class Asker:
         Raises:
             OSError, http.client.HTTPException: no reply came.
         """
+        fields = tuple(headers.items() if isinstance(headers, Mapping) else headers or ())
         if method != "GET":
             self.close()
         if self._connection is not None:
             try:
-                return self._ask(self._connection, method, target, headers or {}, body)
+                return self._ask(self._connection, method, target, fields, body)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()
         host, _, port = self.address.rpartition(":")
         self._connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
         try:
-            return self._ask(self._connection, method, target, headers or {}, body)
+            return self._ask(self._connection, method, target, fields, body)
         except BaseException:
             self.close()
             raise
@@ -72,12 +79,12 @@ class Asker:
         connection: http.client.HTTPConnection,
         method: str,
         target: str,
-        headers: dict[str, str],
+        headers: tuple[tuple[str, str], ...],
         body: bytes | None,
     ) -> RawReply:
         started_at = time.monotonic()
         connection.putrequest(method, target, skip_accept_encoding=True)
-        for name, value in headers.items():
+        for name, value in headers:
             connection.putheader(name, value)
         if body is not None:
             connection.putheader("Content-Length", str(len(body)))

@@ -1,11 +1,17 @@
-"""This process as a client of the secured cluster's KDC."""
+"""This process as a client of the secured cluster's KDC, and proxies in front of that cluster."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from tests.kerberos import clients_of
+from nncache.testbed.daemon import Proxy, Publisher
+from tests.kerberos import clients_of, need_gssapi
+from tests.secured.service import identity_flags, run, without, zookeeper_flags
+
+GLOBS = ("/kept/*", "/kept/*/*", "/kept/*/*/*")
+FILTERS_PATH = "/filters/passed"
 
 
 @pytest.fixture
@@ -14,3 +20,26 @@ def kdc(secured_cluster: Cluster) -> Iterator[Kdc]:
     assert secured_cluster.kdc is not None
     with clients_of(secured_cluster.kdc):
         yield secured_cluster.kdc
+
+
+@pytest.fixture(scope="session")
+def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
+    """A proxy on each channel that keeps what GLOBS match; they read the edits with a keytab."""
+    need_gssapi()
+    assert secured_cluster.kdc is not None
+    with clients_of(secured_cluster.kdc), ExitStack() as close:
+        own = identity_flags(secured_cluster, secured_cluster.kdc)
+        stored = zookeeper_flags(secured_cluster, "/passed")
+        places = ("--filters-path", FILTERS_PATH)
+        for number, glob in enumerate(GLOBS):
+            add = ("filters", "add", "--name", f"passed{number}", "--glob", glob, "--owner", "nncache")
+            run(*add, *without(own, "--namenode-rpc"), *places)
+        close.enter_context(Publisher(*own, *stored, *places)).await_publishing()
+        globs = (word for glob in GLOBS for word in ("--glob", glob))
+        made = {
+            "direct": close.enter_context(Proxy(*own, *globs)),
+            "zookeeper": close.enter_context(Proxy(*own, *stored)),
+        }
+        for proxy in made.values():
+            proxy.await_gate()
+        yield made

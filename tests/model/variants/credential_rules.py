@@ -72,8 +72,8 @@ CREDENTIAL_RULES: Final = (
         guarantee=Guarantee.PROVEN_GRANT,
         rule="A token that is cancelled through the proxy has no rights when that is answered.",
         module="proxy/writes.py",
-        old="if outcome is not CallOutcome.UNDONE:\n                for name",
-        new="if outcome is CallOutcome.UNDONE:\n                for name",
+        old="for name in cancelled_by(call):",
+        new="for name in cancelled_by(call)[:0]:",
     ),
     Variant(
         name="ended-rights-repeated",

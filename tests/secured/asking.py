@@ -1,0 +1,68 @@
+"""Requests to a proxy of the secured cluster and to its NameNode, byte for byte. (tests/secured/asking.py)"""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker, RawReply
+from nncache.testbed.daemon import Proxy
+from nncache.testbed.web_access import signed_cookie
+
+Header = tuple[str, str]
+PREFIX = "/webhdfs/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request."""
+
+    path: str
+    query: str = ""
+    headers: tuple[Header, ...] = ()
+    op: str = "GETFILESTATUS"
+    method: str = "GET"
+
+    @property
+    def target(self) -> str:
+        """What stands in the request line."""
+        return f"{PREFIX}{self.path}?op={self.op}{self.query}"
+
+
+def ask(address: str, question: Question) -> RawReply:
+    """Ask on a connection of its own; a header may be given twice."""
+    with Asker(address) as asker:
+        return asker.ask(question.method, question.target, headers=question.headers)
+
+
+def namenode_of(cluster: Cluster) -> str:
+    """Return the NameNode's HTTP address."""
+    return cluster.namenodes[0].http
+
+
+def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0) -> str:
+    """Return a cookie of the NameNode's for this user, name and value."""
+    ends = time.time() + lives_s  # noqa: TID251 - the NameNode goes by the wall clock
+    return f'hadoop.auth="{signed_cookie(cluster.namenodes[0].access.secret, user, expires_s=ends)}"'
+
+
+def token_of(cluster: Cluster, user: str) -> str:
+    """Return a new delegation token of the NameNode's for this user."""
+    headers = (("Cookie", cookie_of(cluster, user)),)
+    reply = ask(namenode_of(cluster), Question("/", "&renewer=" + user, headers, "GETDELEGATIONTOKEN"))
+    return str(json.loads(reply.body)["Token"]["urlString"])
+
+
+def until_hit(proxy: Proxy, question: Question, *, within_s: float = 60.0) -> RawReply:
+    """Ask until it is answered from memory, as it is once nothing is in doubt about the path."""
+    deadline = time.monotonic() + within_s
+    while not (reply := ask(proxy.address, question)).is_hit:
+        assert time.monotonic() < deadline, (question, reply)
+        time.sleep(0.02)
+    return reply
+
+
+def names(replies: Iterable[RawReply]) -> list[tuple[int, bool]]:
+    """Return of each reply its status, and whether it came from memory."""
+    return [(reply.status, reply.is_hit) for reply in replies]

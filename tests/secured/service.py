@@ -1,0 +1,51 @@
+"""What an operator gives to nncache's programs in front of the secured cluster. (tests/secured/service.py)"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from nncache.testbed import Cluster, Kdc
+from nncache.testbed.kdc import keytab
+from nncache.testbed.spec import REALM
+
+SERVICE = f"nncache/_HOST@{REALM}"
+NAMENODES = f"nn/_HOST@{REALM}"
+
+
+def keytab_of(kdc: Kdc, name: str) -> str:
+    """Return a keytab that only its owner may read."""
+    file = keytab(kdc.directory, name)
+    file.chmod(0o400)
+    return str(file)
+
+
+def identity_flags(
+    cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab_name: str = "nncache"
+) -> tuple[str, ...]:
+    """Return where the NameNodes are, and as whom they are asked."""
+    return (
+        *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
+        *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
+        *("--principal", principal, "--keytab", keytab_of(kdc, keytab_name)),
+        *("--namenode-principal", NAMENODES),
+    )
+
+
+def zookeeper_flags(cluster: Cluster, root: str) -> tuple[str, ...]:
+    """Return where ZooKeeper is, and the place in it."""
+    assert cluster.zookeeper is not None
+    return ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", root)
+
+
+def run(*words: str) -> str:
+    """Run a command of nncache to its end and return what it prints."""
+    program = str(Path(sys.executable).with_name("nncache"))
+    done = subprocess.run((program, *words), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def without(flags: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return the flags but for one and its value."""
+    at = flags.index(name)
+    return flags[:at] + flags[at + 2 :]

@@ -1,0 +1,128 @@
+"""On a secured cluster a client is answered from memory by its own credential, as long as that is good."""
+
+import uuid
+
+import pytest
+
+from nncache.testbed import Cluster, Kdc
+from nncache.testbed.daemon import Proxy
+from tests.cluster import make_directory, webhdfs
+from tests.kerberos import negotiate
+from tests.secured.asking import Question, ask, cookie_of, namenode_of, names, token_of, until_hit
+
+CHANNELS = ("direct", "zookeeper")
+
+
+@pytest.fixture(params=CHANNELS)
+def proxy(request: pytest.FixtureRequest, secured_proxies: dict[str, Proxy]) -> Proxy:
+    """The proxy on one of the channels."""
+    return secured_proxies[request.param]
+
+
+@pytest.fixture
+def place(secured_cluster: Cluster) -> str:
+    """A directory of alice's, 750 with the group that bob is in as well, and a directory `d` in it."""
+    path = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(secured_cluster, "/kept")
+    make_directory(secured_cluster, path, permission="750")
+    webhdfs(secured_cluster, "PUT", f"{path}/d", "MKDIRS")
+    webhdfs(secured_cluster, "PUT", path, "SETOWNER", owner="alice", group="users")
+    return path
+
+
+def ways(cluster: Cluster, user: str) -> dict[str, Question]:
+    """Return a question in each way in which a user may ask and be believed again."""
+    return {
+        "cookie": Question("", headers=(("Cookie", cookie_of(cluster, user)),)),
+        "token": Question("", f"&delegation={token_of(cluster, user)}"),
+        "doas": Question("", f"&doas={user}", (("Cookie", cookie_of(cluster, "proxy")),)),
+    }
+
+
+@pytest.mark.parametrize("way", ["cookie", "token", "doas"])
+def test_a_credential_that_was_accepted_is_answered_from_memory(
+    secured_cluster: Cluster, proxy: Proxy, place: str, way: str
+) -> None:
+    """With the NameNode's own bytes, for what is there and for what is not."""
+    asked = ways(secured_cluster, "alice")[way]
+    for path in (f"{place}/d", f"{place}/none"):
+        question = Question(path, asked.query, asked.headers)
+        first, hit = ask(proxy.address, question), until_hit(proxy, question)
+        own = ask(namenode_of(secured_cluster), question)
+        assert not first.is_hit
+        assert (hit.status, hit.body) == (own.status, own.body)
+        assert not hit.header("Set-Cookie")
+
+
+@pytest.mark.parametrize("way", ["cookie", "token"])
+def test_a_user_without_a_right_has_none_by_anothers_proof(
+    secured_cluster: Cluster, proxy: Proxy, place: str, way: str
+) -> None:
+    """Who has no right is refused in the NameNode's words; bob is let in once the NameNode has let him in."""
+    path = f"{place}/d"
+    seen = {}
+    for user in ("alice", "bob", "carol"):
+        asked = ways(secured_cluster, user)[way]
+        question = Question(path, asked.query, asked.headers)
+        seen[user] = ask(proxy.address, question)
+        if user == "carol":
+            own = ask(namenode_of(secured_cluster), question)
+            assert (seen[user].status, seen[user].body) == (own.status, own.body)
+        else:
+            until_hit(proxy, question)
+    assert names(seen.values()) == [(200, False), (200, False), (403, False)]
+
+
+def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+    """By a chmod past the proxy: bob's cookie is good, and his right is not."""
+    question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "bob")),))
+    until_hit(proxy, question)
+    webhdfs(secured_cluster, "PUT", place, "SETPERMISSION", permission="700")
+    while (reply := ask(proxy.address, question)).status == 200:
+        pass
+    assert (reply.status, reply.is_hit) == (403, False)
+
+
+def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+    """Then it is refused as the NameNode refuses it; never from memory."""
+    question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "alice", lives_s=8)),))
+    until_hit(proxy, question)
+    while (reply := ask(proxy.address, question)).status == 200:
+        pass
+    assert (reply.status, reply.is_hit) == (401, False)
+
+
+def test_a_token_that_is_cancelled_through_the_proxy_is_refused_at_once(
+    secured_cluster: Cluster, proxy: Proxy, place: str
+) -> None:
+    """In all directories; another token of the same user goes on."""
+    tokens = [token_of(secured_cluster, "alice") for _ in range(2)]
+    paths = (f"{place}/d", f"{place}/d/none")
+    for token in tokens:
+        for path in paths:
+            until_hit(proxy, Question(path, f"&delegation={token}"))
+    headers = (("Cookie", cookie_of(secured_cluster, "alice")),)
+    cancel = Question("/", f"&token={tokens[0]}", headers, "CANCELDELEGATIONTOKEN", "PUT")
+    assert ask(proxy.address, cancel).status == 200
+    after = [ask(proxy.address, Question(path, f"&delegation={tokens[0]}")) for path in paths]
+    assert names(after) == [(403, False)] * 2
+    assert ask(proxy.address, Question(paths[0], f"&delegation={tokens[1]}")).is_hit
+
+
+def test_who_negotiates_is_forwarded(secured_cluster: Cluster, proxy: Proxy, place: str, kdc: Kdc) -> None:
+    """The NameNode decides; its cookie goes to the asker, whose next questions are answered from memory."""
+    ticket = negotiate(kdc.kinit("alice"))
+    reply = ask(proxy.address, Question(f"{place}/d", headers=(("Authorization", ticket),)))
+    assert (reply.status, reply.is_hit) == (200, False)
+    cookie = reply.header("Set-Cookie").partition(";")[0]
+    until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie),)))
+    again = ask(proxy.address, Question(f"{place}/d", headers=(("Authorization", ticket),)))
+    assert again.status == 403, "a replay, which the NameNode refuses"
+
+
+def test_without_a_credential_there_is_nothing(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+    """The challenge of the NameNode, however often one asks."""
+    for _ in range(3):
+        reply = ask(proxy.address, Question(f"{place}/d", "&user.name=alice"))
+        assert (reply.status, reply.is_hit) == (401, False)
+        assert reply.header("WWW-Authenticate") == "Negotiate"
