@@ -148,9 +148,9 @@ def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> 
         SettingError: It cannot be: there is no identity, or the file of the password cannot be used.
     """
     match settings.zookeeper_sasl:
-        case "kerberos" if identity is None:
-            raise SettingError("zookeeper_sasl", "kerberos", "needs an identity: principal and keytab")
         case "kerberos":
+            if identity is None:
+                raise SettingError("zookeeper_sasl", "kerberos", "needs an identity: principal and keytab")
             return KerberosLogin(identity)
         case "digest":
             return DigestLogin(settings.zookeeper_sasl_user, _password(settings.zookeeper_password_file))

@@ -87,8 +87,9 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) 
         "hadoop.security.authentication": "kerberos",
         "hadoop.security.authorization": "true",
         "hadoop.rpc.protection": kerberos.protection,
-        # The servers act as the superuser, whoever that is.
-        "hadoop.security.auth_to_local": f"RULE:[2:$1/$2@$0](nn/.*@{REALM})s/.*/{spec.superuser}/ DEFAULT",
+        # All servers act as the superuser. A JournalNode gives its edits to requestors of its own short name alone, a
+        # NameNode whose full principal it does not see over HTTP included (GetJournalEditServlet.isValidRequestor).
+        "hadoop.security.auth_to_local": f"RULE:[2:$1/$2@$0]([ndj]n/.*@{REALM})s/.*/{spec.superuser}/ DEFAULT",
         "hadoop.user.group.static.mapping.overrides": ";".join(
             f"{user}={','.join(groups)}"
             for user, groups in (

@@ -86,6 +86,18 @@ def access(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def identity(facts: Facts) -> Iterator[Finding]:
+    """Judge the service's own Kerberos identity, as far as this host alone shows it."""
+    subject = facts.subject
+    if facts.host.identity:
+        key = facts.host.identity.partition(":")[0]
+        yield failed(facts.host.identity, f"correct {subject.at(key)}")
+    elif subject.kerberos.has_identity:
+        yield ok(f"NameNodes are asked as {subject.who}")
+    else:
+        yield ok(f"no Kerberos identity is given: NameNodes are asked as user {subject.user} (SIMPLE)")
+
+
 def staleness(facts: Facts) -> Iterator[Finding]:
     """Judge whether changes can become known within the bound."""
     settings, subject = facts.subject.settings, facts.subject

@@ -14,35 +14,61 @@ from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.server_kind import ServerKind
 
 _NOT_ASKED: Final = "no NameNode answers over HTTP"
+_IDENTITY: Final = "give nncache an identity of its own: --principal and --keytab (docs/security.md)"
 _REDIRECTS: Final = frozenset({HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT})
 
 
 def authentication(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the web servers and the RPC servers take callers by their word (SIMPLE)."""
-    user = facts.subject.user
+    """Judge whether the web servers and the RPC servers accept callers as this service shows who it is."""
     asked = False
     for namenode in facts.subject.namenodes:
         found = facts.found(namenode)
         if found.named_status:
             asked = True
-            yield _web_authentication(namenode, found, user)
-        if "SIMPLE authentication" in found.rpc_silence:
+            if facts.subject.kerberos.has_identity:
+                yield _kerberized_web(facts, namenode, found)
+            else:
+                yield _simple_web(namenode, found, facts.subject.user)
+        if "SIMPLE authentication" in found.rpc_silence and not facts.subject.kerberos.has_identity:
             asked = True
-            yield failed(
-                found.rpc_silence,
-                "put nncache in front of a cluster with hadoop.security.authentication=simple",
-            )
+            yield failed(found.rpc_silence, _IDENTITY)
     if not asked:
         yield skipped(_NOT_ASKED)
 
 
-def _web_authentication(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
-    simple = "set hadoop.http.authentication.type=simple on that NameNode; nncache supports no other"
+def _kerberized_web(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
+    """Judge a web server that is to ask for Kerberos: one that does not believes any name."""
+    challenge = found.challenge.lower()
+    if found.named_status == HTTPStatus.OK and not facts.subject.kerberos.fallback_to_simple_auth_allowed:
+        return failed(
+            f"{namenode.http} believes user.name={facts.subject.user} without Kerberos, and so any other name",
+            "set hadoop.http.authentication.type=kerberos in core-site.xml of that NameNode, with "
+            "hadoop.http.authentication.kerberos.principal and .keytab; until then nothing is answered from memory",
+        )
+    if found.named_status == HTTPStatus.UNAUTHORIZED and "negotiate" not in challenge:
+        return failed(
+            f"{namenode.http} answers 401 and asks for: {found.challenge or 'nothing known'}",
+            "let it ask for Kerberos: hadoop.http.authentication.type=kerberos",
+        )
+    if found.answer is None:
+        return failed(
+            f"{namenode.http} does not answer {facts.subject.who} over HTTP: {found.silence}",
+            "see that its principal HTTP/HOST has the host name by which namenode_http calls it",
+        )
+    return ok(f"{namenode.http} asks for Kerberos and accepts {facts.subject.who}")
+
+
+def _simple_web(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
+    simple = (
+        "set hadoop.http.authentication.type=simple or kerberos on that NameNode; nncache supports no other"
+    )
     match found.named_status:
         case HTTPStatus.OK:
             return ok(f"{namenode.http} takes user.name={user} by its word (SIMPLE)")
         case HTTPStatus.UNAUTHORIZED if "negotiate" in found.challenge.lower():
-            return failed(f"{namenode.http} asks for Kerberos (WWW-Authenticate: {found.challenge})", simple)
+            return failed(
+                f"{namenode.http} asks for Kerberos (WWW-Authenticate: {found.challenge})", _IDENTITY
+            )
         case HTTPStatus.UNAUTHORIZED:
             return failed(
                 f"{namenode.http} answers 401 and asks for: {found.challenge or 'nothing known'}", simple
@@ -160,9 +186,7 @@ def rpc(facts: Facts) -> Iterator[Finding]:
         if not facts.has_kind(each.rpc, ServerKind.HADOOP_RPC):
             yield skipped(f"{each.rpc} is no Hadoop RPC port")
         elif found.rpc_state is not None:
-            yield ok(
-                f"{each.rpc} answers {facts.subject.user} as a NameNode ({found.rpc_state.name.lower()})"
-            )
+            yield ok(f"{each.rpc} answers {facts.subject.who} as a NameNode ({found.rpc_state.name.lower()})")
         else:
             where = facts.subject.at("namenode_rpc")
             yield failed(
@@ -174,6 +198,9 @@ def rpc(facts: Facts) -> Iterator[Finding]:
 def user(facts: Facts) -> Iterator[Finding]:
     """Judge whether the NameNodes know the service's user: one without a group is often a mistyped one."""
     name, asked = facts.subject.user, False
+    if facts.subject.kerberos.has_identity:
+        yield skipped(f"the NameNodes make a user of {facts.subject.who} by hadoop.security.auth_to_local")
+        return
     for each, found in facts.namenodes.items():
         if found.groups:
             asked = True
@@ -193,7 +220,8 @@ def edits(facts: Facts) -> Iterator[Finding]:
     if not facts.subject.reads_edits:
         yield skipped("a proxy that follows a publisher reads no edits, and needs no superuser")
         return
-    user, where = facts.subject.user, facts.subject.at("user")
+    user = facts.subject.who
+    where = facts.subject.at("principal" if facts.subject.kerberos.has_identity else "user")
     asked = [
         (each, found)
         for each, found in facts.namenodes.items()
@@ -226,7 +254,7 @@ def jmx(facts: Facts) -> Iterator[Finding]:
             yield ok(f"/jmx of {each.http} answers callers with and without a name")
         else:
             yield ok(
-                f"/jmx of {each.http} answers {facts.subject.user}, as nncache asks; without a name it answers "
+                f"/jmx of {each.http} answers {facts.subject.who}, as nncache asks; without a name it answers "
                 f"{found.anonymous_status or 'nothing'}"
             )
     if not facts.namenodes:
@@ -267,12 +295,12 @@ def read(facts: Facts) -> Iterator[Finding]:
     for each in active:
         found = facts.found(each).read
         if found.status == HTTPStatus.OK:
-            yield ok(f"GETFILESTATUS of / as {facts.subject.user} at {each.http} answers 200")
+            yield ok(f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers 200")
         else:
             yield failed(
-                f"GETFILESTATUS of / as {facts.subject.user} at {each.http} answers {found.status or 'nothing'}: "
+                f"GETFILESTATUS of / as {facts.subject.who} at {each.http} answers {found.status or 'nothing'}: "
                 f"{found.says}",
-                f"see that {facts.subject.user} may read / (set {facts.subject.at('user')}), and that no filter of the "
+                f"see that {facts.subject.who} may read / (set {facts.subject.at('user')}), and that no filter of the "
                 "web server stands in the way",
             )
 

@@ -70,7 +70,7 @@ class NameNodeFound:
     Attributes:
         answer: what it says of itself over JMX, to the service's user.
         silence: why there is no such answer.
-        named_status: HTTP status of /jmx for the service's user; 0: no answer.
+        named_status: HTTP status of /jmx for the service's user, without Kerberos; 0: no answer.
         anonymous_status: HTTP status of /jmx for a caller without a name; 0: no answer.
         challenge: which authentication its web server asks for, or where it sends callers.
         clock_ahead_s: seconds by which its clock is ahead of ours.
@@ -159,6 +159,7 @@ class HostFound:
         bound: key -> why its address cannot be listened on; "" if it can.
         users: key -> what already listens at its address.
         token: what is wrong with the token file; "" if nothing is.
+        identity: what is wrong with the Kerberos identity, or with the login at ZooKeeper; "" if nothing is.
         classes: key -> what is wrong with the class that it names.
     """
 
@@ -166,6 +167,7 @@ class HostFound:
     bound: Mapping[str, str] = field(default_factory=dict)
     users: Mapping[str, Contact] = field(default_factory=dict)
     token: str = ""
+    identity: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -13,8 +13,12 @@ from nncache.checks.host_probe import look_at_host
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_root
 from nncache.checks.subject import Subject
 from nncache.checks.zookeeper_probe import ask_zookeeper
+from nncache.coordination.login import Login
+from nncache.coordination.sasl import login_of
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.server_kind import ServerKind
+from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -33,6 +37,7 @@ _Clock = Callable[[], float]
 
 async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
     """Return what was found; `tell` gets what is being done, for people who wait."""
+    identity, login, trouble = _identity(subject, clock)
     tell("what answers at each address")
     async with asyncio.TaskGroup() as tasks:
         looking = tasks.create_task(_in_time(look_at_host(subject), HostFound(), FIRST_S))
@@ -43,17 +48,28 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     answers = [each.result() for each in asking]
     facts = Facts(
         subject=subject,
-        host=looking.result(),
+        host=replace(looking.result(), identity=trouble),
         contacts={each.address: each for each in answers if each is not None},
     )
     tell("NameNodes, ZooKeeper, filters")
     namenodes, zookeeper, stored, through = await asyncio.gather(
-        _namenodes(facts, clock),
-        _in_time(_zookeeper(facts, clock), None, THEN_S),
-        _in_time(_stored(facts), StoredFound(is_slow=True), THEN_S),
+        _namenodes(facts, identity, clock),
+        _in_time(_zookeeper(facts, login, clock), None, THEN_S),
+        _in_time(_stored(facts, identity), StoredFound(is_slow=True), THEN_S),
         _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
     )
     return replace(facts, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
+
+
+def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
+    """Return as whom to ask, as whom to log in at ZooKeeper, and what is wrong with either."""
+    identity: KerberosIdentity | None = None
+    try:
+        identity = identity_of(subject.kerberos, clock)
+        login = None if subject.zookeeper is None else login_of(subject.zookeeper, identity)
+    except SettingError as error:
+        return identity, None, str(error)
+    return identity, login, ""
 
 
 async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float) -> _FoundT:
@@ -64,12 +80,16 @@ async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float
         return otherwise
 
 
-async def _namenodes(facts: Facts, clock: _Clock) -> Mapping[NameNode, NameNodeFound]:
+async def _namenodes(
+    facts: Facts, identity: KerberosIdentity | None, clock: _Clock
+) -> Mapping[NameNode, NameNodeFound]:
     each = facts.subject.namenodes
     found = await asyncio.gather(
         *(
             _in_time(
-                _namenode(facts, one, clock), NameNodeFound(silence=f"no answer in {THEN_S:g} s"), THEN_S
+                _namenode(facts, one, identity, clock),
+                NameNodeFound(silence=f"no answer in {THEN_S:g} s"),
+                THEN_S,
             )
             for one in each
         )
@@ -81,15 +101,19 @@ async def _namenodes(facts: Facts, clock: _Clock) -> Mapping[NameNode, NameNodeF
     }
 
 
-async def _namenode(facts: Facts, namenode: NameNode, clock: _Clock) -> NameNodeFound:
+async def _namenode(
+    facts: Facts, namenode: NameNode, identity: KerberosIdentity | None, clock: _Clock
+) -> NameNodeFound:
     subject = facts.subject
     over_http = over_rpc = NameNodeFound()
     async with asyncio.TaskGroup() as tasks:
         asked = told = None
         if facts.has_kind(namenode.http, *_WEB):
-            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock))
+            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock, identity))
         if facts.has_kind(namenode.rpc, ServerKind.HADOOP_RPC):
-            told = tasks.create_task(ask_over_rpc(namenode, subject.user, reads_edits=subject.reads_edits))
+            told = tasks.create_task(
+                ask_over_rpc(namenode, subject.user, identity, reads_edits=subject.reads_edits)
+            )
     over_http = asked.result() if asked is not None else over_http
     over_rpc = told.result() if told is not None else over_rpc
     return replace(
@@ -104,24 +128,25 @@ async def _namenode(facts: Facts, namenode: NameNode, clock: _Clock) -> NameNode
     )
 
 
-async def _zookeeper(facts: Facts, clock: _Clock) -> ZooKeeperFound | None:
+async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKeeperFound | None:
     settings = facts.subject.zookeeper
     if settings is None:
         return None
     servers = [each for each in settings.zookeeper if facts.has_kind(each, ServerKind.ZOOKEEPER)]
     if not servers:
         return None
-    return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock)
+    return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
 
 
-async def _stored(facts: Facts) -> StoredFound | None:
+async def _stored(facts: Facts, identity: KerberosIdentity | None) -> StoredFound | None:
     """Read the filters in HDFS, if this is a publisher."""
     settings = facts.subject.settings
     reachable = [each for each in facts.subject.names.namenode_http if facts.has_kind(each, *_WEB)]
     if not isinstance(settings, SettingsOfPublisher) or not reachable:
         return None
     first, *others = (f"http://{address}" for address in reachable)
-    async with WebHdfs(first, facts.subject.user, others=others, timeout_s=ANSWER_S) as hdfs:
+    user = facts.subject.user
+    async with WebHdfs(first, user, others=others, timeout_s=ANSWER_S, identity=identity) as hdfs:
         try:
             stored = await FilterStore(hdfs, settings.filters.filters_path).read_all()
         except FilterStoreError as error:

@@ -20,11 +20,13 @@ from yarl import URL
 from nncache.checks.facts import NameNodeFound, Read
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.election_view import Answer, NameNode
-from nncache.hadoop.errors import HadoopError, RemoteCallError
+from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.jmx import STARTED_QUERY
 from nncache.hadoop.jmx_client import JmxClient
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -54,19 +56,23 @@ class _Got:
     why: str = ""
 
 
-async def ask_over_http(namenode: NameNode, user: str, clock: Callable[[], float]) -> NameNodeFound:
-    """Return what it says over HTTP to this user."""
+async def ask_over_http(
+    namenode: NameNode, user: str, clock: Callable[[], float], identity: KerberosIdentity | None = None
+) -> NameNodeFound:
+    """Return what it says over HTTP to this user, or to this identity."""
     timeout = aiohttp.ClientTimeout(total=ANSWER_S)
+    logins = () if identity is None else (WebLogin(identity, [namenode.http], timeout_s=ANSWER_S),)
     async with aiohttp.ClientSession(
-        timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, middlewares=logins
     ) as session:
-        jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user)
+        wants_guard = identity is not None and not identity.may_fall_back
+        jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user, wants_guard=wants_guard)
         who = f"user.name={quote(user, safe='')}"
         base = f"http://{namenode.http}"
         (answer, silence), anonymous, named, conf, status = await asyncio.gather(
             _said_of_itself(jmx, namenode),
-            _get(session, base + STARTED_QUERY),
-            _get(session, f"{base}{STARTED_QUERY}&{who}"),
+            _get(session, base + STARTED_QUERY, logs_in=False),
+            _get(session, f"{base}{STARTED_QUERY}&{who}", logs_in=False),
             _get(session, f"{base}/conf?format=json&{who}"),
             read_root(session, namenode.http, user),
         )
@@ -95,15 +101,18 @@ async def read_root(session: aiohttp.ClientSession, address: str, user: str) -> 
     return Read(status=got.status, says=says, cache_status=got.fields.get("Cache-Status", ""))
 
 
-async def ask_over_rpc(namenode: NameNode, user: str, *, reads_edits: bool) -> NameNodeFound:
-    """Return what it says over RPC to this user."""
+async def ask_over_rpc(
+    namenode: NameNode, user: str, identity: KerberosIdentity | None = None, *, reads_edits: bool
+) -> NameNodeFound:
+    """Return what it says over RPC to this user, or to this identity."""
     found = NameNodeFound()
-    rpc = NameNodeRpc(namenode.rpc, user, timeout_s=ANSWER_S)
+    rpc = NameNodeRpc(namenode.rpc, user, timeout_s=ANSWER_S, identity=identity)
     try:
         namespace, state = await _identity(rpc)
         found = replace(found, rpc_namespace=namespace, rpc_state=state)
-        with suppress(RemoteCallError):  # security.get.user.mappings.protocol.acl
-            found = replace(found, groups=await rpc.groups_of(user))
+        if identity is None:  # else it is not known what the NameNode calls it
+            with suppress(RemoteCallError):  # security.get.user.mappings.protocol.acl
+                found = replace(found, groups=await rpc.groups_of(user))
         if reads_edits and state is HaState.ACTIVE:
             found = await _edits(rpc, found)
     except (HadoopError, OSError) as error:
@@ -143,11 +152,18 @@ async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[Answer | 
         return None, str(error)
 
 
-async def _get(session: aiohttp.ClientSession, url: str, headers: Mapping[str, str] | None = None) -> _Got:
+async def _get(
+    session: aiohttp.ClientSession,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    logs_in: bool = True,
+) -> _Got:
     try:
         async with session.get(
             URL(url, encoded=True),
             allow_redirects=False,
+            middlewares=None if logs_in else (),
             headers={"Accept": "application/json"} | dict(headers or {}),
         ) as reply:
             body = bytearray()
@@ -158,6 +174,8 @@ async def _get(session: aiohttp.ClientSession, url: str, headers: Mapping[str, s
             return _Got(reply.status, reply.headers, bytes(body))
     except (aiohttp.ClientError, OSError) as error:
         return _Got(why=why_unanswered(error))
+    except KerberosError as error:
+        return _Got(why=str(error))
 
 
 def _properties(got: _Got) -> tuple[Mapping[str, str] | None, str]:

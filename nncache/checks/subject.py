@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
@@ -44,8 +45,19 @@ class Subject:
 
     @property
     def user(self) -> str:
-        """As whom they are asked."""
+        """As whom they are asked where there is no Kerberos identity."""
         return self.names.user
+
+    @property
+    def kerberos(self) -> KerberosSettings:
+        """The service's own Kerberos identity, if it has one."""
+        return self.settings.kerberos
+
+    @property
+    def who(self) -> str:
+        """As whom the NameNodes are asked, for messages."""
+        kerberos = self.kerberos
+        return kerberos.principal or kerberos.ticket_cache if kerberos.has_identity else self.user
 
     @property
     def zookeeper(self) -> ZooKeeperSettings | None:

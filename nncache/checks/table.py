@@ -54,6 +54,12 @@ CHECKS: Final = (
         about_host.access,
     ),
     Check(
+        "identity",
+        "The Kerberos identity can be used, if one is given: gssapi is installed, `keytab` is readable for its owner "
+        "alone, and `zookeeper_sasl` has what it needs.",
+        about_host.identity,
+    ),
+    Check(
         "staleness",
         "Changes can become known within `max_staleness_s`: the intervals of polls, probes and coverage fit into it.",
         about_host.staleness,
@@ -67,8 +73,9 @@ CHECKS: Final = (
     ),
     Check(
         "authentication",
-        "The NameNodes' web and RPC servers accept a caller's name as it is given (SIMPLE). Kerberos and other filters "
-        "are named: nncache supports neither.",
+        "The NameNodes' web and RPC servers accept the service as it shows who it is: by `user` (SIMPLE), or by "
+        "`principal` (Kerberos). With a principal, a web server that believes any name is named with the key to set; "
+        "without one, a NameNode that asks for Kerberos is.",
         about_namenodes.authentication,
     ),
     Check(

@@ -7,6 +7,7 @@ from typing import Final
 
 from nncache.checks.facts import MOVES_S, ZooKeeperFound
 from nncache.coordination.errors import CoordinationError, NoNodeError
+from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode, ZooKeeper
@@ -19,11 +20,15 @@ CONNECT_S: Final = 2.0
 
 
 async def ask_zookeeper(
-    settings: ZooKeeperSettings, servers: Sequence[str], nameservice: str, clock: Callable[[], float]
+    settings: ZooKeeperSettings,
+    servers: Sequence[str],
+    nameservice: str,
+    clock: Callable[[], float],
+    login: Login | None = None,
 ) -> ZooKeeperFound:
     """Return what these servers of the ensemble hold."""
     reached = replace(settings, zookeeper=tuple(servers))
-    async with Session(reached, clock, log_name="check") as zookeeper:
+    async with Session(reached, clock, log_name="check", login=login) as zookeeper:
         try:
             await zookeeper.wait_connected(CONNECT_S)
         except CoordinationError as error:

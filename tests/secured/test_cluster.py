@@ -100,3 +100,9 @@ def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> N
     assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
     with pytest.raises(KerberosError, match="mallory"):
         secured_cluster.fs_shell("-stat", "%u", "/", user="mallory")
+
+
+def test_a_client_chooses_how_rpc_is_protected(secured_cluster: Cluster) -> None:
+    """Of what the cluster offers; the shell takes the first word of its own configuration unless it is told."""
+    told = secured_cluster.fs_shell("-Dhadoop.rpc.protection=privacy", "-stat", "%u", "/", user="bob")
+    assert (told.exit_code, told.stdout) == (0, f"{secured_cluster.superuser}\n")

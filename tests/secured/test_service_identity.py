@@ -24,6 +24,7 @@ from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
+from tests.nncache.commands.planted import checked
 
 SERVICE = f"nncache/_HOST@{REALM}"
 NAMENODES = f"nn/_HOST@{REALM}"
@@ -263,7 +264,14 @@ def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kd
     """The publisher reads filters over WebHDFS and edits over RPC, as its principal."""
     need_gssapi()
     assert secured_cluster.zookeeper is not None
-    where = ("--zookeeper", secured_cluster.zookeeper.address, "--zookeeper-root", "/identity")
+    where = (
+        "--zookeeper",
+        secured_cluster.zookeeper.address,
+        "--zookeeper-root",
+        "/identity",
+        "--zookeeper-sasl",
+        "kerberos",
+    )
     with Publisher(*flags(secured_cluster, kdc), *where, "--filters-path", "/filters/identity") as publisher:
         publisher.await_publishing()
 
@@ -277,3 +285,18 @@ def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
     with pytest.raises(Exception, match=r"keytab: .*: has mode 0640.*chmod 0400") as caught:
         identity_of(settings, time.monotonic)
     assert not isinstance(caught.value, KerberosError)
+
+
+def test_a_check_of_a_proxy_that_may_run_finds_nothing_wrong(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """On the real cluster, as an operator would ask; without an identity it says what is missing."""
+    need_gssapi()
+    namenode = namenode_of(secured_cluster)
+    own = ("--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--glob", "/no/*")
+    report = checked("proxy", *own, *flags(secured_cluster, kdc))
+    judged = {
+        check: report.of(check, "ok") for check in ("identity", "authentication", "rpc", "edits", "jmx")
+    }
+    assert all(judged.values()), report
+    where = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc)
+    without = checked("proxy", *own, *where)
+    assert "--principal and --keytab" in " ".join(without.of("authentication", "failed"))

@@ -1,5 +1,6 @@
 """What Kerberos adds to a cluster's configuration. That it is enough: tests/secured/test_cluster.py."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,13 @@ def test_every_server_has_its_principal_and_all_share_one_keytab() -> None:
 
 def test_the_servers_act_as_the_superuser() -> None:
     """So that the superuser is the same with Kerberos and without."""
-    assert "s/.*/hdfs/" in keys()["hadoop.security.auth_to_local"]
+    rule = re.fullmatch(
+        r"RULE:\[2:\$1/\$2@\$0\]\((.*)\)s/(.*)/(.*)/ DEFAULT", keys()["hadoop.security.auth_to_local"]
+    )
+    assert rule is not None
+    assert rule[3] == "hdfs"
+    names = [f"{name}/localhost@TEST.LOCAL" for name in ("nn", "dn", "jn", "HTTP", "nncache")]
+    assert [re.fullmatch(rule[1], name) is not None for name in names] == [True, True, True, False, False]
 
 
 def test_options_are_keys_of_hadoop() -> None:

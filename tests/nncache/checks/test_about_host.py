@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.checks.about_host import access, limits, listen, staleness
+from nncache.checks.about_host import access, identity, limits, listen, staleness
 from nncache.checks.facts import Contact, HostFound
 from nncache.hadoop.server_kind import ServerKind
 from tests.nncache.checks.samples import ON_ZOOKEEPER, PAIR, of_proxy, of_publisher, told
@@ -101,3 +101,16 @@ def test_coverage_must_be_published_often_enough() -> None:
     assert told(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
     (line,) = told(staleness(of_publisher({"coverage_interval_s": "2"})))
     assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")
+
+
+def test_the_identity_is_judged_by_what_this_host_shows() -> None:
+    """Where it is set, and what is wrong with it."""
+    given = {"principal": "nncache/h@R", "keytab": "/k"}
+    assert told(identity(of_proxy())) == [
+        "ok: no Kerberos identity is given: NameNodes are asked as user hdfs (SIMPLE) | "
+    ]
+    assert told(identity(of_proxy(given))) == ["ok: NameNodes are asked as nncache/h@R | "]
+    host = HostFound(identity="keytab: /k: has mode 0644")
+    assert told(identity(of_proxy(given, host=host))) == [
+        "failed: keytab: /k: has mode 0644 | correct --keytab"
+    ]

@@ -63,10 +63,56 @@ def test_authentication_is_named(status: int, challenge: str, line: str) -> None
 def test_kerberos_over_rpc_is_named() -> None:
     """Its web server may be open all the same."""
     silence = (
-        "nn1:8020 refuses the connection: x; only NameNodes that accept SIMPLE authentication can be asked"
+        "nn1:8020 refuses the connection: SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
     )
     (line,) = told(authentication(of_proxy(namenodes={ONE: NameNodeFound(rpc_silence=silence)})))
-    assert line.startswith(f"failed: {silence} | put nncache in front of a cluster with hadoop.security")
+    assert line.startswith(f"failed: {silence} | give nncache an identity of its own: --principal")
+
+
+IDENTITY = {"principal": "nncache/h@R", "keytab": "/k"}
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (
+            NameNodeFound(named_status=401, challenge="Negotiate", answer=answer()),
+            "ok: nn1:9870 asks for Kerberos and accepts nncache/h@R",
+        ),
+        (
+            NameNodeFound(named_status=401, challenge="Negotiate", silence="no ticket"),
+            "failed: nn1:9870 does not answer nncache/h@R over HTTP: no ticket",
+        ),
+        (
+            NameNodeFound(named_status=401, challenge=""),
+            "failed: nn1:9870 answers 401 and asks for: nothing known",
+        ),
+        (
+            NameNodeFound(named_status=200, answer=answer()),
+            "failed: nn1:9870 believes user.name=hdfs without Kerberos, and so any other name | set hadoop.http.",
+        ),
+    ],
+)
+def test_with_an_identity_the_web_server_must_ask_for_it(found: NameNodeFound, line: str) -> None:
+    """One that believes any name proves nobody's rights."""
+    (seen,) = told(authentication(of_proxy(IDENTITY, namenodes={ONE: found})))
+    assert seen.startswith(line)
+
+
+def test_while_a_cluster_is_being_secured_it_may_believe_names() -> None:
+    """As far as RPC may fall back to SIMPLE."""
+    found = NameNodeFound(named_status=200, answer=answer())
+    flags = IDENTITY | {"fallback_to_simple_auth_allowed": True}
+    (seen,) = told(authentication(of_proxy(flags, namenodes={ONE: found})))
+    assert seen.startswith("ok:")
+
+
+def test_what_a_principal_is_called_is_not_asked() -> None:
+    """The NameNode alone knows."""
+    (seen,) = told(user(of_proxy(IDENTITY, namenodes=HEALTHY)))
+    assert seen.startswith(
+        "skipped: because the NameNodes make a user of nncache/h@R by hadoop.security.auth_to_local"
+    )
 
 
 def test_one_active_is_right() -> None:

@@ -204,7 +204,7 @@ SERVERS: dict[str, Plant] = {
         f"{PROXY_ON} --namenode-http {{kerberos}} --namenode-rpc {{rpc}}",
         "authentication",
         "failed",
-        ("{kerberos} asks for Kerberos", "Negotiate", "hadoop.http.authentication.type=simple"),
+        ("{kerberos} asks for Kerberos", "Negotiate", "--principal and --keytab"),
     ),
     "a filter of their own": (
         f"{PROXY_ON} --namenode-http {{custom}} --namenode-rpc {{rpc}}",
