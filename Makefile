@@ -30,7 +30,7 @@ $(READY): pyproject.toml
 		|| { echo "Python's venv module is missing: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos; else extras=test; \
+	@if { $(CAN_BUILD_GSSAPI); } >/dev/null; then extras=test,kerberos,kerberos-test; else extras=test; \
 		echo 'Tests of Kerberos are skipped: $(KERBEROS), then remove $@' >&2; fi; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$$extras]"
 	@touch $@

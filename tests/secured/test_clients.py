@@ -1,0 +1,126 @@
+"""Clients nobody here wrote, with Kerberos: where they keep a credential, the proxy answers from memory."""
+
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import hdfs
+import pytest
+import requests
+
+from nncache.testbed import Cluster, Kdc
+from nncache.testbed.daemon import Proxy
+from tests.cluster import make_directory, webhdfs
+from tests.kerberos import need_curl, need_gssapi
+from tests.secured.asking import Question, cookie_of, token_of, until_hit
+
+ASKED = 4
+"""How often each client asks for the same status."""
+
+
+@pytest.fixture
+def path(secured_cluster: Cluster) -> str:
+    """A directory that only alice may reach; what lies in it is kept."""
+    place = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(secured_cluster, "/kept")
+    make_directory(secured_cluster, place, permission="700")
+    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
+    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    return f"{place}/d"
+
+
+@pytest.fixture
+def proxy(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], path: str) -> Proxy:
+    """The proxy, with nothing in doubt about the path."""
+    proxy = secured_proxies["direct"]
+    until_hit(proxy, Question(path, headers=(("Cookie", cookie_of(secured_cluster, "alice")),)))
+    return proxy
+
+
+def base_of(proxy: Proxy) -> str:
+    """Return the proxy's address by the name that its principal carries."""
+    return f"localhost:{proxy.address.rpartition(':')[2]}"
+
+
+def hits_of(proxy: Proxy, act: Callable[[], object]) -> int:
+    """Return how many answers from memory something brings."""
+    before = proxy.metrics()['nncache_requests_total{result="hit"}']
+    act()
+    return int(proxy.metrics()['nncache_requests_total{result="hit"}'] - before)
+
+
+def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
+    """It negotiates once, and keeps the cookie in its session: every further question is a hit."""
+    need_gssapi()
+    gssapi = pytest.importorskip("requests_gssapi")
+    monkey = pytest.MonkeyPatch()
+    monkey.setenv("KRB5CCNAME", f"FILE:{kdc.kinit('alice')}")
+    seen = []
+
+    def ask() -> None:
+        with requests.Session() as session:
+            session.auth = gssapi.HTTPSPNEGOAuth(mutual_authentication=gssapi.DISABLED)
+            for _ in range(ASKED):
+                reply = session.get(f"http://{base_of(proxy)}/webhdfs/v1{path}?op=GETFILESTATUS", timeout=60)
+                seen.append(reply.status_code)
+
+    try:
+        assert hits_of(proxy, ask) >= ASKED - 2
+    finally:
+        monkey.undo()
+    assert seen == [200] * ASKED
+
+
+def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, tmp_path: Path) -> None:
+    """With `--negotiate` it negotiates each time, cookie or not; the cookie alone is worth hits."""
+    need_curl()
+    curl = shutil.which("curl")
+    assert curl is not None
+    url = f"http://{base_of(proxy)}/webhdfs/v1{path}?op=GETFILESTATUS"
+    environ = {"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()}
+
+    def ask(*words: str) -> None:
+        for _ in range(ASKED):
+            command = (curl, "--silent", "--fail", *words, url)
+            done = subprocess.run(command, env=environ, capture_output=True, timeout=60, check=False)
+            assert b"FileStatus" in done.stdout, done.stderr
+
+    jar, ticket = str(tmp_path / "jar"), ("--negotiate", "--user", ":")
+    assert hits_of(proxy, lambda: ask(*ticket, "--cookie-jar", jar)) == 0
+    assert hits_of(proxy, lambda: ask("--cookie", jar)) >= ASKED - 2
+
+
+def test_hdfscli_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+    """PyPI's `hdfs`: one token for all questions."""
+    client = hdfs.TokenClient(f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"))
+    assert hits_of(proxy, lambda: [client.status(path) for _ in range(ASKED)]) >= ASKED - 2
+
+
+def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+    """PyPI's `fsspec`: one token for all questions."""
+    host, _, port = base_of(proxy).partition(":")
+    files = fsspec.filesystem(
+        "webhdfs",
+        host=host,
+        port=int(port),
+        token=token_of(secured_cluster, "alice"),
+        skip_instance_cache=True,
+    )
+    assert hits_of(proxy, lambda: [files.info(path) for _ in range(ASKED)]) >= ASKED - 2
+
+
+def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+    """Each process takes a token of its own, so its first question is forwarded, and the next ones are hits."""
+    url = f"webhdfs://{base_of(proxy)}{path}"
+
+    def ask() -> None:
+        shown = secured_cluster.fs_shell("-stat", "%F", *([url] * ASKED), user="alice")
+        assert (shown.exit_code, shown.stdout) == (0, "directory\n" * ASKED), shown.stderr
+
+    assert hits_of(proxy, ask) >= ASKED - 2
+    refused = secured_cluster.fs_shell("-stat", "%F", url, user="carol")
+    assert refused.exit_code != 0
+    assert "Permission denied: user=carol" in refused.stderr
