@@ -125,7 +125,9 @@ class FastPath:
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
         self._max_fields = limits.max_header_fields
         self._table = cast("dict[bytes, _Answer]", store.held)
-        self._secret = secrets.token_bytes(32)  # of this process: a digest says nothing elsewhere
+        self._keyed = hashlib.sha256(
+            secrets.token_bytes(64)
+        )  # of this process: a digest says nothing elsewhere
         self._dates = DateText()
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
@@ -144,9 +146,10 @@ class FastPath:
         if answer is None:
             if len(head) > self._max_head_bytes:
                 return None
-            kept = without_per_request_fields(head, max_fields=self._max_fields)
-            answer = (None if kept is head else self._table.get(kept)) or self._table.get(self._digest(kept))
-            if answer is None:
+            # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
+            if b"ookie:" in head or b"delegation=" in head:
+                answer = self._table.get(self._digest(head))
+            if answer is None and (answer := self._known_otherwise(head)) is None:
                 return None
         now = self._clock()
         if not self._is_good(answer, now):
@@ -161,6 +164,11 @@ class FastPath:
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
+
+    def _known_otherwise(self, head: bytes) -> _Answer | None:
+        """Find the answer to a head that has fields which differ each time, or is known by its digest."""
+        kept = without_per_request_fields(head, max_fields=self._max_fields)
+        return (None if kept is head else self._table.get(kept)) or self._table.get(self._digest(kept))
 
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""
@@ -208,7 +216,10 @@ class FastPath:
         assert all(answer in self._texts for answer in self._table.values() if answer.text is not None)
 
     def _digest(self, head: bytes) -> bytes:
-        return hashlib.blake2b(head, digest_size=_DIGEST_BYTES, key=self._secret).digest()
+        """Stand for a head with a credential: SHA-256 behind a secret block, half the time of a keyed BLAKE2b."""
+        digest = self._keyed.copy()
+        digest.update(head)
+        return digest.digest()
 
     def _frame(self, reply: Reply) -> HitFrame:
         kind = reply.status, reply.headers
