@@ -1,6 +1,7 @@
 """A real cluster for development, tests, the demo and benchmarks."""
 
 from nncache.testbed.cluster import Cluster
+from nncache.testbed.ensemble import ZooKeeperEnsemble
 from nncache.testbed.errors import (
     KerberosError,
     MissingToolError,
@@ -50,6 +51,7 @@ __all__ = [
     "TestbedError",
     "Tls",
     "ZooKeeper",
+    "ZooKeeperEnsemble",
     "ZooKeeperSecurity",
     "ZooKeeperServer",
 ]

@@ -20,6 +20,7 @@ from nncache.testbed.spec import ClusterSpec
 from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import workplace
 from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper_security import ClientPorts
 
 
 class Cluster:
@@ -278,12 +279,14 @@ class Cluster:
             return None
         return ZooKeeper.in_workplace(
             self._place,
-            address,
+            ClientPorts(
+                address=address,
+                secure_address=self.addresses.zookeeper_secure,
+                security=self.spec.zookeeper_security,
+                kdc=secured.kdc_directory(self._place.data),
+                authority=https.authority_directory(self._place.data),
+            ),
             self.spec.server_jvm,
-            secure_address=self.addresses.zookeeper_secure,
-            security=self.spec.zookeeper_security,
-            kdc=secured.kdc_directory(self._place.data),
-            authority=https.authority_directory(self._place.data),
         )
 
     def _server(

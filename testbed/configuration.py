@@ -62,7 +62,10 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
 def write_zookeeper_configuration(
     directory: Path, data: Path, address: str, more_lines: tuple[str, ...] = ()
 ) -> Path:
-    """Write what a ZooKeeper with this client address reads into `directory`; return its zoo.cfg."""
+    """Write what a ZooKeeper with this client address reads into `directory`.
+
+    Return its zoo.cfg, which is named after `data`: the servers of an ensemble share the directory.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / _LOG4J_NAME).exists():
         _write_logging(directory, None)
@@ -78,7 +81,7 @@ def write_zookeeper_configuration(
         f"4lw.commands.whitelist={','.join(four_letters.ALLOWED)}",
         *more_lines,
     )
-    file = directory / "zoo.cfg"
+    file = directory / f"{data.name}.cfg"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
 

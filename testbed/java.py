@@ -15,7 +15,9 @@ JOURNALNODE = f"{_HDFS}.qjournal.server.JournalNode"
 HA_ADMIN = f"{_HDFS}.tools.DFSHAAdmin"
 DFS_ADMIN = f"{_HDFS}.tools.DFSAdmin"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
-ZOOKEEPER = "org.apache.hadoop.shaded.org.apache.zookeeper.server.ZooKeeperServerMain"
+_ZOOKEEPER_SERVER = "org.apache.hadoop.shaded.org.apache.zookeeper.server"
+ZOOKEEPER = f"{_ZOOKEEPER_SERVER}.ZooKeeperServerMain"
+ZOOKEEPER_PEER = f"{_ZOOKEEPER_SERVER}.quorum.QuorumPeerMain"  # one of an ensemble
 
 # Hadoop looks into these by reflection, which Java 17 refuses unless told otherwise (JEP 403).
 _OPENS = tuple(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "nio"))

@@ -1,7 +1,8 @@
 """A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
 
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,9 +13,9 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess
-from nncache.testbed.spec import HOST_NAME, SMALL_JVM, ZooKeeperSecurity
+from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity
 from nncache.testbed.workplace import Workplace, workplace
-from nncache.testbed.zookeeper_security import Places, jaas, lines, options
+from nncache.testbed.zookeeper_security import ClientPorts, Places, jaas, lines, options
 
 _START_TIMEOUT_S = 60.0
 
@@ -38,34 +39,31 @@ class ZooKeeper:
     def in_workplace(
         cls,
         place: Workplace,
-        address: str,
+        ports: ClientPorts,
         jvm: tuple[str, ...] = SMALL_JVM,
         *,
-        secure_address: str = "",
-        security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
-        kdc: Path = Path(),
-        authority: Path = Path(),
+        name: str = "zookeeper",
+        ensemble: tuple[str, ...] = (),
     ) -> "ZooKeeper":
         """Write its configuration and lay it out without starting it.
 
-        `kdc` and `authority` are the directories of a KDC and of a certificate authority, for `security` that needs
-        them.
+        `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone.
         """
-        data = place.data / "zookeeper"
-        places = Places(kdc=kdc, authority=authority, jaas=place.conf_dir / "zookeeper-jaas.conf")
-        configuration = write_zookeeper_configuration(
-            place.conf_dir, data, address, lines(security, secure_address, places)
-        )
+        data = place.data / name
+        security, address = ports.security, ports.address
+        places = Places(kdc=ports.kdc, authority=ports.authority, jaas=place.conf_dir / f"{name}-jaas.conf")
+        own = lines(security, ports.secure_address, places)
+        configuration = write_zookeeper_configuration(place.conf_dir, data, address, (*own, *ensemble))
         places.jaas.touch(mode=0o600)  # passwords of users may be in it
         places.jaas.write_text(jaas(security, places), encoding="utf-8")
         process = place.server(
-            "zookeeper",
-            java.ZOOKEEPER,
+            name,
+            java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER,
             str(configuration),
             is_up=lambda: readiness.zookeeper_is_up(address),
             jvm=(*options(security, places), *jvm),
         )
-        return ZooKeeper(address, process, data, secure_address=secure_address)
+        return ZooKeeper(address, process, data, secure_address=ports.secure_address)
 
     def stop(self) -> None:
         """Ask it to end and wait for that. Port and data stay; `start_again` brings it back."""
@@ -115,6 +113,21 @@ class ZooKeeper:
         return four_letters.monitored(self.address, "zk_watch_count")
 
 
+@contextmanager
+def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace, PortLease]]:
+    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them.
+
+    Raises:
+        TestbedError: Java, Maven or the jars are missing.
+    """
+    runtime = java.installed(hadoop_version)
+    with (
+        workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S) as place,
+        PortLease() as ports,
+    ):
+        yield place, ports
+
+
 class ZooKeeperServer(ZooKeeper):
     """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
 
@@ -137,29 +150,12 @@ class ZooKeeperServer(ZooKeeper):
         Raises:
             TestbedError: Java, Maven or the jars are missing, or no port is free.
         """
-        runtime = java.installed(hadoop_version)
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
-            place = self._close.enter_context(
-                workplace(
-                    runtime,
-                    "zookeeper",
-                    directory=None,
-                    user=own_user(),
-                    start_timeout_s=_START_TIMEOUT_S,
-                )
-            )
-            ports = self._close.enter_context(PortLease())
-            host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
-            laid_out = ZooKeeper.in_workplace(
-                place,
-                f"{host}:{ports.take()}",
-                secure_address=f"{host}:{ports.take()}" if security.tls else "",
-                security=security,
-                kdc=kdc,
-                authority=authority,
-            )
+            place, ports = self._close.enter_context(temporary_place("zookeeper", hadoop_version))
+            client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
+            laid_out = ZooKeeper.in_workplace(place, client_ports)
             undo.pop_all()
         super().__init__(
             laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from nncache.testbed import kdc
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
+from nncache.testbed.ports import PortLease
 from nncache.testbed.spec import HOST_NAME, REALM, ZooKeeperSecurity
 
 PRINCIPAL = f"zookeeper/{HOST_NAME}"
@@ -18,6 +20,41 @@ class Places:
     kdc: Path
     authority: Path
     jaas: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPorts:
+    """Where a ZooKeeper listens for clients ("host:port"), and how it knows them.
+
+    Attributes:
+        secure_address: of the port with TLS; empty: there is none.
+        kdc: directory of a KDC that has zookeeper/localhost and its keytab, for security with Kerberos.
+        authority: directory of a certificate authority that has issued to `https.SERVER`, for security with TLS.
+    """
+
+    address: str
+    secure_address: str = ""
+    security: ZooKeeperSecurity
+    kdc: Path = Path()
+    authority: Path = Path()
+
+    @classmethod
+    def leased(
+        cls, ports: PortLease, security: ZooKeeperSecurity, *, kdc: Path = Path(), authority: Path = Path()
+    ) -> Self:
+        """Take a free port, and another one for TLS where it is asked for.
+
+        Raises:
+            PortError: no port is free.
+        """
+        host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
+        return cls(
+            address=f"{host}:{ports.take()}",
+            secure_address=f"{host}:{ports.take()}" if security.tls else "",
+            security=security,
+            kdc=kdc,
+            authority=authority,
+        )
 
 
 def lines(security: ZooKeeperSecurity, secure_address: str, places: Places) -> tuple[str, ...]:
