@@ -22,6 +22,30 @@ class ProxySettings:
         default="127.0.0.1:9872",
         metadata={"help": "host:port of the status page, health, readiness, metrics, explain and purge."},
     )
+    tls_listen: str = field(
+        default="",
+        metadata={
+            "help": "host:port on which WebHDFS clients are served over TLS, beside listen. Needs tls_certificate and "
+            "tls_key. Empty: none."
+        },
+    )
+    tls_certificate: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate of tls_listen, with its chain behind it. When it is replaced, like "
+            "tls_key and tls_client_ca, the new one is taken up within 10 seconds."
+        },
+    )
+    tls_key: str = field(
+        default="", metadata={"help": "PEM file of the certificate's private key, mode 0400 or 0600."}
+    )
+    tls_client_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the authorities by whose certificates clients are let in on tls_listen. Empty: "
+            "clients need no certificate."
+        },
+    )
     lame_duck_s: float = field(
         default=0.0,
         metadata={
@@ -60,6 +84,16 @@ class ProxySettings:
     def __post_init__(self) -> None:
         parse_endpoint("listen", self.listen)
         parse_endpoint("admin", self.admin)
+        if self.tls_listen:
+            parse_endpoint("tls_listen", self.tls_listen)
+        for key in ("tls_certificate", "tls_key"):
+            if bool(self.tls_listen) is not bool(getattr(self, key)):
+                wanted = (
+                    "a PEM file, since tls_listen is given" if self.tls_listen else "given with tls_listen"
+                )
+                raise SettingError(key, getattr(self, key), f"must be {wanted}")
+        if self.tls_client_ca and not self.tls_listen:
+            raise SettingError("tls_client_ca", self.tls_client_ca, "must be given with tls_listen")
         for key in ("lame_duck_s", "join_wait_s"):
             if not getattr(self, key) >= 0:
                 raise SettingError(key, getattr(self, key), "must be 0 seconds or more")
@@ -74,6 +108,11 @@ class ProxySettings:
     def listen_at(self) -> Endpoint:
         """Where clients are served."""
         return parse_endpoint("listen", self.listen)
+
+    @property
+    def tls_listen_at(self) -> Endpoint | None:
+        """Where clients are served over TLS; None: nowhere."""
+        return parse_endpoint("tls_listen", self.tls_listen) if self.tls_listen else None
 
     @property
     def admin_at(self) -> Endpoint:

@@ -233,16 +233,15 @@ class ProxySystem:
 
     async def _listen(self) -> StartError | None:
         """Listen on both addresses; say what is wrong with one of them."""
-        listen_at, admin_at = self._settings.proxy.listen_at, self._settings.proxy.admin_at
         try:
-            await self._server.start(listen_at.host, listen_at.port)
+            await self._server.listen(self._settings.proxy, self._clock)
         except ProxyStartError as error:
             return StartError(str(error))
         try:
             await self._admin.__aenter__()
         except OSError as error:
             await self._server.stop()
-            return StartError(f"admin: {admin_at}: {error.strerror or error}")
+            return StartError(f"admin: {self._settings.proxy.admin_at}: {error.strerror or error}")
         return None
 
     async def _work_until(self, stop: asyncio.Event) -> None:
@@ -274,7 +273,7 @@ class ProxySystem:
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
-            ("accepting what waits", self._server.catch_up),
+            *self._server.background,
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
@@ -308,6 +307,7 @@ class ProxySystem:
             "pool": self._pool.stats(),
             "server": self._server.stats(),
             "stream": stream,
+            "tls": self._server.tls_stats(),
             "traffic": self._traffic.stats(),
             "zookeeper": stream.channel.session,
         }

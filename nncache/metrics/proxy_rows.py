@@ -119,6 +119,37 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Requests being answered now.",
     ),
     counter("server.bugs", "server_bugs", "requests", "Requests that met an internal error; each is logged."),
+    counter("tls.handshakes", "tls_handshakes", "handshakes", "TLS handshakes of clients."),
+    counter(
+        "tls.handshakes_failed",
+        "tls_handshakes_failed",
+        "handshakes",
+        "Of clients that do not trust the certificate, have none of their own, speak plain HTTP, or were silent.",
+    ),
+    counter(
+        "tls.handshakes_refused",
+        "tls_handshakes_refused",
+        "connections",
+        "Connections that were closed at once, as too many handshakes of their address were under way.",
+    ),
+    gauge(
+        "tls.certificate_ends_at",
+        "tls_certificate_end_timestamp_seconds",
+        "Unix time",
+        "Until when the certificate of tls_listen holds; 0 without one.",
+    ),
+    counter(
+        "tls.certificate_reloads",
+        "tls_certificate_reloads",
+        "reloads",
+        "Times a certificate that was replaced was taken up.",
+    ),
+    counter(
+        "tls.certificate_reloads_failed",
+        "tls_certificate_reloads_failed",
+        "reloads",
+        "Times that could not be done; the one before stays in use, and the log says why.",
+    ),
     counter(
         "fast_path.hits",
         "fast_path_hits",

@@ -17,10 +17,13 @@ from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import repeatable_head
 from nncache.proxy.clients.quick_connection import QuickConnection
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
+from nncache.proxy.clients.server_certificate import certificate_of
+from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
 from nncache.proxy.plain_calls import PlainCalls, QuickCall
+from nncache.proxy.settings import ProxySettings
 from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.traffic import Traffic
 
@@ -61,6 +64,7 @@ class Server:
         self._arrivals = Arrivals()
         self._listener: asyncio.Server | None = None
         self._catching_up: CatchingUp | None = None
+        self.tls: TlsListener | None = None  # a second port
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
         self._all_left.set()
@@ -88,6 +92,29 @@ class Server:
             raise StartError(f"listen: {host}:{port}: {exc.strerror or exc}") from exc
         self._catching_up = CatchingUp(self.connection, [each.fileno() for each in self._listener.sockets])
 
+    async def listen(self, settings: ProxySettings, clock: Callable[[], float]) -> None:
+        """Listen on all ports for clients that the settings name.
+
+        Raises:
+            StartError: as `start`; or the certificate can't be used.
+        """
+        certificate = certificate_of(settings)
+        await self.start(settings.listen_at.host, settings.listen_at.port)
+        if certificate is not None and settings.tls_listen_at is not None:
+            tls = TlsListener(self.connection, certificate, self._limits, clock)
+            try:
+                tls.listen(settings.tls_listen_at.host, settings.tls_listen_at.port)
+            except StartError:
+                await self.stop()
+                raise
+            self.tls = tls
+
+    @property
+    def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
+        """Return what has to be done while it listens, each with its name."""
+        plain = ("accepting what waits", self.catch_up)
+        return (plain,) if self.tls is None else (plain, ("accepting over TLS", self.tls.run))
+
     @property
     def port(self) -> int:
         """The port that is listened on, also when the system chose it."""
@@ -103,11 +130,8 @@ class Server:
     async def stop(self) -> None:
         """Listen no more, finish what is in progress within `drain_timeout_s`, then end all connections."""
         self._is_draining = True
-        if self._listener is None:
+        if not self._stop_listening():
             return
-        self._listener.close()
-        if self._catching_up is not None:
-            self._catching_up.stop()
         for quick in tuple(self._quick):
             if quick.is_busy:
                 self.take_over(quick, b"")
@@ -129,6 +153,16 @@ class Server:
                     reset(connection.transport)
         await self._http.shutdown(timeout=0.1)
 
+    def _stop_listening(self) -> bool:
+        """Accept no more; false if that was never begun."""
+        if self._listener is None:
+            return False
+        self._listener.close()
+        for other in (self.tls, self._catching_up):
+            if other is not None:
+                other.stop()
+        return True
+
     @property
     def requests(self) -> int:
         """Requests that were taken apart; those that the fast path answered are not among them."""
@@ -144,6 +178,10 @@ class Server:
             requests_in_progress=self._in_progress + (0 if plain is None else plain.under_way),
             bugs=self._bugs + (0 if plain is None else plain.errors),
         )
+
+    def tls_stats(self) -> TlsStats:
+        """Return the figures of the port for clients over TLS; zeros where there is none."""
+        return TlsStats() if self.tls is None else self.tls.stats()
 
     def connection(self) -> QuickConnection:
         """Return what serves another connection."""

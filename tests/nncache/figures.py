@@ -15,6 +15,7 @@ from nncache.proxy.auditor import AuditOutcome, AuditStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
+from nncache.proxy.clients.tls_listener import TlsStats
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
@@ -93,6 +94,7 @@ def _all() -> dict[str, object]:
             caller_connections=0,
         ),
         "fast_path": FastPathStats(hits=1, bytes_sent=300, heads=1, bytes_held=900, evicted=0),
+        "tls": TlsStats(),
         "server": ServerStats(
             connections_open=1,
             connections_accepted=1,

@@ -34,6 +34,7 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 
 ASIDE = {
     "proxy.auditor",  # asks by itself, and keeps nothing
+    "proxy.clients.tls_listener",  # waits before there is a call
     "hadoop.rpc.namespace_edits",  # of the command line
 }
 """Modules for which no call of a client waits."""

@@ -1,0 +1,143 @@
+"""The certificate of the proxy, taken up again when its files change. (proxy/clients/server_certificate.py)"""
+
+import logging
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from nncache.hadoop.kerberos.secret_file import FileState, fault_of, state_of
+from nncache.proxy.errors import StartError
+from nncache.proxy.settings import ProxySettings
+
+_log = logging.getLogger(__name__)
+
+CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""For TLS 1.2: forward secrecy and authenticated encryption alone, as Mozilla's intermediate recommendation 5.7."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFiles:
+    """Where a certificate is.
+
+    Attributes:
+        certificate: PEM, with the chain behind it.
+        key: PEM, readable by this process's user alone.
+        client_ca: PEM of the authorities whose clients are let in; "": clients need no certificate.
+    """
+
+    certificate: str
+    key: str
+    client_ca: str = ""
+
+    @property
+    def states(self) -> tuple[FileState, ...]:
+        """What changes when one of them is replaced."""
+        return tuple(map(state_of, (self.certificate, self.key, self.client_ca)))
+
+
+class ServerCertificate:
+    """The certificate in use.
+
+    Attributes:
+        context: with which the next handshake is made.
+        ends_at: until when the certificate holds, in seconds of Unix time.
+        reloads: how often it was taken up again.
+        failed_reloads: how often what was there could not be used; the one before stays in use.
+    """
+
+    def __init__(self, files: CertificateFiles) -> None:
+        """Load it.
+
+        Raises:
+            StartError: a file is missing, is none of its kind, or others may read the key; names it and what to do.
+        """
+        self._files = files
+        self._states = files.states
+        self.context, self.ends_at = _load(files)
+        self.reloads = 0
+        self.failed_reloads = 0
+
+    def look(self) -> None:
+        """Take the files up again if they have changed. One that cannot be used is logged once."""
+        states = self._files.states
+        if states == self._states:
+            return
+        self._states = states
+        try:
+            self.context, self.ends_at = _load(self._files)
+        except StartError as error:
+            self.failed_reloads += 1
+            _log.warning("the certificate of before stays in use: %s", error)
+        else:
+            self.reloads += 1
+            _log.info("a new certificate is in use: %s", self._files.certificate)
+
+
+def certificate_of(settings: ProxySettings) -> ServerCertificate | None:
+    """Load the certificate that the settings name; None: clients are served in plain HTTP alone.
+
+    Raises:
+        StartError: as `ServerCertificate`.
+    """
+    if not settings.tls_listen:
+        return None
+    files = CertificateFiles(
+        certificate=settings.tls_certificate, key=settings.tls_key, client_ca=settings.tls_client_ca
+    )
+    return ServerCertificate(files)
+
+
+def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
+    if fault := fault_of(files.key, "the private key of tls_certificate"):
+        raise StartError(f"tls_key: {files.key}: {fault}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(CIPHERS)
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(files.certificate, files.key)
+    except ssl.SSLError as error:
+        raise StartError(
+            f"tls_certificate: {files.certificate}: must be a certificate in PEM, with the key of tls_key: "
+            f"{error.reason or error}"
+        ) from error
+    except OSError as error:
+        raise StartError(f"tls_certificate: {files.certificate}: {error.strerror or error}") from error
+    ends_at = _end_of(files.certificate, context)
+    if files.client_ca:
+        try:
+            context.load_verify_locations(cafile=files.client_ca)
+        except (ssl.SSLError, OSError) as error:
+            raise StartError(
+                f"tls_client_ca: {files.client_ca}: must be certificates of authorities in PEM: {error}"
+            ) from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context, ends_at
+
+
+def _end_of(certificate: str, server_context: ssl.SSLContext) -> float:
+    """Return until when a certificate holds, as a client that trusts just this one is told in a handshake.
+
+    Raises:
+        StartError: it does not hold now, or not for a server.
+    """
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname = False
+    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    trusting.load_verify_locations(cadata=Path(certificate).read_text(encoding="ascii"))
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = trusting.wrap_bio(to_client, to_server)
+    server = server_context.wrap_bio(to_server, to_client, server_side=True)
+    for side in (client, server, client):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+        except ssl.SSLError as error:
+            raise StartError(
+                f"tls_certificate: {certificate}: {getattr(error, 'verify_message', error)}"
+            ) from error
+    found = client.getpeercert()
+    assert found is not None
+    return float(ssl.cert_time_to_seconds(str(found["notAfter"])))

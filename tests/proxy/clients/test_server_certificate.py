@@ -1,0 +1,111 @@
+"""The certificate of the proxy: what is refused at the start, and what is taken up later."""
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate, certificate_of
+from nncache.proxy.errors import StartError
+from nncache.proxy.settings import ProxySettings
+from nncache.testbed.certificates import Authority, Certificate
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """An authority of this test's own."""
+    return Authority(tmp_path / "authority")
+
+
+def files_of(certificate: Certificate, client_ca: Path | None = None) -> CertificateFiles:
+    """Return where it is."""
+    return CertificateFiles(
+        certificate=str(certificate.chain),
+        key=str(certificate.key),
+        client_ca="" if client_ca is None else str(client_ca),
+    )
+
+
+def test_it_is_known_until_when_it_holds(authority: Authority) -> None:
+    """To the second; that is what an alert goes by."""
+    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(days=3)
+    made = ServerCertificate(files_of(authority.issue("proxy", not_after=ends)))
+    assert made.ends_at == ends.timestamp()
+    assert made.context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert made.context.verify_mode is ssl.CERT_NONE
+
+
+def test_clients_may_have_to_show_one(authority: Authority) -> None:
+    """Of the authorities that are named."""
+    made = ServerCertificate(files_of(authority.issue("proxy"), authority.ca))
+    assert made.context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_settings_without_a_port_need_no_certificate(authority: Authority) -> None:
+    """And those with one have it loaded."""
+    assert certificate_of(ProxySettings()) is None
+    issued = authority.issue("proxy")
+    settings = ProxySettings(
+        tls_listen="127.0.0.1:0", tls_certificate=str(issued.chain), tls_key=str(issued.key)
+    )
+    assert certificate_of(settings) is not None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda files: Path(files.key).chmod(0o640), r"tls_key: .*mode 0640.*chmod 0400"),
+        (lambda files: Path(files.key).unlink(), r"tls_key: .*No such file"),
+        (lambda files: Path(files.certificate).unlink(), r"tls_certificate: .*No such file"),
+        (
+            lambda files: Path(files.certificate).write_text("x"),
+            r"tls_certificate: .*must be a certificate in PEM",
+        ),
+        (lambda files: Path(files.client_ca).write_text("x"), r"tls_client_ca: .*must be certificates"),
+    ],
+)
+def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoil: object, said: str) -> None:
+    """With the key and the file, and what would be right."""
+    client_ca = tmp_path / "clients.pem"
+    client_ca.write_bytes(authority.ca.read_bytes())
+    files = files_of(authority.issue("proxy"), client_ca)
+    assert callable(spoil)
+    spoil(files)
+    with pytest.raises(StartError, match=said):
+        ServerCertificate(files)
+
+
+def test_the_key_of_another_is_refused(authority: Authority) -> None:
+    """The pair is tried before anybody has to."""
+    one, other = authority.issue("one"), authority.issue("other")
+    with pytest.raises(StartError, match="with the key of tls_key"):
+        ServerCertificate(CertificateFiles(certificate=str(one.chain), key=str(other.key)))
+
+
+def test_one_that_has_ended_is_refused(authority: Authority) -> None:
+    """No client would trust it."""
+    now = datetime.now(UTC)
+    ended = authority.issue("proxy", not_before=now - timedelta(days=2), not_after=now - timedelta(days=1))
+    with pytest.raises(StartError, match="certificate has expired"):
+        ServerCertificate(files_of(ended))
+
+
+def test_a_new_one_is_taken_up_and_a_bad_one_is_not(
+    authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The one before stays in use, and the log says so once."""
+    made = ServerCertificate(files_of(authority.issue("proxy")))
+    first = made.context
+    made.look()
+    assert (made.context is first, made.reloads) == (True, 0)
+    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    issued = authority.issue("proxy", not_after=ends)
+    made.look()
+    assert (made.context is first, made.reloads, made.ends_at) == (False, 1, ends.timestamp())
+    second = made.context
+    issued.chain.write_text("no certificate any more")
+    for _ in range(2):
+        made.look()
+    assert (made.context is second, made.failed_reloads) == (True, 1)
+    assert caplog.text.count("the certificate of before stays in use") == 1

@@ -1,0 +1,170 @@
+"""Clients over TLS: served as all others; who makes no handshake costs a share, for a while."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from nncache.clock import boottime
+from nncache.daemons.supervision import keep_running
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
+from nncache.proxy.errors import StartError
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.settings import ProxySettings
+from nncache.testbed.certificates import Authority
+from tests.patience import HANG_S
+from tests.proxy.kept_hits import fast_path_alone
+from tests.proxy.wire import GET, limits_of_tests, until
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """An authority of this test's own."""
+    return Authority(tmp_path / "authority")
+
+
+async def hello(request: web.BaseRequest) -> web.StreamResponse:
+    """Answer with what came."""
+    return RawResponse(200, "OK", (), body=await request.read() or b"hello")
+
+
+@asynccontextmanager
+async def listening(
+    authority: Authority, limits: LimitSettings | None = None, *, wants_clients: bool = False
+) -> AsyncIterator[tuple[Server, TlsListener]]:
+    """A server on both ports."""
+    issued = authority.issue("proxy")
+    settings = ProxySettings(
+        listen="127.0.0.1:0",
+        tls_listen="127.0.0.1:0",
+        tls_certificate=str(issued.chain),
+        tls_key=str(issued.key),
+        tls_client_ca=str(authority.ca) if wants_clients else "",
+    )
+    server = Server(hello, fast_path_alone(boottime), limits or limits_of_tests())
+    await server.listen(settings, boottime)
+    assert server.tls is not None
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(keep_running(*each)) for each in server.background]
+        try:
+            yield server, server.tls
+        finally:
+            await server.stop()
+            for each in running:
+                each.cancel()
+
+
+async def connect(
+    tls: TlsListener, context: ssl.SSLContext, **more: Any
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect as a client that knows the host's name."""
+    return await asyncio.open_connection(
+        "127.0.0.1", tls.port, ssl=context, server_hostname="localhost", **more
+    )
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_a_client_is_served_over_tls(authority: Authority, version: ssl.TLSVersion) -> None:
+    """With either version; several requests on one connection, a large body among them."""
+    context = authority.client_context()
+    context.minimum_version = context.maximum_version = version
+    body = b"x" * 300_000
+    async with listening(authority) as (server, tls):
+        reader, writer = await connect(tls, context)
+        for _ in range(3):
+            writer.write(GET)
+            assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200 OK")
+        writer.write(b"PUT / HTTP/1.1\r\nHost: nn\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(len(body)) == body
+        assert (tls.stats().handshakes, server.stats().connections_open) == (1, 1)
+        writer.close()
+        await until(lambda: server.stats().connections_open == 0)
+
+
+async def test_what_is_no_handshake_is_counted_and_said(
+    authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Plain HTTP on that port, as from a client whose URL begins with http://."""
+    async with listening(authority) as (server, tls):
+        reader, writer = await asyncio.open_connection("127.0.0.1", tls.port)
+        writer.write(GET)
+        await reader.read()
+        writer.close()
+        await until(lambda: tls.stats().handshakes_failed == 1)
+        assert "its URL must begin with https://" in caplog.text
+        assert server.stats().connections_accepted == 0
+
+
+async def test_a_client_that_trusts_another_authority_goes(authority: Authority, tmp_path: Path) -> None:
+    """Nothing was sent to it."""
+    other = Authority(tmp_path / "other")
+    async with listening(authority) as (_, tls):
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await connect(tls, other.client_context())
+        await until(lambda: tls.stats().handshakes_failed == 1)
+
+
+async def test_only_clients_of_an_authority_are_let_in(authority: Authority) -> None:
+    """Where tls_client_ca says so."""
+    async with listening(authority, wants_clients=True) as (server, tls):
+        reader, writer = await connect(tls, authority.client_context(authority.issue("client")))
+        writer.write(GET)
+        await reader.readuntil(b"hello")
+        assert server.stats().connections_accepted == 1
+        writer.close()
+        with suppress(ssl.SSLError, ConnectionError):  # which of them, and where, is the client's own
+            reader, writer = await connect(tls, authority.client_context())
+            writer.write(GET)
+            assert not await reader.read()
+        await until(lambda: tls.stats().handshakes_failed == 1)
+        assert server.stats().connections_accepted == 1
+
+
+async def test_handshakes_have_their_time_and_their_share(authority: Authority) -> None:
+    """An address that begins many and ends none has seven eighths of them; they end with head_timeout_s."""
+    limits = limits_of_tests(max_connections=16, head_timeout_s=1.0)
+    async with listening(authority, limits) as (server, tls):
+        silent = [socket.create_connection(("127.0.0.1", tls.port)) for _ in range(16)]
+        await until(lambda: tls.stats().handshakes_refused == 2)
+        reader, writer = await connect(tls, authority.client_context(), local_addr=("127.0.0.2", 0))
+        writer.write(GET)
+        await reader.readuntil(b"hello")
+        await until(lambda: tls.stats().handshakes_failed == 14)
+        assert server.stats().connections_open == 1
+        writer.close()
+        for each in silent:
+            each.close()
+
+
+async def test_a_stopped_server_accepts_nobody(authority: Authority) -> None:
+    """On either port, though what was under way is served."""
+    async with listening(authority) as (server, tls):
+        port = tls.port
+        await server.stop()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_an_address_in_use_is_named(authority: Authority) -> None:
+    """And the plain port is given back."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        issued = authority.issue("proxy")
+        settings = ProxySettings(
+            listen="127.0.0.1:0",
+            tls_listen=f"127.0.0.1:{taken.getsockname()[1]}",
+            tls_certificate=str(issued.chain),
+            tls_key=str(issued.key),
+        )
+        server = Server(hello, fast_path_alone(boottime), limits_of_tests())
+        with pytest.raises(StartError, match=r"tls_listen: .*in use"):
+            await server.listen(settings, boottime)
+        assert (server.tls, server.tls_stats()) == (None, TlsStats())
