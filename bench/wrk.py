@@ -105,9 +105,9 @@ def let_open(connections: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def ask_for(address: str, script: str, *, connections: int, seconds: int) -> Counted:
+def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:
     """Load a server for so long."""
-    with _command(address, script, connections, seconds) as command:
+    with _command(address, script, connections, seconds, scheme) as command:
         return parse_wrk(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -167,9 +167,11 @@ def parse_wrk(said: str) -> Counted:
 
 
 @contextmanager
-def _command(address: str, script: str, connections: int, seconds: int) -> Iterator[Sequence[str]]:
+def _command(
+    address: str, script: str, connections: int, seconds: int, scheme: str = "http"
+) -> Iterator[Sequence[str]]:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
         command = [find_wrk(), "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
-        yield [*command, f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"http://{address}/"]
+        yield [*command, f"--timeout={_TIMEOUT_S:.0f}s", "-s", file.name, f"{scheme}://{address}/"]

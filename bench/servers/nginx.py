@@ -14,6 +14,7 @@ from typing import Final
 
 from nncache.bench.servers.progress import PAGE_TIMEOUT_S, Progress, of_nginx
 from nncache.bench.servers.running import Running, server
+from nncache.testbed.certificates import Certificate
 from nncache.testbed.errors import MissingToolError
 
 _STATUS: Final = "/nginx_status"
@@ -40,7 +41,8 @@ http {{
         keepalive 64;
     }}
     server {{
-        listen {listen} backlog=4096;
+        listen {listen} {tls} backlog=4096;
+{certificate}
         location = {status} {{ stub_status; }}
         location / {{
             proxy_pass http://namenode;
@@ -51,6 +53,10 @@ http {{
     }}
 }}
 """
+_CERTIFICATE: Final = """\
+        ssl_certificate {certificate.chain};
+        ssl_certificate_key {certificate.key};
+        ssl_session_cache shared:tls:10m;"""
 _CACHING: Final = """\
             proxy_cache statuses;
             proxy_cache_key $request_uri;
@@ -76,8 +82,10 @@ def find_nginx() -> str:
 
 
 @contextmanager
-def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
+def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None = None) -> Iterator[Running]:
     """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
+
+    With a certificate it speaks TLS.
 
     Raises:
         MissingToolError: nginx is not installed.
@@ -90,6 +98,8 @@ def nginx(namenode: str, *, valid_s: int | None) -> Iterator[Running]:
             place=place,
             namenode=namenode,
             listen=address,
+            tls="" if certificate is None else "ssl",
+            certificate="" if certificate is None else _CERTIFICATE.format(certificate=certificate),
             status=_STATUS,
             caching="" if valid_s is None else _CACHING.format(valid_s=valid_s),
         )
