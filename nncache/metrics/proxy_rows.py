@@ -5,7 +5,7 @@ from typing import Final
 
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
-from nncache.proxy.auditor import AUDIT_OUTCOMES
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 
