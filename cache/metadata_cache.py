@@ -384,6 +384,7 @@ class MetadataCache:
             windows=self.windows.open,
             is_open=self._term is not None and self.gate.is_open(now),
             gate_age_s=now - self.gate.fresh_as_of,
+            max_staleness_s=self.gate.max_staleness_s,
             covered_txid=self.gate.covered_txid,
             decisions=counters.decisions.copy(),
             conclusions=counters.conclusions.copy(),

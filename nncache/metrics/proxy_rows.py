@@ -59,6 +59,12 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Time since all changes were last known to be applied.",
     ),
     gauge(
+        "cache.max_staleness_s",
+        "cache_max_staleness_seconds",
+        "seconds",
+        "Age at which the gate closes (max_staleness_s).",
+    ),
+    gauge(
         "cache.covered_txid", "cache_covered_txid", "transaction id", "Last transaction known to be applied."
     ),
     counter("cache.serves", "cache_serves", "lookups", "Lookups answered from memory, fast path excluded."),

@@ -304,6 +304,7 @@ def test_statistics_count_what_was_decided() -> None:
     assert stats.decisions == {Reason.MISS: 4}
     assert stats.conclusions == {Conclusion.STORED: 3}
     assert (stats.is_open, stats.gate_age_s, stats.covered_txid) == (True, 2.0, 100)
+    assert stats.max_staleness_s == cache.gate.max_staleness_s > 0
 
 
 def test_explain_says_why() -> None:

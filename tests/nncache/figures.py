@@ -42,6 +42,7 @@ def _all() -> dict[str, object]:
             windows=0,
             is_open=True,
             gate_age_s=0.1,
+            max_staleness_s=3.0,
             covered_txid=9,
             serves=1,
             joins=0,
