@@ -196,10 +196,9 @@ class ProxySystem:
             status=self._status,
             sample=HeldPaths(self._cache, self._filter_names).sample,
         )
-        purger = Purger(self._cache, clock, self._filter_names)
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*proxy_pages(sources), purge_action(purger)),
+            (*proxy_pages(sources), purge_action(Purger(self._cache, clock, self._filter_names))),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("status.html"),
