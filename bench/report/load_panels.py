@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from nncache.bench.figures import ModeFigures, RunInfo
 from nncache.bench.report.canvas import ASKED, colour, empty, legend_of, plain, tinted
 from nncache.bench.report.finding import Modes
-from nncache.bench.report.rounding import number, percent, ratio
+from nncache.bench.report.rounding import number, ratio, saved
 from nncache.bench.report.savings import (
     all_calls_per_s,
     cores,
@@ -102,7 +102,7 @@ def _names(mode: ModeFigures) -> dict[str, int]:
 
 
 def _head(amount: str, share: float) -> str:
-    return amount if math.isnan(share) else f"{amount}, {percent(share)} saved"
+    return amount if math.isnan(share) else f"{amount}, {saved(share)}"
 
 
 def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float]) -> None:

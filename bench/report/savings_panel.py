@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from nncache.bench.report.canvas import COLOURS, OTHER, empty, legend_of, plain, tinted
-from nncache.bench.report.rounding import percent
+from nncache.bench.report.rounding import saved
 from nncache.bench.report.savings import Saving
 
 MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nCPU")
@@ -30,11 +30,11 @@ def draw_savings(axes: Axes, rows: Sequence[Saving]) -> None:
             at, known = place + (number - 1) * _BAR, 0.0 if math.isnan(share) else share
             lowest = min(lowest, known)
             axes.barh(at, known, height=0.9 * _BAR, color=tinted(colour, _SHADES[number]))
-            said = "not measured" if math.isnan(share) else percent(share)
+            said = "not measured" if math.isnan(share) else saved(share)
             end = max(known, 0.0), at
             style: dict[str, Any] = {"va": "center", "size": 11, "color": colour}
             axes.annotate(said, end, (6, 0), textcoords="offset points", **style)
-    axes.set(xlim=(lowest, 1.12), ylim=(len(rows) - 0.5, -0.5))
+    axes.set(xlim=(lowest, 1.17), ylim=(len(rows) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), [_named(row) for row in rows], size=13)
     axes.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
     axes.set_xlabel("share saved against polls that go to the NameNode itself")

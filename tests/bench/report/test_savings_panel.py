@@ -33,12 +33,12 @@ def test_each_share_has_its_bar() -> None:
     axes = drawn(*ROWS[:2])
     assert widths(axes) == pytest.approx([0.99888, 0.99628, 0.0, 0.9944, 0.9814, 0.95])
     assert [text.get_text() for text in axes.texts] == [
-        "99.89 %",
-        "99.63 %",
+        "99.89 % saved",
+        "99.63 % saved",
         "not measured",
-        "99.44 %",
-        "98.14 %",
-        "95.00 %",
+        "99.44 % saved",
+        "98.14 % saved",
+        "95.00 % saved",
     ]
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "nncache,\nevery 1 s\n(calls computed)",
@@ -53,6 +53,7 @@ def test_less_than_nothing_saved_is_shown() -> None:
     worse = replace(ROWS[1], calls_per_s=3_000.0, cores=math.nan)
     axes = drawn(worse)
     assert widths(axes)[0] == -0.5
+    assert axes.texts[0].get_text() == "50.00 % more"
     assert axes.get_xlim()[0] == -0.5
 
 
