@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -114,8 +114,7 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 10 minutes; apt-get install wrk nginx-light haproxy)
 	$(BIN)/python -m nncache.bench.request_cost
 
-bench-secure: $(READY) ## Measure what an answer from memory costs with a cookie, a token and over TLS, beside nginx with TLS (3 minutes)
-	$(BIN)/python -m nncache.bench.secured_hits
+bench-secure: $(READY) ## Measure what an answer from memory costs with a cookie, a token and over TLS, beside nginx with TLS (3 minutes) $(BIN)/python -m nncache.bench.secured_hits bench-events: Draw pollers NameNodes see of cold start, restart, outage of ZooKeeper failover (about 3 nncache.bench.events
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects

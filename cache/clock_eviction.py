@@ -165,6 +165,11 @@ class Ring(Generic[KeptT]):
     def __contains__(self, item: KeptT) -> bool:
         return item.circle is self._newcomers or item.circle is self._settled
 
+    def at(self, number: int) -> KeptT:
+        """Return one of the items held, from 0 to `len(ring)` - 1; which one that is may change with each call."""
+        newcomers = self._newcomers.items
+        return newcomers[number] if number < len(newcomers) else self._settled.items[number - len(newcomers)]
+
     def account(self, caller: Caller) -> Account:
         """Return the caller's account, for an item that is about to be taken in."""
         return self._accounts.get(caller) or Account(caller)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ class EntryView:
 
     Attributes:
         age_s: seconds since the NameNode last gave this reply.
+        replied_at: when the NameNode first gave it, by the proxy's clock. No two entries of a path have the same.
         since_txid: nothing after this transaction has changed the path.
         is_settled: whether every caller with a grant may see it, not only those who were told by the NameNode.
     """
@@ -25,6 +27,7 @@ class EntryView:
     kind: str
     status: int
     age_s: float
+    replied_at: float
     since_txid: int
     is_settled: bool
 
@@ -46,12 +49,15 @@ class Explanation:
     Attributes:
         answer: `hit` if a caller with a grant is answered from memory now, else the reason why not.
         stream_closed_because: why the NameNode's changes are not being read, when they are not.
+        now: seconds of the proxy's clock, as all that ends in `_at` or is called `as_of`.
         gate_age_s: seconds since all changes were last known to be applied; None: never.
+        seen_as_of: what a reply given before that may show is applied, acknowledged or not; None: nothing.
         granted: callers proven to traverse the path's directory, at most `GRANTS_SHOWN` of them.
         grants: how many there are.
     """
 
     path: str
+    now: float
     answer: str
     matches_filter: bool
     stream_open: bool
@@ -59,6 +65,7 @@ class Explanation:
     term: int | None
     gate_open: bool
     gate_age_s: float | None
+    seen_as_of: float | None
     covered_txid: int
     in_two_step_write: bool
     questions_under_way: int
@@ -68,12 +75,18 @@ class Explanation:
     last_forgotten: LastForgotten | None
 
 
+def finite(seconds: float) -> float | None:
+    """Return a time or a duration as JSON can hold it; None for one that never was."""
+    return seconds if math.isfinite(seconds) else None
+
+
 def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
     """Describe an entry."""
     return EntryView(
         kind=entry.kind.value,
         status=entry.reply.status,
         age_s=now - entry.confirmed_at,
+        replied_at=entry.replied_at,
         since_txid=entry.since_txid,
         is_settled=seen_as_of >= entry.replied_at,
     )

@@ -7,7 +7,6 @@ of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
@@ -31,7 +30,7 @@ from nncache.cache.decisions import (
     Wait,
 )
 from nncache.cache.entries import Directory, Entry, Grant, Hit, Ticket
-from nncache.cache.explanation import GRANTS_SHOWN, Explanation, last_forgotten, view_of
+from nncache.cache.explanation import GRANTS_SHOWN, Explanation, finite, last_forgotten, view_of
 from nncache.cache.filters import Filters
 from nncache.cache.forgetting import forget
 from nncache.cache.gate import FreshnessGate
@@ -352,16 +351,17 @@ class MetadataCache:
             reason = Reason.GATE_CLOSED
         if reason is None and (entry is None or not grants):
             reason = Reason.MISS if entry is None else Reason.NO_GRANT
-        age_s = now - self.gate.fresh_as_of
         return Explanation(
             path=path,
+            now=now,
             answer="hit" if reason is None else reason,
             matches_filter=self._filters.globs.matches(path),
             stream_open=self._term is not None,
             stream_closed_because=self._closed_because if self._term is None else None,
             term=self._term,
             gate_open=is_open,
-            gate_age_s=age_s if math.isfinite(age_s) else None,
+            gate_age_s=finite(now - self.gate.fresh_as_of),
+            seen_as_of=finite(self.gate.seen_as_of),
             covered_txid=self.gate.covered_txid,
             in_two_step_write=self.windows.is_blocked(path, now),
             questions_under_way=len(directory.tickets.get(name(path), ())) if directory is not None else 0,
@@ -384,6 +384,7 @@ class MetadataCache:
             windows=self.windows.open,
             is_open=self._term is not None and self.gate.is_open(now),
             gate_age_s=now - self.gate.fresh_as_of,
+            max_staleness_s=self.gate.max_staleness_s,
             covered_txid=self.gate.covered_txid,
             decisions=counters.decisions.copy(),
             conclusions=counters.conclusions.copy(),

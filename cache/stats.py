@@ -19,6 +19,7 @@ class CacheStats:
         tickets: questions on their way to the NameNode.
         windows: two-step writes under way.
         gate_age_s: seconds since all changes were last known to be applied; infinite before the first time.
+        max_staleness_s: at which age the gate closes, as the settings say.
         covered_txid: last transaction known to be applied; -1 before.
         decisions: lookups that went to the NameNode, by reason.
         conclusions: fetched replies, by what became of them.
@@ -32,6 +33,7 @@ class CacheStats:
     windows: int = 0
     is_open: bool = False
     gate_age_s: float = math.inf
+    max_staleness_s: float = 0.0
     covered_txid: int = -1
     serves: int = 0
     joins: int = 0

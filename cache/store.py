@@ -77,6 +77,10 @@ class Store:
             return True
         return name(path) not in directory.entries and name(path) not in directory.tickets
 
+    def one_of(self, chance: float) -> Entry | Grant | Hit | None:
+        """Return what is held at this place of all that is, 0 <= `chance` < 1; None where nothing is."""
+        return self._ring.at(int(chance * len(self._ring))) if len(self._ring) else None
+
     # -- tickets -------------------------------------------------------------------------------------
 
     def take_ticket(

@@ -52,6 +52,14 @@ class Tree:
             directory = directory.children.get(component)
         return directory
 
+    def path_of(self, directory: Directory) -> str | None:
+        """Return the path of a node; None if it is detached."""
+        names = []
+        while directory.parent is not None:
+            names.append(directory.name)
+            directory = directory.parent
+        return ROOT + "/".join(reversed(names)) if directory is self.root else None
+
     def ensure(self, path: str) -> Directory:
         """Return the node of a canonical path, made with its ancestors where missing."""
         directory = self.root

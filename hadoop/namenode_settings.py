@@ -124,6 +124,22 @@ class WebHdfsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UserSettings:
+    """The user for a command that is told elsewhere whom to ask.
+
+    Raises:
+        SettingError: It is no user's name.
+    """
+
+    user: str = field(
+        default_factory=_own_user, metadata={"help": "HDFS user to act as.", "default": _OWN_USER}
+    )
+
+    def __post_init__(self) -> None:
+        _check_user(self.user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NameserviceSettings:
     """Which nameservice, for a command that asks none of its NameNodes.
 

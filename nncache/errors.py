@@ -30,6 +30,12 @@ class AdminError(StartError):
     """A running proxy could not be asked over its admin port."""
 
 
+class NotAuditedError(AdminError):
+    """Nothing could be compared: as of diff(1), exit code 1 says that an answer was wrong."""
+
+    exit_code = 2
+
+
 class FiltersError(StartError):
     """The filters could not be read or changed; what HDFS said is part of the line."""
 

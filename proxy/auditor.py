@@ -6,19 +6,18 @@ holds the answer then, it has missed a change (Bounded).
 """
 
 import asyncio
-import json
 import logging
 import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NoReturn
 
 from nncache.cache.entries import Entry
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest, parse_plain
 from nncache.hadoop.paths import ROOT, name, parent
+from nncache.proxy.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import request_headers
@@ -37,38 +36,7 @@ BURST: Final = 10.0
 MAX_WAITING: Final = 10
 """Answers that wait to be audited; older ones are left out."""
 
-COVERED_WITHIN_S: Final = 10.0
-"""How long the proof that all changes were applied is waited for, beyond the bound."""
-
-_UNANNOUNCED: Final = frozenset({"storagePolicy", "ecPolicy", "ecPolicyObj", "ecBit", "snapshotEnabled"})
-"""Fields that change without an event; `max_entry_age_s` bounds how old they are."""
-
-_FOUND: Final = frozenset({200, 404})
 _log = logging.getLogger(__name__)
-
-
-class AuditOutcome(StrEnum):
-    """What came of a question."""
-
-    SAME = "same"
-    CHANGED = "changed"
-    UNANNOUNCED = "unannounced"
-    BEYOND = "beyond"
-    REFUSED = "refused"
-    UNPROVEN = "unproven"
-    UNANSWERED = "unanswered"
-
-
-AUDIT_OUTCOMES: Final[dict[str, str]] = {
-    AuditOutcome.SAME: "the NameNode gave the same answer",
-    AuditOutcome.CHANGED: "the path changed after it was answered from memory, and the cache has forgotten it in time",
-    AuditOutcome.UNANNOUNCED: "only fields differ that change without an event (bounded by max_entry_age_s)",
-    AuditOutcome.BEYOND: "the answer was wrong: the cache still held it after all changes were said to be applied",
-    AuditOutcome.REFUSED: "no status and no 404, or not from the active NameNode: nothing to compare",
-    AuditOutcome.UNPROVEN: "another answer, and no proof in time that all changes were applied (the gate closes)",
-    AuditOutcome.UNANSWERED: "no NameNode answered",
-}
-"""What each outcome means, for the documentation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,36 +132,28 @@ class Auditor:
             reply = await self._fetcher.fetch(head)
         except ProxyError:
             return AuditOutcome.UNANSWERED
-        if reply.term == NO_TERM or reply.status not in _FOUND:
-            return AuditOutcome.REFUSED
         kept = hit.entry.reply
-        body = body_of(kept, hit.plain.as_requested)
-        if (reply.status, reply.body) == (kept.status, body):
-            return AuditOutcome.SAME
-        if reply.status == kept.status and _without_unannounced(reply.body) == _without_unannounced(body):
-            return AuditOutcome.UNANNOUNCED
-        return await self._why_different(hit.entry, reply)
+        outcome = compared(
+            (kept.status, body_of(kept, hit.plain.as_requested)),
+            (reply.status, reply.body),
+            is_active=reply.term != NO_TERM,
+        )
+        return await self._why_different(hit.entry, reply) if outcome is None else outcome
 
     async def _why_different(self, entry: Entry, reply: UpstreamReply) -> AuditOutcome:
         """Say whether the cache learns of the change that the reply shows."""
         gate, store = self._cache.gate, self._cache.store
         deadline = reply.replied_at + gate.max_staleness_s + COVERED_WITHIN_S
-        while store.is_alive(entry):
-            if gate.seen_as_of >= reply.replied_at:
-                return AuditOutcome.BEYOND
+        while True:
             left_s = deadline - self._clock()
-            if left_s <= 0:
-                return AuditOutcome.UNPROVEN
+            outcome = why_different(
+                is_held=store.is_alive(entry),
+                seen_as_of=gate.seen_as_of,
+                said_at=reply.replied_at,
+                left_s=left_s,
+            )
+            if outcome is not None:
+                return outcome
             self._signal.request_probe()
             if not await self._signal.wait_covered(left_s) and self._clock() < deadline:
                 await asyncio.sleep(min(1.0, left_s))  # the stream has ended; the next one forgets all
-        return AuditOutcome.CHANGED
-
-
-def _without_unannounced(body: bytes) -> object:
-    """Return a status without the fields that change without an event."""
-    try:
-        status = json.loads(body)["FileStatus"]
-        return {key: value for key, value in status.items() if key not in _UNANNOUNCED}
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return body

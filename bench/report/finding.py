@@ -1,13 +1,22 @@
 """What a run found, in a sentence made from its figures. (bench/report/finding.py)"""
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
+from typing import Final
 
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
 from nncache.bench.report.rounding import counted, duration, number
-from nncache.bench.report.savings import calls_per_s, polls_asked_per_s
+from nncache.bench.report.savings import all_calls_per_s, cores, polls_asked_per_s
 
 Modes = tuple[ModeFigures, ...]
+
+SAVED: Final = (
+    "All calls are those that the NameNode answers for whatever reason: to read what has changed costs nncache about "
+    "as much however often is polled, so the more often is polled, the larger is the share that it saves. Where "
+    "a period was not run, or the generator could not keep its schedule, calls are computed from those at another one."
+)
+"""What must be known to read the chart of savings."""
 
 
 def pollers_of(info: RunInfo) -> str:
@@ -22,11 +31,16 @@ def workload_name(info: RunInfo) -> str:
 
 
 def load(info: RunInfo, modes: Modes) -> str:
-    """Say in one sentence, without a full stop, how many calls the NameNode answers."""
+    """Say in one sentence, without a full stop, how many calls of all kinds the NameNode answers, and its CPU."""
     head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
     if not modes:
         return f"{head}: nothing was measured"
-    return f"{head}: the NameNode answers {_each(modes, calls_per_s, 'calls/s')}"
+    answers = f"{head}: the NameNode answers {_each(modes, all_calls_per_s, 'calls/s')}"
+    used = [cores(mode) for mode in modes]
+    if any(map(math.isnan, used)):
+        return answers
+    shares = ", ".join(f"{number(100 * each)} %" for each in used)
+    return f"{answers}, and uses {shares} of a core"
 
 
 def cpu(info: RunInfo, modes: Modes) -> str:
@@ -36,6 +50,24 @@ def cpu(info: RunInfo, modes: Modes) -> str:
         return f"CPU seconds by process in {info.duration_s:,g} s"
     seconds = _each(known, lambda mode: mode.cpu_s["namenode"], "CPU seconds")
     return f"In {info.duration_s:,g} s the NameNode takes {seconds}"
+
+
+def ways(info: RunInfo, modes: Modes) -> str:
+    """Say what the modes are to one who has never heard of them."""
+    known = {
+        "direct": "direct: it asks the NameNode itself.",
+        "nncache": "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
+        "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
+    }
+    said = [known[mode.mode] for mode in modes if mode.mode in known]
+    return " ".join(
+        [
+            f"Each poller asks for the status of its path every {info.period_s:g} s.",
+            *said,
+            "Calls are counted without those that make the changes, CPU with them.",
+            f"Wrong is an answer that had been untrue for more than {info.bound_s:g} s, or never was true.",
+        ]
+    )
 
 
 def freshness(modes: Modes) -> str:

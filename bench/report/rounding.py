@@ -29,6 +29,13 @@ def percent(share: float | None) -> str:
     return "<0.01 %" if 0 < share < _LEAST_SHARE else f"{share * 100:,.2f} %"
 
 
+def saved(share: float | None) -> str:
+    """Return `94.14 % saved`, or `121.25 % more`; `NONE` for no number."""
+    if share is None or math.isnan(share):
+        return NONE
+    return f"{percent(-share)} more" if share < 0 else f"{percent(share)} saved"
+
+
 def duration(seconds: float | None) -> str:
     """Return a time with its unit: ms below a second, else s; `NONE` for no number."""
     if seconds is None or math.isnan(seconds):

@@ -12,9 +12,27 @@ from rich.markdown import Markdown
 
 from nncache.bench.checks import Check
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
-from nncache.bench.report.finding import freshness, late_periods, load, pollers_of, schedule, workload_name
+from nncache.bench.report.finding import (
+    SAVED,
+    freshness,
+    late_periods,
+    load,
+    pollers_of,
+    schedule,
+    ways,
+    workload_name,
+)
 from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
-from nncache.bench.report.savings import FORMULA, calls_per_s, savings, share_saved
+from nncache.bench.report.savings import (
+    FORMULA,
+    all_calls_per_s,
+    calls_per_s,
+    cores,
+    savings,
+    share_of_calls_saved,
+    share_of_cpu_saved,
+    share_saved,
+)
 
 WIDTH: Final = 120
 """Columns of a terminal."""
@@ -65,6 +83,8 @@ def as_markdown(
         modes=modes,
         pollers=pollers_of(info),
         finding=load(info, modes),
+        ways=ways(info, modes),
+        saved=SAVED,
         freshness=freshness(modes),
         schedule=schedule(modes),
         savings=savings(modes, info, also),
@@ -109,4 +129,13 @@ _TEMPLATES: Final = jinja2.Environment(
 _TEMPLATES.filters.update(
     number=number, percent=percent, duration=duration, count=_count, ms=_ms, alarm=_alarm
 )
-_TEMPLATES.globals.update(ratio=ratio, calls_per_s=calls_per_s, share_saved=share_saved, proof=PROOF)
+_TEMPLATES.globals.update(
+    ratio=ratio,
+    calls_per_s=calls_per_s,
+    all_calls_per_s=all_calls_per_s,
+    cores=cores,
+    share_saved=share_saved,
+    share_of_calls_saved=share_of_calls_saved,
+    share_of_cpu_saved=share_of_cpu_saved,
+    proof=PROOF,
+)

@@ -128,7 +128,7 @@ class Resumption:
         self._last = self._assemble(txid, changed_positions(filters, change))
         return self._last
 
-    def _last_set(self) -> set[PublishedFilter] | None:
+    def _last_set(self) -> set[tuple[str, str, str]] | None:
         return None if self._last is None else _set_of(self._last.filters)
 
     async def _drop_unreadable(self, pending: PendingBatch, exc: Exception) -> None:
@@ -163,5 +163,7 @@ def _last_of(exc: MissingEventsError) -> int:
     return exc.last_txid
 
 
-def _set_of(filters: Mapping[str, FilterPosition]) -> set[PublishedFilter]:
-    return {position.filter for position in filters.values()}
+def _set_of(filters: Mapping[str, FilterPosition]) -> set[tuple[str, str, str]]:
+    """Return what caches look at: names, ids and globs; owners and subscribers are of no meaning to them."""
+    found = (position.filter for position in filters.values())
+    return {(filter_.name, filter_.id, filter_.path_glob) for filter_ in found}

@@ -179,15 +179,21 @@ class Run:
         self._is_changing = True
         try:
             await self._publish_pending()
-            change = self._plan()  # again: it begins where the publications end
-            writes = await self._output.change_filters(change)
-            change = change.without(self._output.blocked)
+            # Again: it begins where the publications end, and HDFS may meanwhile have what is published. A change of
+            # nothing is written, too, and each proxy would read all filters again for it.
+            change = self._plan()
+            if not change.is_empty:
+                await self._change_filters(change)
         finally:
             self._is_changing = False
             self._room.set()
+        self._count_filters()
+
+    async def _change_filters(self, wanted: FilterChange) -> None:
+        writes = await self._output.change_filters(wanted)
+        change = wanted.without(self._output.blocked)
         self._pacer.wrote(writes, self._clock())
         self._pending.change_filters(changed_positions(self._pending.filters, change))
-        self._count_filters()
         if not change.is_empty:
             self._counts.filter_changes += 1
             _log.info("the filters have changed: %s", _told(change))

@@ -153,7 +153,9 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         left = await self._delete_all(hidden, tree.fence)
         tree.forget_places(set(hidden).difference(left))
         self._blocked = frozenset(path.rpartition("/")[2] for path in left)
-        await self._commit_all(tree.plan_filters(change.without(self._blocked), left))
+        possible = change.without(self._blocked)
+        if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
+            await self._commit_all(tree.plan_filters(possible, left))
         self._tree = tree
         return self._counts.writes - before
 

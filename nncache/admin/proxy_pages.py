@@ -1,12 +1,15 @@
 """What the admin port of a proxy shows. (nncache/admin/proxy_pages.py)"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from nncache.admin.server import Action, Answer, Page, as_json, daemon_pages
 from nncache.hadoop.paths import InvalidPathError, canonical
+
+MAX_SAMPLE: Final = 100
+"""Paths that `/sample` shows at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +69,19 @@ class ProxySources:
         metrics: all metrics in the Prometheus text format.
         explain: what is known of a canonical path; a dataclass or mapping that JSON can hold.
         status: all that operators look at; JSON can hold it.
+        sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
+            name or glob; may raise SampleError.
     """
 
     readiness: Callable[[], ProxyReadiness]
     metrics: Callable[[], bytes]
     explain: Callable[[str], object]
     status: Callable[[], object]
+    sample: Callable[[int, str | None], Sequence[str]]
+
+
+class SampleError(Exception):
+    """There is nothing to choose from as asked; `str()` says why."""
 
 
 def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
@@ -88,6 +98,16 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
     def status(_: Mapping[str, str]) -> Answer:
         return as_json(sources.status())
 
+    def sample(query: Mapping[str, str]) -> Answer:
+        limit = query.get("limit", str(MAX_SAMPLE))
+        if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit) <= MAX_SAMPLE:
+            told = {"error": f"limit: {limit}: must be a number from 1 to {MAX_SAMPLE}"}
+            return as_json(told, status=HTTPStatus.BAD_REQUEST)
+        try:
+            return as_json({"paths": list(sources.sample(int(limit), query.get("filter")))})
+        except SampleError as error:
+            return as_json({"error": str(error)}, status=HTTPStatus.BAD_REQUEST)
+
     return (
         *daemon_pages(
             sources.readiness,
@@ -98,6 +118,12 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
             "/explain?path=/",
             "what the cache knows of a path, and why it is or is not answered from memory",
             explain,
+            is_for_operators=True,
+        ),
+        Page(
+            "/sample",
+            "some of the paths that the cache holds, chosen by chance; ?filter=NAME and ?limit=N choose fewer",
+            sample,
             is_for_operators=True,
         ),
         Page(

@@ -17,9 +17,9 @@ class AdminSettings:
     admin_token_file: str = field(
         default="",
         metadata={
-            "help": "File with the token that the pages with paths and users (/status, /explain, /filters) and "
-            "/purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. Without a "
-            "file they answer clients on this host only.",
+            "help": "File with the token that the pages with paths and users (/status, /explain, /sample, /filters) "
+            "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. Without "
+            "a file they answer clients on this host only.",
             "default": "none",
         },
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nncache.admin.settings import read_token
+from nncache.admin.settings import ExplainSettings, read_token
 from nncache.commands.options import given
 from nncache.errors import AdminError, ConfigurationError
 from nncache.hadoop.endpoint import Endpoint
@@ -62,7 +62,15 @@ def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[s
     Raises:
         ConfigurationError: the address is none, or there is no token in the file.
     """
-    settings = load_settings(form, config, given(flags)).proxy
+    return admin_port_of(load_settings(form, config, given(flags)).proxy)
+
+
+def admin_port_of(settings: ExplainSettings) -> AdminPort:
+    """Return the port of these settings.
+
+    Raises:
+        ConfigurationError: there is no token in the file.
+    """
     try:
         return AdminPort(settings.admin_at, read_token("admin_token_file", settings.admin_token_file))
     except SettingError as error:

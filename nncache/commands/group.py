@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from nncache.commands.audit import audit
 from nncache.commands.check import check
 from nncache.commands.completion import completion
 from nncache.commands.explain import explain
@@ -27,6 +28,7 @@ nncache.add_command(publisher)
 nncache.add_command(check)
 nncache.add_command(explain)
 nncache.add_command(purge)
+nncache.add_command(audit)
 nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)

@@ -1,6 +1,7 @@
 """What each command prints with --json, as an example that its own code has made. (nncache/commands/json_shapes.py)"""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.cache.stats import CacheStats
 from nncache.checks.finding import failed, ok
 from nncache.checks.table import SETTINGS, Result, exit_code
+from nncache.commands.audit_questions import AuditReport
+from nncache.commands.audit_view import report_as_json
 from nncache.commands.check_view import as_json as check_as_json
 from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
 from nncache.commands.filters_file_view import plan_as_json
@@ -23,6 +26,7 @@ from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
+from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import SettingsOfExplain
 
@@ -40,6 +44,10 @@ _ABOUT_WATCH: Final = (
 _ABOUT_EXPLAIN: Final = (
     "The answer of the proxy's `/explain`. Every value that is not known is null; "
     "`answer` is `hit` or the reason why not, and `meaning` says that in words."
+)
+_ABOUT_AUDIT: Final = (
+    "`verdict` is `right`, `wrong` or `not known`. `outcomes` are those of `nncache_audit_total` "
+    "([metrics.md](metrics.md)); `wrong` names at most 20 paths."
 )
 _ABOUT_CHECK: Final = (
     "What was found, in order; `verdict` is `ok`, `warning`, `failed` or `skipped`. [check.md](check.md) describes "
@@ -97,6 +105,8 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _text({"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}),
         "What was forgotten; `was_held` is false where nothing was cached or asked.",
     )
+    report = AuditReport(outcomes=Counter({AuditOutcome.SAME: 148, AuditOutcome.CHANGED: 2}))
+    yield "audit", _text(report_as_json(report)), _ABOUT_AUDIT
     failing = failed("nn1:8020 is no HTTP server: it speaks Hadoop RPC", "namenode_http: give 9870, not 8020")
     results = (Result(SETTINGS, (ok("no file and 2 flags can be read"),)), Result("addresses", (failing,)))
     for daemon in ("proxy", "publisher"):
@@ -111,6 +121,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
 def _explanation() -> dict[str, object]:
     known = Explanation(
         path="/user/joe/a/_SUCCESS",
+        now=5_001.5,
         answer="hit",
         matches_filter=True,
         stream_open=True,
@@ -118,10 +129,13 @@ def _explanation() -> dict[str, object]:
         term=1,
         gate_open=True,
         gate_age_s=0.012,
+        seen_as_of=5_001.487,
         covered_txid=77,
         in_two_step_write=False,
         questions_under_way=0,
-        entry=EntryView(kind="missing", status=404, age_s=1.5, since_txid=70, is_settled=True),
+        entry=EntryView(
+            kind="missing", status=404, age_s=1.5, replied_at=5_000.0, since_txid=70, is_settled=True
+        ),
         grants=1,
         granted=("alice",),
         last_forgotten=LastForgotten(path="/user/joe", change="Appeared", txid=70, age_s=9.0),

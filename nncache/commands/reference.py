@@ -35,6 +35,7 @@ EXIT_CODES: Final = """\
 
 After 1 another try may help, after 2 it does not.
 `filters diff` follows diff(1): 0 for no difference, 1 for some, 2 where they could not be compared.
+`audit` follows it, too: 0, no answer was wrong; 1, some were; 2, that is not known.
 `filters apply` ends with 1 if a part could not be done; what was done stays.
 `filters export` ends with 1 if filters are broken, which are not in the file.
 """

@@ -24,6 +24,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
+from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
 from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, state_word, status_of, totals_of
@@ -193,11 +194,11 @@ class ProxySystem:
             metrics=MetricsPage("proxy", self.figures).render,
             explain=self._explain,
             status=self._status,
+            sample=HeldPaths(self._cache, self._filter_names).sample,
         )
-        purger = Purger(self._cache, clock, self._filter_names)
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*proxy_pages(sources), purge_action(purger)),
+            (*proxy_pages(sources), purge_action(Purger(self._cache, clock, self._filter_names))),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("status.html"),
@@ -325,6 +326,7 @@ class ProxySystem:
 
     def _explain(self, path: str) -> Mapping[str, object]:
         explanation = self._cache.explain(path, self._clock())
+        self._consumer.request_probe()  # the next explanation can say what is applied by now
         return asdict(explanation) | {
             "meaning": MEANINGS.get(explanation.answer, ""),
             "gate": self._situation().gate,

@@ -3,18 +3,15 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from nncache.admin.proxy_pages import PurgeError
 from nncache.cache import MetadataCache
 from nncache.cache.purging import Purge, purge_of_path, purges_of_glob
+from nncache.daemons.filters_named import UnknownFilterError, globs_named
 from nncache.hadoop.change import SubtreeUnknown
 from nncache.hadoop.paths import ROOT
 
 _log = logging.getLogger(__name__)
-
-_FILTERS_NAMED: Final = 10
-"""In the line that says which there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +50,10 @@ class Purger:
         Raises:
             PurgeError: it is not in force.
         """
-        globs, names = self._cache.glob_of, self._filter_names()
-        chosen = {glob for id_, glob in globs.items() if name in {glob, names.get(id_)}}
-        if not chosen:
-            known = sorted({names.get(id_, glob) for id_, glob in globs.items()})
-            more = len(known) - _FILTERS_NAMED
-            some = ", ".join(known[:_FILTERS_NAMED]) + (f" and {more} more" if more > 0 else "")
-            raise PurgeError(f"no filter {name!r} is in force; in force: {some or 'none'}")
+        try:
+            chosen = globs_named(name, self._cache.glob_of, self._filter_names())
+        except UnknownFilterError as error:
+            raise PurgeError(str(error)) from error
         purges = tuple(purge for glob in sorted(chosen) for purge in purges_of_glob(glob))
         return self._purge(purges, f"of filter {name}", peer)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
-from nncache.proxy.auditor import AUDIT_OUTCOMES
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
 
@@ -57,6 +57,12 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "cache_gate_age_seconds",
         "seconds",
         "Time since all changes were last known to be applied.",
+    ),
+    gauge(
+        "cache.max_staleness_s",
+        "cache_max_staleness_seconds",
+        "seconds",
+        "Age at which the gate closes (max_staleness_s).",
     ),
     gauge(
         "cache.covered_txid", "cache_covered_txid", "transaction id", "Last transaction known to be applied."

@@ -14,6 +14,7 @@ from nncache.hadoop.namenode_settings import (
     HadoopConfSettings,
     NameNodeSettings,
     NameserviceSettings,
+    UserSettings,
     WebHdfsSettings,
 )
 from nncache.hadoop.settings import SettingError
@@ -167,6 +168,16 @@ class SettingsOfExplain:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfAudit:
+    """All that `nncache audit` may be told of its surroundings."""
+
+    proxy: ExplainSettings = field(
+        default_factory=ExplainSettings, metadata={"heading": "Which proxy to ask"}
+    )
+    caller: UserSettings = field(default_factory=UserSettings, metadata={"heading": "As whom to ask"})
+
+
 def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
     if not settings.zookeeper:
         raise SettingError(
@@ -181,8 +192,9 @@ WATCH = Form("watch", SettingsOfWatch, from_hadoop)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)
+AUDIT = Form("audit", SettingsOfAudit)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN, PURGE, TOP)
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN, PURGE, TOP, AUDIT)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

@@ -57,6 +57,13 @@ def test_an_empty_ring_has_nothing_to_take() -> None:
     ring.check()
 
 
+def test_each_item_has_a_number() -> None:
+    """Newcomers and settled ones; for samples."""
+    ring: Ring[Item] = Ring()
+    items = added(ring, ALICE, 20)
+    assert {id(ring.at(number)) for number in range(len(ring))} == {id(item) for item in items}
+
+
 def test_what_nobody_asked_for_again_goes_first() -> None:
     """Among one caller's newcomers; what was asked for settles."""
     ring: Ring[Item] = Ring()

@@ -1,6 +1,8 @@
 """What an explanation is made of."""
 
-from nncache.cache.explanation import last_forgotten, view_of
+import math
+
+from nncache.cache.explanation import finite, last_forgotten, view_of
 from nncache.cache.store import Forgotten
 from tests.cache.test_entries import entry
 
@@ -10,6 +12,12 @@ def test_an_entry_is_settled_once_its_reply_is_covered() -> None:
     view = view_of(entry(), 3.0, seen_as_of=0.5)
     assert (view.kind, view.status, view.age_s, view.is_settled) == ("file", 200, 2.0, False)
     assert view_of(entry(), 3.0, seen_as_of=1.0).is_settled
+    assert view.replied_at == 1.0
+
+
+def test_a_time_that_never_was_is_none() -> None:
+    """JSON holds no infinity."""
+    assert (finite(2.0), finite(-math.inf), finite(math.inf)) == (2.0, None, None)
 
 
 def test_the_latest_change_of_the_path_or_above_it_is_told() -> None:

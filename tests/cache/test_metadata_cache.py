@@ -304,6 +304,7 @@ def test_statistics_count_what_was_decided() -> None:
     assert stats.decisions == {Reason.MISS: 4}
     assert stats.conclusions == {Conclusion.STORED: 3}
     assert (stats.is_open, stats.gate_age_s, stats.covered_txid) == (True, 2.0, 100)
+    assert stats.max_staleness_s == cache.gate.max_staleness_s > 0
 
 
 def test_explain_says_why() -> None:
@@ -326,16 +327,13 @@ def test_explain_says_why() -> None:
     assert cache.explain("/a/f", 2.0).answer == Reason.NO_GRANT
     cache.apply(Moved("/a", "/z"), 2.0, 123)
     gone = cache.explain("/a/f", 2.5)
-    assert gone.last_forgotten is not None
-    assert (gone.last_forgotten.change, gone.last_forgotten.txid, gone.last_forgotten.path) == (
-        "Moved",
-        123,
-        "/a",
-    )
-    assert cache.explain("/a/f", 2.5).stream_closed_because is None
+    told = gone.last_forgotten
+    assert told is not None
+    assert (told.change, told.txid, told.path) == ("Moved", 123, "/a")
+    assert (gone.now, gone.seen_as_of, gone.stream_closed_because) == (2.5, cache.gate.seen_as_of, None)
     cache.close_stream("purged")
-    assert cache.explain("/a/f", 2.5).gate_age_s is None
-    assert cache.explain("/a/f", 2.5).stream_closed_because == "purged"
+    closed = cache.explain("/a/f", 2.5)
+    assert (closed.gate_age_s, closed.seen_as_of, closed.stream_closed_because) == (None, None, "purged")
 
 
 # -- the order of replies --------------------------------------------------------------------------------

@@ -37,6 +37,15 @@ def test_detaching_cuts_all_below_in_one_step() -> None:
     tree.check()
 
 
+def test_a_node_knows_its_path_while_it_is_attached() -> None:
+    """T1: one below a node that was cut off has none."""
+    tree = Tree()
+    deep, above = tree.ensure("/a/b/c"), tree.ensure("/a")
+    assert [tree.path_of(node) for node in (deep, above, tree.root)] == ["/a/b/c", "/a", "/"]
+    tree.detach("/a/b")
+    assert (tree.path_of(deep), tree.path_of(above)) == (None, "/a")
+
+
 def test_detaching_the_root_leaves_a_new_one() -> None:
     """A flush is the same step as any other."""
     tree = Tree()

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable
 
@@ -22,6 +23,17 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus"),
 ]
+
+WITH_FAULTS = """
+from nncache.cache.gate import FreshnessGate
+from nncache.cache.metadata_cache import MetadataCache
+from nncache.cli import main
+
+FreshnessGate.is_open = lambda *_: True
+MetadataCache.apply = lambda *_, **__: None
+main()
+"""
+"""A proxy whose gate never closes and which learns of no change: no setting makes one of ours so."""
 
 QUICKLY = {r"\[\d+m\]": "[6s]", r"for: [1-9]\d*m": "for: 2s", r"rate5m": "rate5m"}
 """The rules with seconds where they have minutes: the time for which something must be wrong is not what is tested."""
@@ -66,15 +78,17 @@ def test_each_alert_fires_and_clears() -> None:
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         service, namenode = Service.of(cluster), cluster.namenodes[0]
         service.add("watched", "/watched/*")
+        on_zookeeper = (*service.namenode_flags, *service.zookeeper_flags)
+        faulty = (sys.executable, "-c", WITH_FAULTS)
         direct = (*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser)
         with (
             service.publisher(user=cluster.superuser) as publisher,
             service.proxy(failover_wait_s=0.5, upstream_timeout_s=1) as proxy,
-            service.proxy(max_staleness_s=60) as patient,
+            Proxy(*on_zookeeper, "--audit-share", "1", program=faulty) as wrong,
             service.proxy(max_cache_entries=20) as small,
             Proxy(*direct, "--poll-budget-share", "0.00001", "--poll-budget-burst-s", "0.001") as poor,
         ):
-            targets = [each.admin for each in (publisher, proxy, patient, small, poor)]
+            targets = [each.admin for each in (publisher, proxy, wrong, small, poor)]
             prometheus = Prometheus(targets, quick_rules(), interval="500ms")
             seen = set[str]()
 
@@ -86,7 +100,7 @@ def test_each_alert_fires_and_clears() -> None:
                 until(lambda: not set(names) & prometheus.firing(), ask)
 
             with prometheus:
-                for each in (proxy, patient, small):
+                for each in (proxy, wrong, small):
                     each.await_gate()
                 prometheus.await_targets()
                 fires("NncachePollingBudgetUsedUp")
@@ -103,7 +117,11 @@ def test_each_alert_fires_and_clears() -> None:
                 write(cluster, broken, b"")
                 clears("NncacheFilterBroken")
 
-                poll(patient, 3)
+                poll(wrong, 1)
+                write(cluster, "/watched/same-0", b"it was missing")
+                fires("NncacheAnswersAreWrong", ask=lambda: poll(wrong, 1))
+                clears("NncacheAnswersAreWrong")
+
                 publisher.stop()
                 write(cluster, "/changed", b"what nothing tells the proxies of")
                 fires("NncachePublisherMissing", "NncacheNothingCached", "NncacheAnswersCouldBeStale")

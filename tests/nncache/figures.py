@@ -11,7 +11,8 @@ from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.stats import ChannelStats, RecordStats, StreamStats
 from nncache.metrics.metric import ROOMS, Daemon
-from nncache.proxy.auditor import AuditOutcome, AuditStats
+from nncache.proxy.audit_judge import AuditOutcome
+from nncache.proxy.auditor import AuditStats
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
@@ -41,6 +42,7 @@ def _all() -> dict[str, object]:
             windows=0,
             is_open=True,
             gate_age_s=0.1,
+            max_staleness_s=3.0,
             covered_txid=9,
             serves=1,
             joins=0,

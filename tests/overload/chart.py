@@ -6,7 +6,7 @@ from typing import Final
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from nncache.bench.report.charts import COLOURS, STYLE
+from nncache.bench.report.canvas import COLOURS, STYLE
 from tests.overload.figures import Results
 from tests.overload.samples import Kind
 from tests.overload.verdicts import MIN_HITS

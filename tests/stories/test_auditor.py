@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import aiohttp
 import pytest
+from click.testing import CliRunner, Result
 from prometheus_client.parser import text_string_to_metric_families
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.clock import boottime
+from nncache.commands.audit import audit
 from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.proxy import auditor
 from nncache.settings.commands import PROXY, load_settings
@@ -140,3 +142,41 @@ async def test_a_cache_that_misses_a_change_is_found(
                 f"http://{s.proxy}/webhdfs/v1/?op=LISTSTATUS&user.name={s.user}"
             ) as reply:
                 assert reply.status == 200, "a call more, for a question more"
+
+
+async def audited(s: Scene, *words: str, seconds: float = 1.0) -> Result:
+    """Run `nncache audit` beside the proxy."""
+    flags = ("--admin", s.admin, "--user", s.user, "--rate", "100", "--seconds", str(seconds))
+    return await asyncio.to_thread(CliRunner().invoke, audit, [*words, *flags])
+
+
+@pytest.mark.timeout(120)
+async def test_from_outside_changes_are_no_fault(cluster: Cluster, hdfs_directory: str) -> None:
+    """Bounded, by `nncache audit`, while the path changes as often as it can."""
+
+    async def change_on() -> None:
+        number = 0
+        while True:
+            number += 1
+            await s.change(700 + number % 8)
+            await s.hit()
+
+    async with scene(cluster, hdfs_directory) as s, asyncio.TaskGroup() as beside:
+        changing = beside.create_task(change_on())
+        result = await audited(s, s.path)
+        changing.cancel()
+    assert "answers from memory compared, none beyond the bound" in result.output
+    assert result.exit_code == 0
+
+
+@pytest.mark.timeout(120)
+async def test_from_outside_a_cache_that_misses_a_change_is_found(
+    cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounded, broken on purpose: the cache learns of no change, `nncache audit` names the path."""
+    async with scene(cluster, hdfs_directory) as s:
+        monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
+        await s.change(701)
+        result = await audited(s, "--filter", f"{hdfs_directory}/*", seconds=0.1)
+    assert f"wrong answer from memory: {s.path}" in result.output
+    assert result.exit_code == 1

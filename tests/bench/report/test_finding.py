@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.report.finding import cpu, freshness, late_periods, load, schedule
+from nncache.bench.report.finding import cpu, freshness, late_periods, load, schedule, ways
 from tests.bench import example_figures as example
 
 INFO = example.info()
@@ -17,7 +17,12 @@ def test_a_mode_that_was_not_measured_is_left_out() -> None:
         "In 60 s the NameNode takes 48.0 CPU seconds directly, 15.0 through nginx"
     )
     assert cpu(INFO, (unknown,)) == "CPU seconds by process in 60 s"
-    assert load(INFO, (example.nncache(),)).endswith("the NameNode answers 11.2 calls/s through nncache")
+    assert load(INFO, (example.nncache(),)).endswith(
+        "the NameNode answers 37.2 calls/s through nncache, and uses 4.00 % of a core"
+    )
+    assert load(INFO, (example.direct(), unknown)).endswith(
+        "answers 2,000 calls/s directly, 37.2 through nncache"
+    )
     assert load(INFO, ()) == "10,000 pollers, 2,000 polls/s: nothing was measured"
     assert freshness((example.nothing_happened(),)) == "No change was seen; wrong answers: 0 through nncache"
     assert freshness(()) == "No change was seen"
@@ -40,3 +45,13 @@ def test_all_modes_that_were_late_are_named() -> None:
 def test_a_workload_that_says_little_has_a_sentence(workload: dict[str, object], begins: str) -> None:
     """Reports are also written of figures that others wrote down."""
     assert load(replace(INFO, workload=workload), ()).startswith(begins)
+
+
+def test_each_way_is_explained_to_a_stranger() -> None:
+    """Those that were run, and no other; what wrong means."""
+    assert ways(INFO, (example.direct(), example.nginx())) == (
+        "Each poller asks for the status of its path every 5 s. direct: it asks the NameNode itself. nginx: through a "
+        "cache that keeps each answer for 5 s. Calls are counted without those that make the changes, CPU with them. "
+        "Wrong is an answer that had been untrue for more than 3 s, or never was true."
+    )
+    assert "nncache: through its proxy" in ways(INFO, (example.nncache(),))

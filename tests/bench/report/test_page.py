@@ -10,7 +10,12 @@ from nncache.bench.report.page import page
 from nncache.bench.report.table import as_markdown
 from tests.bench import example_figures as example
 
-CHARTS = {"main": b"main picture", "latency": b"latency picture", "cpu": b"cpu picture"}
+CHARTS = {
+    "main": b"main picture",
+    "savings": b"savings picture",
+    "latency": b"latency picture",
+    "cpu": b"cpu picture",
+}
 
 
 def elements(html: str) -> list[ET.Element]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio
+from nncache.bench.report.rounding import NONE, counted, duration, number, percent, ratio, saved
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,10 @@ from nncache.bench.report.rounding import NONE, counted, duration, number, perce
         (number, {0.0056: "0.00560", 1e-5: "1.00e-05", -5: "-5.00", math.nan: NONE, None: NONE}),
         (percent, {1: "100 %", 0.999999: ">99.99 %", 0.9944: "99.44 %", 0.00001: "<0.01 %", 0: "0 %"}),
         (percent, {-0.25: "-25.00 %", math.nan: NONE, None: NONE}),
+        (
+            saved,
+            {0.9414: "94.14 % saved", 0: "0 % saved", -1.2125: "121.25 % more", math.nan: NONE, None: NONE},
+        ),
         (
             duration,
             {0.0021: "2.10 ms", 0.9999: "1.00 s", 1: "1.00 s", 61: "61.0 s", math.nan: NONE, None: NONE},

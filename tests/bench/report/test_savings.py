@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.report.savings import Saving, polls_asked_per_s, savings, share_saved
+from nncache.bench.report.savings import (
+    Saving,
+    polls_asked_per_s,
+    savings,
+    share_of_calls_saved,
+    share_of_cpu_saved,
+    share_saved,
+)
 from tests.bench import example_figures as example
 
 
@@ -58,6 +65,27 @@ def test_no_cache_asks_more_often_than_it_is_asked() -> None:
     assert not at_the_period.is_measured, "there is no direct mode to compare with"
 
 
+def test_all_calls_and_the_cpu_are_saved_less() -> None:
+    """Polls of the edits and probes come without any poll, at any period; an idle NameNode uses CPU as well."""
+    found = savings(example.modes(), example.info(), example.also())
+    often, at_the_period, by_nginx, rare = found
+    assert [row.all_per_s for row in found] == pytest.approx(
+        [37.2, 37.2, 600.0, 10 + 5 * 3 + 21 * 3 - 15 + 0.0]
+    )
+    assert (often.direct_all_per_s, rare.direct_all_per_s) == (10_000.0, 333.0)
+    assert (at_the_period.share_of_all, at_the_period.share_of_cpu) == pytest.approx((0.9814, 0.95))
+    assert (by_nginx.share_of_all, by_nginx.share_of_cpu) == pytest.approx((0.7, 0.6875))
+    assert math.isnan(often.share_of_cpu), "not all polls were sent directly"
+    assert (rare.direct_cores, rare.cores) == pytest.approx((48 / 20, 2.4 / 20))
+
+
+def test_of_a_period_that_was_not_run_no_cpu_is_known() -> None:
+    """It is not computed: how much an idle NameNode uses is not known."""
+    (row,) = (each for each in savings(example.modes(), example.info(), (), (30.0,)) if each.period_s == 30.0)
+    assert math.isnan(row.cores)
+    assert row.share_of_all == pytest.approx(1 - 37.2 / (2_000 / 6))
+
+
 def test_paths_count_as_polls() -> None:
     """A poller with three paths polls three times a period."""
     info = replace(example.info(), workload={"pollers": 100, "paths_per_poller": 3})
@@ -71,3 +99,7 @@ def test_more_calls_than_polls_are_less_than_nothing_saved() -> None:
     assert share_saved(worse, example.modes()) == -0.5
     assert math.isnan(share_saved(example.direct(), example.modes()))
     assert math.isnan(share_saved(worse, (worse,)))
+    assert share_of_calls_saved(example.nncache(), example.modes()) == pytest.approx(0.9814)
+    assert share_of_cpu_saved(example.nncache(), example.modes()) == pytest.approx(0.95)
+    unknown = replace(example.nncache(), cpu_s={})
+    assert math.isnan(share_of_cpu_saved(unknown, example.modes()))

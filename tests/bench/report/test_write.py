@@ -8,7 +8,7 @@ from nncache.bench.figures import ModeFigures
 from nncache.bench.report.write import FiguresError, read_figures, write_report
 from tests.bench import example_figures as example
 
-FILES = {"main.png", "latency.png", "cpu.png", "report.html", "README.md", "figures.json"}
+FILES = {"main.png", "savings.png", "latency.png", "cpu.png", "report.html", "README.md", "figures.json"}
 
 
 @pytest.mark.parametrize("modes", [(), example.modes()], ids=["no mode", "all"])
@@ -19,7 +19,9 @@ def test_all_files_are_written_and_figures_read_again(tmp_path: Path, modes: tup
     assert {path.name for path in directory.iterdir()} == FILES
     assert read_figures(directory) == (example.info(), modes, example.also())
     assert "](main.png)" in (directory / "README.md").read_text(encoding="utf-8")
-    assert (directory / "report.html").read_text(encoding="utf-8").count("data:image/png;base64,") == 3
+    assert (directory / "report.html").read_text(encoding="utf-8").count("data:image/png;base64,") == 4 - (
+        not modes
+    )
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"modes": [7]}', '{"modes": [{}]}', '{"info": {}}'])

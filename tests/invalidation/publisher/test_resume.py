@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -142,6 +143,23 @@ def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: Publishe
         assert on.output.told == [FilterChange()], "once"
 
     play(story, is_known=left is not STATE)
+
+
+def test_another_owner_or_other_subscribers_need_no_reading_of_the_set() -> None:
+    """As when the write that changed them was carried out and its answer was lost: a cache looks at globs and ids."""
+
+    async def story(on: Scene) -> None:
+        found = {
+            name: replace(
+                position, filter=replace(position.filter, owner="amy", allowed_subscribers=("bob",))
+            )
+            for name, position in STATE.filters.items()
+        }
+        resumed = await on.resumption.begin(PublishedState(txid=10, filters=found))
+        assert on.output.told == []
+        assert resumed.pending.filters == found
+
+    play(story)
 
 
 def test_purged_edits_are_dropped_for_all() -> None:

@@ -203,6 +203,31 @@ def test_a_new_filter_begins_where_the_publications_end() -> None:
     play(story, 5.0, *script)
 
 
+def test_a_change_that_is_taken_back_before_it_is_written_is_none() -> None:
+    """What waits is published first; a change of nothing would have each cache read all filters again."""
+
+    async def story(on: Scene) -> None:
+        on.output.takes_s = 1.0
+        await asyncio.sleep(5.5)
+        on.filters.put("f", "/f", allowed=("ann",))
+        on.follower.touch(["f"])
+        await until(lambda: on.covered == [11])
+        assert on.follower.reads == 2, "so the change is known, and transaction 12 is being published"
+        on.filters.put("f", "/f")
+        on.follower.touch(["f"])
+        await until(lambda: on.covered == [11, 12])
+        assert on.follower.reads == 3
+        await asyncio.sleep(5)
+        assert [each for each in on.output.told if isinstance(each, FilterChange)] == []
+        assert on.counts.filter_changes == 0
+        on.filters.put("f", "/f", allowed=("bob",))
+        on.follower.touch(["f"])
+        await until(lambda: on.counts.filter_changes == 1)
+        assert next(each for each in on.output.told if isinstance(each, FilterChange)).updated
+
+    play(story, 5.0, read(11, batch(11, "/f")), 0.1, read(12, batch(12, "/f")))
+
+
 def test_the_filters_are_read_when_their_directory_changes() -> None:
     """And after a gap, in which it may have changed."""
 

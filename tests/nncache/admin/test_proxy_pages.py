@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import pytest
 
-from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, PurgeError, proxy_pages, purge_action
+from nncache.admin.proxy_pages import (
+    MAX_SAMPLE,
+    ProxyReadiness,
+    ProxySources,
+    PurgeError,
+    SampleError,
+    proxy_pages,
+    purge_action,
+)
 from nncache.admin.server import AdminServer
 from nncache.hadoop.change import Touched
 from nncache.hadoop.endpoint import Endpoint
@@ -24,6 +32,12 @@ class Scene:
     readiness: ProxyReadiness = READY
     explained: list[str] = field(default_factory=list)
     url: str = ""
+
+    def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
+        """Hold a path of each of a hundred filters."""
+        if filter_ not in {None, "ours"}:
+            raise SampleError(f"no filter {filter_!r} is in force")
+        return tuple(f"/{number}" for number in range(limit))
 
     async def get(self, path: str) -> tuple[int, str, str]:
         """Return status, content type and text of a page."""
@@ -50,6 +64,7 @@ async def scene(explain: Callable[[str], object] | None = None) -> AsyncIterator
         metrics=lambda: b"hits_total 1\n",
         explain=explain or note,
         status=lambda: {"hottest": []},
+        sample=made.sample,
     )
     async with admin_server(sources) as server:
         made.url = f"http://{server.address}"
@@ -227,3 +242,41 @@ async def test_the_status_is_for_operators() -> None:
         assert json.loads((await s.get("/status"))[2]) == {"hottest": []}
         async with session.get(f"{s.url}/status", headers={"Host": "rebound.example"}) as reply:
             assert reply.status == 403
+
+
+@pytest.mark.parametrize(
+    ("query", "number"), [("", MAX_SAMPLE), ("?limit=2", 2), ("?limit=100", 100), ("?filter=ours&limit=1", 1)]
+)
+async def test_a_sample_is_bounded(query: str, number: int) -> None:
+    """Of all, or of a filter."""
+    async with scene() as s:
+        status, _, text = await s.get(f"/sample{query}")
+        assert (status, len(json.loads(text)["paths"])) == (200, number)
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("?limit=0", "limit: 0: must be a number from 1 to 100"),
+        ("?limit=101", "limit: 101: must be"),
+        ("?limit=-1", "limit: -1: must be"),
+        ("?limit=two", "limit: two: must be"),
+        ("?filter=theirs", "no filter 'theirs' is in force"),
+    ],
+)
+async def test_a_sample_of_nothing_is_refused(query: str, error: str) -> None:
+    """With what would be right."""
+    async with scene() as s:
+        status, _, text = await s.get(f"/sample{query}")
+        assert status == 400
+        assert error in json.loads(text)["error"]
+
+
+async def test_a_sample_is_for_operators() -> None:
+    """It names paths."""
+    async with (
+        scene() as s,
+        aiohttp.ClientSession() as session,
+        session.get(f"{s.url}/sample", headers={"Host": "rebound.example"}) as reply,
+    ):
+        assert reply.status == 403

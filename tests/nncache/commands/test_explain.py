@@ -20,6 +20,7 @@ PATH = "/user/joe/a b%/_SUCCESS"
 
 KNOWN = Explanation(
     path=PATH,
+    now=9.0,
     answer="hit",
     matches_filter=True,
     stream_open=True,
@@ -27,16 +28,18 @@ KNOWN = Explanation(
     term=1,
     gate_open=True,
     gate_age_s=0.0123,
+    seen_as_of=8.9,
     covered_txid=77,
     in_two_step_write=False,
     questions_under_way=0,
-    entry=EntryView(kind="missing", status=404, age_s=1.5, since_txid=70, is_settled=True),
+    entry=EntryView(kind="missing", status=404, age_s=1.5, replied_at=7.5, since_txid=70, is_settled=True),
     grants=22,
     granted=("joe", "ann"),
     last_forgotten=LastForgotten(path="/user/joe", change="Appeared", txid=70, age_s=9.0),
 )
 UNKNOWN = Explanation(
     path="/x",
+    now=9.0,
     answer="stream-closed",
     matches_filter=False,
     stream_open=False,
@@ -44,6 +47,7 @@ UNKNOWN = Explanation(
     term=None,
     gate_open=False,
     gate_age_s=None,
+    seen_as_of=None,
     covered_txid=-1,
     in_two_step_write=True,
     questions_under_way=2,

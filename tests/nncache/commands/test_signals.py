@@ -1,5 +1,6 @@
 """A running proxy as a service manager sees it: notified, reloaded a hundred times, ended without a failed request."""
 
+import asyncio
 import http.client
 import json
 import signal
@@ -7,8 +8,9 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -16,12 +18,23 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.nncache.processes import fetched, free_address, running
+from tests.nncache.steady_load import SteadyLoad
 from tests.patience import HANG_S
 
 RELOADS = 100
 CLIENTS = 8
 KEPT = "/webhdfs/v1/reloaded/{}/_SUCCESS?op=GETFILESTATUS&user.name=joe"
+LISTED = "/webhdfs/v1/?op=LISTSTATUS&user.name=joe"
+PER_S = 1_000
 NO_FILTER = "nncache; fwd=bypass; detail=no-filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a proxy listens."""
+
+    listen: str
+    admin: str
 
 
 @contextmanager
@@ -138,6 +151,79 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
     )
     assert f"SIGHUP: the settings in force stay, the new ones are wrong: {file}: is not TOML" in lines
     assert "SIGUSR1: ignored" in lines
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+async def test_reloads_and_the_end_under_a_thousand_requests_a_second(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Of keep-alive clients behind a load balancer, which asks /ready: a hundred reloads and a stop fail none of them.
+
+    New connections go to another proxy once /ready fails; kept ones are closed while idle, and no request is lost.
+    """
+    first, second = (Addresses(free_address(), free_address()) for _ in range(2))
+    logs = [tmp_path / "first.log", tmp_path / "second.log"]
+    files = [tmp_path / "first.toml", tmp_path / "second.toml"]
+
+    def write(file: Path, at: Addresses, others: int) -> None:
+        globs = json.dumps(["/reloaded/*/_SUCCESS", *(f"/other/{number}" for number in range(others))])
+        namenode = cluster.namenodes[0]
+        file.write_text(
+            f'listen = "{at.listen}"\nadmin = "{at.admin}"\nuser = "{cluster.superuser}"\nlame_duck_s = 2.0\n'
+            f'namenode_http = ["{namenode.http}"]\nnamenode_rpc = ["{namenode.rpc}"]\nglob = {globs}\n'
+        )
+
+    def is_ready(at: Addresses) -> bool:
+        return any(status == 200 for status, _, _ in fetched(at.admin, "/ready"))
+
+    async def balance() -> None:
+        """Ask /ready five times a second, as a load balancer does."""
+        while True:
+            healthy[:] = [at.listen for at in (first, second) if await asyncio.to_thread(is_ready, at)]
+            await asyncio.sleep(0.2)  # its own pace
+
+    async def until(is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            assert other.poll() is None, logs[1].read_text()
+            await asyncio.sleep(0.02)  # asked again until the deadline of the test
+
+    def reloads() -> int:
+        return logs[0].read_text().count("SIGHUP: settings were read again; changed: glob\n")
+
+    healthy: list[str] = []
+    write(files[0], first, 0)
+    write(files[1], second, 0)
+    with (
+        running("proxy", "--config", str(files[0]), log=logs[0]) as process,
+        running("proxy", "--config", str(files[1]), log=logs[1]) as other,
+    ):
+        async with asyncio.TaskGroup() as beside:
+            balancing = beside.create_task(balance())
+            await until(lambda: len(healthy) == 2)
+            async with SteadyLoad(PER_S, lambda: healthy[0], (*[KEPT] * 9, LISTED)) as load:
+                began_at = time.monotonic()
+                for number in range(RELOADS):
+                    write(files[0], first, number + 1)
+                    process.send_signal(signal.SIGHUP)
+                    await until(lambda: reloads() > number)  # noqa: B023 - called at once
+                    await until(lambda: load.due >= PER_S / 10 * (number + 1))  # noqa: B023 - the same
+                beside_reloads, reloaded_s = load.due, time.monotonic() - began_at
+                assert load.servers.keys() == {first.listen}
+                process.send_signal(signal.SIGTERM)
+                assert await asyncio.to_thread(process.wait, HANG_S) == 0
+                await until(lambda: load.servers[second.listen] >= PER_S)
+            balancing.cancel()
+    print(  # noqa: T201 - figures for the report
+        f"{RELOADS} reloads in {reloaded_s:.1f} s, beside {beside_reloads:,} requests; {load.due:,} with the stop, "
+        f"{load.retried} of them sent again on a connection closed while idle; failed: {dict(load.failed)}"
+    )
+    assert load.failed == {}
+    assert load.statuses.keys() == {200, 404}
+    assert load.statuses.total() == load.due
+    assert beside_reloads >= RELOADS * PER_S / 10
+    assert reloads() == RELOADS
+    assert "SIGTERM: " in logs[0].read_text()
 
 
 def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:

@@ -1,0 +1,176 @@
+"""Ask proxy and NameNode about the same path, and judge. (nncache/commands/audit_questions.py)
+
+The judge is that of the auditor in a proxy (`nncache.proxy.audit_judge`). All times in it are the proxy's: its
+`/explain` says what it held, and what was applied, at one moment of its clock. So neither the clock of this host nor a
+slow network makes an answer wrong.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from nncache.errors import AdminError
+from nncache.proxy.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
+
+LOOK_S: Final = 0.1
+"""Between two looks whether the cache has learnt of a change."""
+
+IDLE_S: Final = 1.0
+"""Until paths are looked for again where the cache holds none."""
+
+WRONG_SHOWN: Final = 20
+"""Paths of wrong answers that are named."""
+
+COMPARED: Final = frozenset(
+    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
+)
+"""Outcomes that say something of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reply to GETFILESTATUS; `is_hit` says that it came from memory."""
+
+    status: int
+    body: bytes
+    is_hit: bool = False
+
+
+class Sides(Protocol):
+    """Who is asked."""
+
+    def explain(self, path: str) -> Mapping[str, Any]:
+        """Return the proxy's `/explain`; may raise AdminError."""
+
+    def through_proxy(self, path: str) -> Read | None:
+        """Read through the proxy; None: it did not answer."""
+
+    def at_namenode(self, http: str, path: str) -> Read | None:
+        """Read at the NameNode with this HTTP address; None: it did not answer."""
+
+
+@dataclass
+class AuditReport:
+    """What was found.
+
+    Attributes:
+        outcomes: how often each came of a question.
+        not_from_memory: questions that the proxy did not answer from memory: nothing to compare.
+        wrong: paths of wrong answers, at most WRONG_SHOWN, the first ones.
+    """
+
+    outcomes: Counter[AuditOutcome] = field(default_factory=Counter)
+    not_from_memory: int = 0
+    wrong: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def compared(self) -> int:
+        """Answers from memory that were compared."""
+        return sum(self.outcomes[outcome] for outcome in COMPARED)
+
+    @property
+    def exit_code(self) -> int:
+        """As of diff(1): 0, no answer was wrong; 1, some were; 2, that is not known."""
+        if self.outcomes[AuditOutcome.BEYOND]:
+            return 1
+        return 0 if self.compared and not self.outcomes[AuditOutcome.UNPROVEN] else 2
+
+
+class Questions:
+    """Asks one question after the other."""
+
+    def __init__(self, sides: Sides, *, max_staleness_s: float, pause: Callable[[float], None]) -> None:
+        """Begin; `max_staleness_s` is the proxy's, `pause` waits for so many seconds."""
+        self._sides = sides
+        self._max_staleness_s = max_staleness_s
+        self._pause = pause
+        self.report = AuditReport()
+
+    def ask(self, path: str) -> None:
+        """Ask about a canonical path, and add what comes of it to the report."""
+        try:
+            outcome = self._outcome_of(path)
+        except AdminError:  # it answered before: it may be restarting
+            outcome = AuditOutcome.UNANSWERED
+        if outcome is None:
+            self.report.not_from_memory += 1
+            return
+        self.report.outcomes[outcome] += 1
+        if outcome is AuditOutcome.BEYOND and len(self.report.wrong) < WRONG_SHOWN:
+            self.report.wrong[path] = None
+
+    def _outcome_of(self, path: str) -> AuditOutcome | None:
+        before = self._sides.explain(path)
+        kept = self._sides.through_proxy(path)
+        if kept is None:
+            return AuditOutcome.UNANSWERED
+        if before["entry"] is None or not kept.is_hit:
+            return None
+        active = active_of(before)
+        said = None if active is None else self._sides.at_namenode(active, path)
+        if said is None:
+            return AuditOutcome.UNANSWERED
+        outcome = compared((kept.status, kept.body), (said.status, said.body), is_active=True)
+        return self._why_different(path, before, active) if outcome is None else outcome
+
+    def _why_different(self, path: str, before: Mapping[str, Any], active: str | None) -> AuditOutcome:
+        """Say whether the cache learns of the change that the NameNode's reply shows.
+
+        The entry that it held before the hit and holds now is the one that was answered: none comes back.
+        """
+        now = self._sides.explain(path)
+        said_at = now["now"]  # of the proxy's clock, and after the NameNode's reply
+        if active_of(now) != active:
+            return AuditOutcome.REFUSED  # there was a failover: it need not have been the active NameNode's
+        while True:
+            entry, seen_as_of = now["entry"], now["seen_as_of"]
+            outcome = why_different(
+                is_held=entry is not None and entry["replied_at"] == before["entry"]["replied_at"],
+                seen_as_of=-math.inf if seen_as_of is None else seen_as_of,
+                said_at=said_at,
+                left_s=said_at + self._max_staleness_s + COVERED_WITHIN_S - now["now"],
+            )
+            if outcome is not None:
+                return outcome
+            self._pause(LOOK_S)
+            now = self._sides.explain(path)
+
+
+def active_of(explained: Mapping[str, Any]) -> str | None:
+    """Return the HTTP address of the NameNode that the proxy knows as the active one."""
+    return next((str(each["http"]) for each in explained["namenodes"] if each["state"] == "active"), None)
+
+
+def paced(
+    choose: Callable[[], Sequence[str]],
+    *,
+    per_s: float,
+    for_s: float,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> Iterator[str]:
+    """Yield paths at this rate, for so many seconds; `choose` returns the next ones when all are used up."""
+    began_at = due_at = clock()
+    while True:
+        paths = choose()
+        if not paths:
+            due_at = max(due_at, clock()) + IDLE_S
+        for path in paths:
+            if not _wait(due_at, began_at + for_s, clock, pause):
+                return
+            yield path
+            due_at = max(due_at + 1 / per_s, clock())
+        if not paths and not _wait(due_at, began_at + for_s, clock, pause):
+            return
+
+
+def _wait(due_at: float, end_at: float, clock: Callable[[], float], pause: Callable[[float], None]) -> bool:
+    """Wait until then; False if it ends before."""
+    if due_at >= end_at:
+        return False
+    if (left_s := due_at - clock()) > 0:
+        pause(left_s)
+    return True
