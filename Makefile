@@ -114,7 +114,11 @@ bench-pollers: $(READY) ## The same with 10,000 pollers in steady state, then wi
 bench-http: $(READY) ## Measure what a request costs by its shape, beside nginx and HAProxy (about 10 minutes; apt-get install wrk nginx-light haproxy)
 	$(BIN)/python -m nncache.bench.request_cost
 
-bench-secure: $(READY) ## Measure what an answer from memory costs with a cookie, a token and over TLS, beside nginx with TLS (3 minutes) $(BIN)/python -m nncache.bench.secured_hits bench-events: Draw pollers NameNodes see of cold start, restart, outage of ZooKeeper failover (about 3 nncache.bench.events
+bench-secure: $(READY) ## Measure what an answer from memory costs with a cookie, a token and over TLS, beside nginx with TLS (about 3 minutes; apt-get install wrk nginx-light krb5-kdc)
+	$(BIN)/python -m nncache.bench.secured_hits
+
+bench-events: $(READY) ## Draw what pollers and NameNodes see of a cold start, a restart, an outage of ZooKeeper and a failover (about 3 minutes)
+	$(BIN)/python -m nncache.bench.events
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects
