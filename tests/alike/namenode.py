@@ -5,7 +5,7 @@ They speak bytes: what the proxy sends is noted as it came, and its own client a
 
 import asyncio
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 from urllib.parse import unquote
@@ -109,7 +109,8 @@ class ScriptedNameNodes:
         if manner is CUT_BEFORE:
             wire.end()
             return
-        answer = self._answer_to(method, target)
+        is_by_credential = b"&t=kerberos&" in head or b"delegation=" in head
+        answer = replace(self._answer_to(method, target), is_by_credential=is_by_credential)
         for at, piece in enumerate(manner(answer)):
             if at:
                 await asyncio.sleep(_BETWEEN_S)

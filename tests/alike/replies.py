@@ -17,6 +17,7 @@ PATIENCE_S: Final = 0.0029
 
 _FIELDS: Final = encode_fields(HEADERS)
 _FIELDS_BUT_TYPE: Final = encode_fields(HEADERS[:-1])
+_FIELDS_BUT_COOKIE: Final = encode_fields(field for field in HEADERS if field[0] != b"Set-Cookie")
 _LARGE: Final = b'{"large":"' + b"x" * (MAX_BYTES + 5000) + b'"}'
 _STATUSES_OF_A_MANNER: Final = 10  # one question in so many for a status is answered in a manner of its own
 
@@ -29,6 +30,7 @@ class Answer:
     reason: bytes
     body: bytes
     has_no_body: bool = False  # only its head is sent
+    is_by_credential: bool = False  # no cookie is set: what was sent is good
 
     @property
     def line(self) -> bytes:
@@ -43,7 +45,7 @@ class Answer:
         """The fields, as they stand in nearly all replies."""
         if self.status == 307:
             return _FIELDS_BUT_TYPE + b"Content-Type: application/octet-stream\r\n"
-        return _FIELDS
+        return _FIELDS_BUT_COOKIE if self.is_by_credential else _FIELDS
 
 
 Pieces: TypeAlias = Iterator[bytes | None]

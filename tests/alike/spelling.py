@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from nncache.proxy.clients.per_request_fields import NAMES
+from tests.hadoop.made_credentials import cookie, token
 
 PATHS: Final = (
     b"/w/f",
@@ -29,7 +30,6 @@ HARMLESS: Final = (
     b"Accept-Language: en",
     b"Content-Type: application/json",
     b"Keep-Alive: timeout=5",
-    b"Pragma: x",
     b"Content-Length: 0",
 )
 TELLING: Final = (
@@ -38,7 +38,7 @@ TELLING: Final = (
     b"Proxy-Authorization: Basic am9lOg==",
     b"Cookie: a=b",
     b'Cookie: hadoop.auth="u=joe&p=joe&t=simple&e=1&s=x"',
-    b'Cookie: hadoop.auth="u=joe&p=joe&t=kerberos&e=1&s=x"',
+    b"Cookie: " + cookie("joe"),
     b"Cookie: traceparent=1",
     b"Cache-Control: no-cache",
     b"Cache-Control: max-age=0",
@@ -301,7 +301,7 @@ _QUERY_SPELLINGS: Final[tuple[Callable[[bytes], bytes], ...]] = (
     lambda query: query.replace(b"alice", b"%61lice"),
     lambda query: query + b"&user.name=carol",
     lambda query: query + b"&doas=bob",
-    lambda query: query + b"&delegation=token",
+    lambda query: query.partition(b"&")[0] + b"&delegation=" + token("joe").encode(),
     lambda query: query + b"&x=1",
     lambda query: query + b"#f",
     lambda query: query + b"?",
