@@ -146,7 +146,7 @@ async def test_who_does_not_say_what_it_is_gives_no_answer(query: str) -> None:
         fake.status = 302
         with pytest.raises(MalformedReplyError, match="answers 302"):
             await jmx.ask(fake.namenode)
-        for status, advice in ((401, r"type=simple"), (403, r"--user")):
+        for status, advice in ((401, r"--principal and --keytab"), (403, r"--user")):
             fake.status = status
             with pytest.raises(MalformedReplyError, match=rf"answers {status} to user hdfs: .*{advice}"):
                 await jmx.ask(fake.namenode)

@@ -348,7 +348,7 @@ async def test_why_no_namenode_is_known_to_be_active_is_told() -> None:
         await only.until_asked(2)
         with pytest.raises(NoActiveNameNodeError) as caught:
             await pool.wait_active(0)
-        assert re.search("answers 401 to user hdfs: .*type=simple", caught.value.whole)
+        assert re.search("answers 401 to user hdfs: .*--principal and --keytab", caught.value.whole)
 
 
 async def test_callers_have_connections_that_end_with_the_pool() -> None:
