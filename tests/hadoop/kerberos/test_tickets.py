@@ -104,6 +104,29 @@ async def test_while_the_kdc_fails_the_present_ticket_serves_until_it_ends(
     ]
 
 
+async def test_a_valid_ticket_is_never_waited_for() -> None:
+    """K1: neither while the next one is being got, nor after that has failed."""
+    kdc = Kdc()
+    await kdc.get()
+
+    def at_once() -> object:
+        with pytest.raises(StopIteration) as done:
+            kdc.tickets.get(HANG_S).send(None)
+        return done.value.value.credentials
+
+    kdc.now = LIFE_S / 2
+    kdc.answers.clear()
+    assert [at_once(), at_once()] == [1, 1]
+    kdc.failure = "no KDC"
+    kdc.answers.set()
+    await kdc.settled()
+    kdc.now += RETRY_S
+    kdc.answers.clear()
+    assert at_once() == 1
+    kdc.answers.set()
+    await kdc.settled()
+
+
 async def test_without_a_ticket_the_last_failure_is_the_answer_for_a_while() -> None:
     """However many ask."""
     kdc = Kdc()
