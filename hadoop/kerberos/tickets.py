@@ -89,7 +89,12 @@ class KeytabTickets:
         self._attempt: asyncio.Future[None] | None = None  # the newest; settled when it has ended
         self._attempt_at = float("-inf")  # when it began
         self._ended_at = float("-inf")  # when an attempt last failed
-        self._failure = ""  # how, "" after one that did not
+        self._failure = ""  # how; "" after one that did not
+        self._told: set[str] = set()  # failures that the log has named since
+        self._silence = (
+            f"no Kerberos ticket for {name}: the KDC does not answer: see that the KDCs that krb5.conf names are up "
+            "and can be reached from this host"
+        )
 
     def doubt(self) -> None:
         """Get another ticket before this one is used again."""
@@ -108,12 +113,10 @@ class KeytabTickets:
             return held.ticket
         if self._may_begin(RETRY_WITHOUT_S):
             self._begin()
-        elif self._failure and held is None:
-            raise KerberosError(self._failure)
         await self._ended(timeout_s)
         held = self._valid()
         if held is None:
-            raise KerberosError(self._failure or f"the KDC's ticket for {self._name} is not valid any more")
+            raise KerberosError(self._failure or f"the ticket for {self._name} is not valid any more")
         return held.ticket
 
     def _valid(self) -> _Held | None:
@@ -137,21 +140,24 @@ class KeytabTickets:
             return
         done, _ = await asyncio.wait([attempt], timeout=timeout_s)
         if not done and self._valid() is None:
-            raise KerberosError(
-                f"no Kerberos ticket for {self._name}: the KDC has not answered in {timeout_s:g} s: see that the KDCs "
-                "that krb5.conf names are up and can be reached from this host"
-            )
+            self._failed(self._silence)
 
     def _begin(self) -> None:
         cache, keytab = self._source.new_cache(), self._source.state()
         self._attempt_at = self._clock()
         what = f"no Kerberos ticket for {self._name}"
+        loop = asyncio.get_running_loop()
         getting = self._threads.call(lambda: self._source.get(cache), timeout_s=None, what=what)
-        attempt: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        attempt: asyncio.Future[None] = loop.create_future()
         self._attempt = attempt
+        hanging = loop.call_later(HANGING_S, self._failed, self._silence)
 
         def take(got: "asyncio.Future[Ticket]") -> None:
-            self._take(got, cache, keytab)
+            hanging.cancel()
+            if got.exception() is None or attempt is self._attempt:
+                self._take(got, cache, keytab)
+            else:  # of an attempt that hung while a later one began
+                self._source.destroy(cache)
             if not attempt.done():
                 attempt.set_result(None)
 
@@ -167,10 +173,12 @@ class KeytabTickets:
             )
         if error is not None:
             self._source.destroy(cache)
-            self._failed(str(error), now)
+            self._ended_at = now
+            self._failed(str(error))
             return
-        if self._failure:
+        if self._told:
             _log.info("the KDC gives tickets for %s again", self._name)
+            self._told.clear()
         self._failure, self._is_doubted = "", False
         if self._old_cache:
             self._source.destroy(self._old_cache)
@@ -180,13 +188,16 @@ class KeytabTickets:
             got.result(), cache, keytab, renewed_from=now + lifetime_s / 2, ends_at=now + lifetime_s
         )
 
-    def _failed(self, why: str, now: float) -> None:
-        self._ended_at = now
-        if why != self._failure:
-            held = self._valid()
-            left = f"; the present ticket is valid for {held.ends_at - now:.0f} s" if held is not None else ""
-            _log.warning("%s%s; it is tried again", why, left)
+    def _failed(self, why: str) -> None:
+        """Keep why there is no other ticket, and say it once."""
         self._failure = why
+        if why not in self._told:
+            self._told.add(why)
+            held = self._valid()
+            left = ""
+            if held is not None:
+                left = f"; the present ticket is valid for {held.ends_at - self._clock():.0f} s"
+            _log.warning("%s%s; it is tried again", why, left)
 
 
 class CachedTickets:

@@ -19,7 +19,7 @@ from nncache.hadoop.rpc.callers import CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos
+from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, Relay
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
@@ -163,11 +163,13 @@ async def test_files_are_written_and_read_as_the_principal(secured_cluster: Clus
         assert (await hdfs.status("/written/f")).owner == "nncache"
 
 
-def flags(cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab: str = "nncache") -> tuple[str, ...]:
-    """Return what an operator gives to a daemon."""
+def flags(
+    cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab: str = "nncache", *, rpc: str = ""
+) -> tuple[str, ...]:
+    """Return what an operator gives to a daemon; `rpc` takes the place of the NameNode's own address."""
     namenode = namenode_of(cluster)
     return (
-        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
+        *("--namenode-http", namenode.http, "--namenode-rpc", rpc or namenode.rpc),
         *("--principal", principal, "--keytab", keytab_of(kdc, keytab)),
         *("--namenode-principal", NAMENODES),
     )
@@ -200,7 +202,7 @@ def test_a_proxy_follows_the_edits_and_forwards_while_the_kdc_is_silent(
     kdc.process.pause()
     try:
         with Proxy(*flags(secured_cluster, kdc), "--glob", "/no/*") as proxy:
-            proxy.process.await_that(log_says(proxy, "the KDC has not answered"), "does not name the KDC")
+            proxy.process.await_that(log_says(proxy, "the KDC does not answer"), "does not name the KDC")
             assert status(proxy, secured_cluster, "/") == 200
             kdc.process.resume()
             proxy.await_gate()
@@ -209,6 +211,34 @@ def test_a_proxy_follows_the_edits_and_forwards_while_the_kdc_is_silent(
             assert proxy.readiness()["is_gate_open"] is True
     finally:
         kdc.process.resume()
+
+
+def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """An open connection goes on; a new one has no ticket: calls are forwarded until the KDC is back."""
+    need_gssapi()
+    kdc.add("nncache/short")
+    kdc._kadmin('modprinc -maxlife "6 seconds" nncache/short')  # noqa: SLF001 - of this test alone
+    kdc.keytab("short", "nncache/short")
+    with Relay(namenode_of(secured_cluster).rpc) as relay:
+        rpc = f"localhost:{relay.address.rpartition(':')[2]}"
+        own = flags(secured_cluster, kdc, f"nncache/short@{REALM}", "short", rpc=rpc)
+        with Proxy(*own, "--glob", "/no/*") as proxy:
+            proxy.await_gate()
+            kdc.process.pause()
+            try:
+
+                def is_told() -> bool:
+                    relay.cut()
+                    relay.restore()
+                    return log_says(proxy, "the KDC does not answer")()
+
+                proxy.process.await_that(is_told, "does not name the KDC")
+                proxy.await_gate(is_open=False)
+                assert status(proxy, secured_cluster, "/") == 200
+                assert proxy.readiness()["ready"] is True
+            finally:
+                kdc.process.resume()
+            proxy.await_gate()
 
 
 def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kdc) -> None:
