@@ -17,8 +17,11 @@ def test_simple_says_the_name_and_waits_for_nothing() -> None:
     assert pb.RpcRequestHeader.FromString(header).call_id == CONTEXT_CALL_ID
     assert pb.IpcConnectionContext.FromString(context).user_info.effective_user == "alice"
     assert not pb.IpcConnectionContext.FromString(context).user_info.HasField("real_user")
+    assert handshake.protection is None
     with pytest.raises(AssertionError):
         handshake.receive(b"")
+    with pytest.raises(AssertionError):
+        handshake.answer(b"")
 
 
 def test_simple_names_who_acts_for_the_user() -> None:

@@ -22,8 +22,10 @@ from nncache.hadoop.rpc.messages import (
     encode_call,
     encode_context,
     encode_ping,
+    encode_sasl,
     parse_message,
     parse_reply,
+    parse_sasl,
 )
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
@@ -170,3 +172,26 @@ def of_enum(place: str, enum: EnumDescriptorProto) -> Iterator[str]:
     """Write down the values of an enumeration."""
     for value in enum.value:
         yield f"{place}{enum.name}: {value.name} = {value.number}"
+
+
+def test_sasl_messages_have_a_call_id_of_their_own() -> None:
+    """Both ways; the reply's is unsigned. A refusal is what it is for a call, and anything else is none."""
+    message = pb.RpcSasl(state=pb.RpcSasl.CHALLENGE, token=b"t")
+    header, body = messages(encode_sasl(CLIENT_ID, message)[4:])
+    assert pb.RpcRequestHeader.FromString(header).call_id == -33
+    assert pb.RpcSasl.FromString(body) == message
+    said = pb.RpcResponseHeader(call_id=2**32 - 33, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
+    assert parse_sasl(frame_of(said, body)[4:]) == message
+    refusal = Failure("A.SaslException", "no", is_fatal=True, detail=pb.FATAL_UNAUTHORIZED)
+    refused = parse_sasl(failure_frame(-33, refusal)[4:])
+    assert isinstance(refused, Refused)
+    assert (refused.is_fatal, refused.message) == (True, "no")
+    other = pb.RpcResponseHeader(call_id=3, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
+    with pytest.raises(FramingError, match="answers call 3 where a SASL message is due"):
+        parse_sasl(frame_of(other, body)[4:])
+
+
+def test_a_context_without_a_user_names_none() -> None:
+    """The one who was authenticated calls then; an empty name is not the same."""
+    _, body = messages(encode_context(CLIENT_ID, None, None, "some.Protocol")[4:])
+    assert not pb.IpcConnectionContext.FromString(body).HasField("user_info")
