@@ -24,6 +24,8 @@ class KdcThreads:
         T1  The event loop never waits in here.
         T2  A call's future is settled at the latest after its deadline; its thread may go on, and its result is
             dropped.
+        T3  Nothing that was used is part of a cycle: a daemon leaves what is old to no collector
+            (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
@@ -72,7 +74,7 @@ class KdcThreads:
         try:
             settle: Callable[[], None] = _giving(future, function())
         except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
-            settle = _failing(future, exc)
+            settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
         finally:
             with self._lock:
                 self._running -= 1

@@ -101,7 +101,7 @@ class RpcConnection:
         self._attempts = 0  # to connect, with those that failed
         self._failed_attempt = 0  # the newest attempt that failed, by its number
         self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
-        self._is_wrong_namespace = False  # whether it was that
+        self._failure_kind: type[RpcUnavailableError] = RpcUnavailableError
         self._last_call_id = -1
         self._is_closed = False
 
@@ -207,8 +207,10 @@ class RpcConnection:
                 return wire
             if self._failed_attempt > attempts_before:
                 # Another call began to connect after this call had come, and failed: no need to see that again.
-                if self._is_wrong_namespace:
+                if self._failure_kind is WrongAddressError:
                     raise WrongAddressError(self._failure)
+                if self._failure_kind is RpcLoginError:
+                    raise RpcLoginError(self._failure)
                 raise RpcUnavailableError(self._failure, is_sent=False)
             self._wire = await self._open_wire()
             return self._wire
@@ -284,7 +286,7 @@ class RpcConnection:
         """Keep how an attempt failed for those who wait for it."""
         self._failed_attempt = self._attempts
         self._failure = str(failure)
-        self._is_wrong_namespace = isinstance(failure, WrongAddressError)
+        self._failure_kind = type(failure)
         return failure
 
     def _new_wire(self, initiator: Initiator | None) -> Wire:

@@ -23,6 +23,7 @@ class SaslServer:
 
     mask: int = 4
     cut: Callable[[bytes], list[bytes]] = lambda frames: [frames]
+    body: bytes = client.GetFileInfoResponse().SerializeToString()  # of each reply
     address: str = ""
     calls: list[int] = field(default_factory=list)
     contexts: list[bytes] = field(default_factory=list)
@@ -119,5 +120,4 @@ def _answer(server: SaslServer, call_id: int, rest: list[bytes]) -> bytes:
         return b""
     server.calls.append(call_id)
     header = pb.RpcResponseHeader(call_id=call_id, status=pb.RpcResponseHeader.SUCCESS)
-    body = client.GetFileInfoResponse().SerializeToString()
-    return frame_of(header.SerializeToString(), body)
+    return frame_of(header.SerializeToString(), server.body)

@@ -5,6 +5,7 @@ import gc
 import socket
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import uvloop
@@ -18,16 +19,30 @@ from nncache.daemons.housekeeping import (
     reclaim_in_slices,
     tend_collector,
 )
-from nncache.hadoop.errors import FramingError, HadoopError, RpcAuthenticationError, RpcUnavailableError
+from nncache.hadoop.errors import (
+    FramingError,
+    HadoopError,
+    KerberosError,
+    RpcAuthenticationError,
+    RpcLoginError,
+    RpcUnavailableError,
+)
+from nncache.hadoop.kerberos.gss import Mechanism, Ticket
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import CachedTickets
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.rpc.connection import RpcConnection
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
+from nncache.hadoop.rpc.sasl import SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
 from tests.cache.cases import ALICE, fill, is_hit, make_cache
+from tests.hadoop.rpc.fake_gss import FakeContext, FakeTokens
 from tests.hadoop.rpc.fake_namenode import version
+from tests.hadoop.rpc.fake_sasl_server import SaslServer, sasl_server
 from tests.hadoop.rpc.fake_server import Answer, Cut, Failure, Never, Raw, fake_server
 from tests.hadoop.rpc.test_compared_connections import check_of
 from tests.hadoop.rpc.test_connection import YES, ask
@@ -241,5 +256,88 @@ def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
                     gc.set_debug(0)
                     gc.garbage.clear()
                     gc.enable()
+
+    assert uvloop.run(story()) == []
+
+
+class FakeIdentity(KerberosIdentity):
+    """An identity whose tokens are those of a fake context."""
+
+    def __init__(self, failure: str) -> None:
+        super().__init__("svc@R", CachedTickets(self._no_ticket, KdcThreads()))
+        self._failure = failure
+
+    @staticmethod
+    def _no_ticket() -> Ticket:
+        raise AssertionError
+
+    async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Any:
+        """Return what begins a fake context."""
+        tokens = FakeTokens(FakeContext())
+        if self._failure:
+            tokens.failure = KerberosError(self._failure)
+        return tokens
+
+
+@pytest.mark.parametrize(
+    ("failure", "mask", "kind"), [("", 4, bool), ("no", 4, RpcLoginError), ("", 8, FramingError)]
+)
+def test_a_login_over_rpc_leaves_no_cycle_on_uvloop(failure: str, mask: int, kind: type) -> None:
+    """A publisher that is not let in tries again for weeks."""
+
+    async def used(address: str) -> None:
+        connection = RpcConnection(address, "svc", identity=FakeIdentity(failure))
+        assert set(await kinds(connection, 5)) == {kind}
+        await connection.close()
+        is_there = weakref.ref(connection)
+        del connection
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert is_there() is None
+
+    async def story() -> list[object]:
+        async with sasl_server(SaslServer(mask, body=YES.message.SerializeToString())) as server:
+            gc.collect()
+            gc.disable()
+            try:
+                await used(server.address)
+                gc.set_debug(gc.DEBUG_SAVEALL)
+                gc.collect()
+                ours = RpcConnection | Wire | HadoopError | SaslHandshake
+                return [each for each in gc.garbage if isinstance(each, ours)]
+            finally:
+                gc.set_debug(0)
+                gc.garbage.clear()
+                gc.enable()
+
+    assert uvloop.run(story()) == []
+
+
+def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
+    """Its error comes from a thread, whose frames know the future."""
+
+    def fail() -> None:
+        raise KerberosError("no ticket")
+
+    async def asked(threads: KdcThreads) -> None:
+        with pytest.raises(KerberosError):
+            await threads.call(fail, timeout_s=HANG_S, what="x")
+
+    async def story() -> list[object]:
+        threads = KdcThreads()
+        await asked(threads)  # what is made once
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await asked(threads)
+            await until(lambda: not threads.running)
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            return [each for each in gc.garbage if isinstance(each, asyncio.Future | HadoopError)]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
 
     assert uvloop.run(story()) == []
