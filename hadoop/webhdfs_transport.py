@@ -150,6 +150,11 @@ async def _body(reply: aiohttp.ClientResponse) -> bytes:
         return body
     call = f"{reply.method} {_TOKEN.sub(_HIDDEN, str(reply.url))}"
     remote = parse_remote_exception(body)
+    if remote is None and reply.status == HTTPStatus.UNAUTHORIZED:
+        asked = reply.headers.get("WWW-Authenticate", "nothing")
+        raise WebHdfsError(
+            f"{call}: 401, it asks for {asked}: for Kerberos name --principal and --keytab, or a --ticket-cache"
+        )
     if remote is None:
         raise WebHdfsError(f"{call}: {reply.status} {body[:200]!r}")
     raise RemoteExceptionError(reply.status, remote, call=call)

@@ -36,6 +36,14 @@ def test_a_pair_is_found_in_the_order_of_its_ids() -> None:
     )
 
 
+def test_the_principal_of_the_namenodes_is_that_of_the_nameservice_first() -> None:
+    """As DFSUtil.setGenericConf takes it; there is none on a cluster without Kerberos."""
+    key = "dfs.namenode.kerberos.principal"
+    assert of(PAIR).principal == ""
+    assert of(PAIR | {key: "nn/_HOST@R"}).principal == "nn/_HOST@R"
+    assert of(PAIR | {key: "nn/_HOST@R", f"{key}.ns1": "hdfs/_HOST@R"}).principal == "hdfs/_HOST@R"
+
+
 @pytest.mark.parametrize(
     ("values", "http", "rpc"),
     [

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import aiohttp
 import pytest
+from click.testing import CliRunner
 
+from nncache.commands.group import nncache
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError, RemoteCallError, RpcAuthenticationError, RpcLoginError
 from nncache.hadoop.jmx_client import JmxClient
@@ -315,6 +317,22 @@ def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
     with pytest.raises(Exception, match=r"keytab: .*: has mode 0640.*chmod 0400") as caught:
         identity_of(settings, time.monotonic)
     assert not isinstance(caught.value, KerberosError)
+
+
+def test_filters_are_made_on_the_command_line(secured_cluster: Cluster, kdc: Kdc) -> None:
+    """As the principal, who is their owner; without a ticket HDFS is not even asked."""
+    need_gssapi()
+    http, where = namenode_of(secured_cluster).http, ("--filters-path", "/filters/commanded")
+    given = ("--namenode-http", http, *where)
+    mine = ("--principal", SERVICE, "--keytab", keytab_of(kdc, "nncache"))
+    run = CliRunner().invoke
+    made = run(nncache, ["filters", "add", "--name", "f", "--glob", "/a/*", *given, *mine])
+    assert made.exit_code == 0, made.output
+    shown = run(nncache, ["filters", "list", *given, *mine])
+    assert "/a/*" in shown.output, shown.output
+    refused = run(nncache, ["filters", "list", *given])
+    assert refused.exit_code != 0
+    assert "401, it asks for Negotiate: for Kerberos name --principal and --keytab" in str(refused.exception)
 
 
 def test_a_check_of_a_proxy_that_may_run_finds_nothing_wrong(secured_cluster: Cluster, kdc: Kdc) -> None:

@@ -56,6 +56,19 @@ def test_a_command_takes_what_it_has_keys_for(conf: Path) -> None:
     assert load_settings(WATCH, None, {**flags, "nameservice": "ns2"}).nameservice.nameservice == "ns2"
 
 
+def test_the_principal_of_the_namenodes_is_read_with_them(conf: Path) -> None:
+    """It says who must answer at those addresses; a value that is given holds."""
+    flags: dict[str, object] = {"hadoop_conf_dir": str(conf)}
+    assert load_settings(PROXY, None, flags).kerberos.namenode_principal == ""
+    entry = "<property><name>dfs.namenode.kerberos.principal</name><value>nn/_HOST@R</value></property>"
+    site = conf / "hdfs-site.xml"
+    site.write_text(site.read_text().replace("</configuration>", f"{entry}</configuration>"))
+    assert load_settings(PROXY, None, flags).kerberos.namenode_principal == "nn/_HOST@R"
+    assert load_settings(FILTERS, None, flags).kerberos.namenode_principal == "nn/_HOST@R"
+    flags["namenode_principal"] = "hdfs/_HOST@R"
+    assert load_settings(PROXY, None, flags).kerberos.namenode_principal == "hdfs/_HOST@R"
+
+
 def test_addresses_that_are_given_may_be_of_another_cluster(conf: Path) -> None:
     """So nothing of this one is mixed in."""
     flags = {"hadoop_conf_dir": str(conf), "namenode_http": ("x:1",), "namenode_rpc": ("x:2",)}
