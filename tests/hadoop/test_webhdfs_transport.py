@@ -10,7 +10,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from nncache.hadoop.errors import DataNodeUnavailableError, NoActiveNameNodeError, RemoteExceptionError
+from nncache.hadoop.errors import (
+    DataNodeUnavailableError,
+    NoActiveNameNodeError,
+    RemoteExceptionError,
+    WebHdfsError,
+)
 from nncache.hadoop.webhdfs_transport import WebHdfsTransport
 from nncache.testbed.ports import PortLease
 
@@ -27,6 +32,7 @@ class Mood(Enum):
     CUTTING = auto()  # the connection, once it has the call
     SILENT = auto()
     REDIRECTING = auto()  # to `datanode`
+    LOCKED = auto()  # to callers without Kerberos
 
 
 _EXCEPTIONS = {
@@ -52,6 +58,8 @@ class Server:
         match self.mood:
             case Mood.REDIRECTING:
                 return web.Response(status=307, headers={"Location": self.datanode})
+            case Mood.LOCKED:
+                return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
             case Mood.SILENT:
                 await self.over.wait()
             case Mood.CUTTING:
@@ -201,3 +209,22 @@ async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None
             await transport.ask("PUT", TARGET, may_repeat=may_repeat)
     assert peers[0] == peers[1]
     assert len(set(peers)) == 3
+
+
+async def test_who_asks_for_kerberos_is_told_apart() -> None:
+    """With what to give; its page of HTML says less."""
+    async with running(Server(Mood.LOCKED)) as transport:
+        with pytest.raises(WebHdfsError, match="401, it asks for Negotiate: for Kerberos name --principal"):
+            await transport.ask("GET", TARGET)
+
+
+@pytest.mark.parametrize("name", ["delegation", "Delegation"])
+async def test_a_token_of_a_redirect_is_in_no_error(name: str) -> None:
+    """On a secured cluster a redirect holds a delegation token, and who has that is its owner."""
+    datanode = Server(Mood.REFUSING)
+    namenode = Server(Mood.REDIRECTING)
+    async with running(datanode), running(namenode) as transport:
+        namenode.datanode = f"{datanode.base}a?{name}=SECRET&x=1"
+        with pytest.raises(RemoteExceptionError, match=r"elegation=\.\.\.&x=1") as caught:
+            await transport.ask_in_two_steps("GET", TARGET)
+    assert "SECRET" not in str(caught.value)
