@@ -86,6 +86,7 @@ async def test_health_says_that_the_process_lives() -> None:
         (READY, 200, ""),
         (replace(READY, is_gate_open=False, gate="closed: the edits cannot be read"), 200, "gate-closed"),
         (replace(READY, active=None, is_gate_open=False), 503, "no-active-namenode"),
+        (replace(READY, active=None, is_login_failing=True, is_gate_open=False), 200, "gate-closed"),
         (replace(READY, is_listening=False, active=None), 503, "not-listening"),
         (replace(READY, is_stopping=True), 503, "stopping"),
     ],
@@ -102,6 +103,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
             "is_listening": readiness.is_listening,
             "is_stopping": readiness.is_stopping,
             "active": readiness.active,
+            "is_login_failing": readiness.is_login_failing,
             "is_gate_open": readiness.is_gate_open,
             "gate": readiness.gate,
         }
