@@ -102,6 +102,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
             "is_listening": readiness.is_listening,
             "is_stopping": readiness.is_stopping,
             "active": readiness.active,
+            "is_login_failing": readiness.is_login_failing,
             "is_gate_open": readiness.is_gate_open,
             "gate": readiness.gate,
         }
