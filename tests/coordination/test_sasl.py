@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nncache.coordination import connection
 from nncache.coordination.errors import CoordinationError
 from nncache.coordination.sasl import DigestLogin, login_of
 from nncache.coordination.session import Session
@@ -42,6 +43,12 @@ def by_ticket(kdc_server: KdcServer) -> Iterator[ZooKeeperServer]:
     security = ZooKeeperSecurity(kerberos=True, sasl_required=True)
     with ZooKeeperServer(hadoop_version=HADOOP, security=security, kdc=kdc_server.directory) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a login that failed be tried again soon: the wait itself shows nothing."""
+    monkeypatch.setattr(connection, "_LOGIN_AGAIN_S", 0.2)
 
 
 def digest(server: ZooKeeperServer, directory: Path, password: str = PASSWORD) -> ZooKeeperSettings:
