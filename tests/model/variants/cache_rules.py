@@ -92,7 +92,7 @@ CACHE_RULES: Final = (
         module=_CACHE,
         old="                    return Conclusion.SPOILED\n                kind",
         new="                    return self.rights.prove(self.store.take_ticket(ticket.path, ticket.caller, 0.0,"
-        " joinable=False), outcome.replied_at, None, proven_for_s=math.inf)"
+        " joinable=False), outcome.replied_at, None, proven_for_s=1e9)"
         " or Conclusion.SPOILED\n                kind",
     ),
     Variant(
