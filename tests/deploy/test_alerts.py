@@ -6,11 +6,14 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.certificates import Authority
 from nncache.testbed.daemon import Proxy
 from nncache.testbed.prometheus import Prometheus
 from tests.cluster import HADOOP
@@ -73,8 +76,18 @@ def write(cluster: Cluster, path: str, data: bytes) -> None:
     asyncio.run(carry_out())
 
 
-def test_each_alert_fires_and_clears() -> None:
+def tls_flags(authority: Authority) -> tuple[str, ...]:
+    """Serve TLS with a certificate that ends in a week."""
+    issued = authority.issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
+    return (
+        *("--tls-listen", "127.0.0.1:0"),
+        *("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key)),
+    )
+
+
+def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
     """Its fault is one that operators meet."""
+    authority = Authority(tmp_path / "authority")
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         service, namenode = Service.of(cluster), cluster.namenodes[0]
         service.add("watched", "/watched/*")
@@ -86,9 +99,10 @@ def test_each_alert_fires_and_clears() -> None:
             service.proxy(failover_wait_s=0.5, upstream_timeout_s=1) as proxy,
             Proxy(*on_zookeeper, "--audit-share", "1", program=faulty) as wrong,
             service.proxy(max_cache_entries=20) as small,
+            Proxy(*on_zookeeper, *tls_flags(authority)) as encrypted,
             Proxy(*direct, "--poll-budget-share", "0.00001", "--poll-budget-burst-s", "0.001") as poor,
         ):
-            targets = [each.admin for each in (publisher, proxy, wrong, small, poor)]
+            targets = [each.admin for each in (publisher, proxy, wrong, small, poor, encrypted)]
             prometheus = Prometheus(targets, quick_rules(), interval="500ms")
             seen = set[str]()
 
@@ -103,7 +117,9 @@ def test_each_alert_fires_and_clears() -> None:
                 for each in (proxy, wrong, small):
                     each.await_gate()
                 prometheus.await_targets()
-                fires("NncachePollingBudgetUsedUp")
+                fires("NncachePollingBudgetUsedUp", "NncacheCertificateEnds")
+                authority.issue("proxy")
+                clears("NncacheCertificateEnds")
                 poor.stop()
                 clears("NncachePollingBudgetUsedUp", "NncacheNothingCached")
 
