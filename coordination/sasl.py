@@ -20,7 +20,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.hadoop.kerberos.secret_file import fault_of
+from nncache.hadoop.secret_file import fault_of
 from nncache.hadoop.settings import SettingError
 
 KDC_ANSWER_S: Final = 3.0

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos import gss, memory_cache, secret_file
+from nncache.hadoop.kerberos import gss, memory_cache
 from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings

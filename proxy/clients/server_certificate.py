@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nncache.hadoop.kerberos.secret_file import FileState, fault_of, state_of
+from nncache.hadoop.secret_file import FileState, fault_of, state_of
 from nncache.proxy.errors import StartError
 from nncache.proxy.settings import ProxySettings
 

@@ -8,7 +8,6 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Ticket
-from nncache.hadoop.kerberos.secret_file import FileState
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import (
     HANGING_S,
@@ -18,6 +17,7 @@ from nncache.hadoop.kerberos.tickets import (
     KeytabTickets,
     Source,
 )
+from nncache.hadoop.secret_file import FileState
 from tests.hadoop.kerberos.waiting import until
 from tests.patience import HANG_S
 

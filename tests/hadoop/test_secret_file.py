@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.kerberos.secret_file import FileState, fault_of, state_of
+from nncache.hadoop.secret_file import FileState, fault_of, state_of
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""See whether others may read a file with a secret, and whether it was replaced. (hadoop/kerberos/secret_file.py)"""
+"""See whether others may read a file with a secret, and whether it was replaced. (hadoop/secret_file.py)"""
 
 import os
 import stat
