@@ -38,6 +38,7 @@ class PoolStats:
     namenodes: int
     reachable: int  # NameNodes that answer now
     has_active: int  # 1 or 0
+    is_login_failing: int  # 1 or 0
     term: int
     probes: int
     failed_probes: int
@@ -223,6 +224,7 @@ class NameNodePool:
             namenodes=len(self.namenodes),
             reachable=sum(map(self._view.is_reachable, self.namenodes)),
             has_active=int(self._view.active is not None),
+            is_login_failing=int(self.is_login_failing),
             term=self._view.term,
             probes=self._probes,
             failed_probes=self._failed_probes,

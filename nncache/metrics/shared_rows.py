@@ -28,6 +28,12 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "0 or 1",
         "Whether exactly one NameNode is known to be active.",
     ),
+    gauge(
+        "pool.is_login_failing",
+        "namenode_login_failing",
+        "0 or 1",
+        "Whether NameNodes answer, but not the service's own Kerberos identity; clients' calls are forwarded.",
+    ),
     gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
     counter("pool.probes", "namenode_probes", "probes", "Probes of the HA state of NameNodes."),
     counter("pool.failed_probes", "namenode_probes_failed", "probes", "Probes that failed."),

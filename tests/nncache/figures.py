@@ -88,6 +88,7 @@ def _all() -> dict[str, object]:
             namenodes=2,
             reachable=1,
             has_active=1,
+            is_login_failing=0,
             term=1,
             probes=1,
             failed_probes=0,

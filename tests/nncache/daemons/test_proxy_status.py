@@ -239,6 +239,7 @@ def test_totals_are_those_of_the_metrics() -> None:
         namenodes=1,
         reachable=1,
         has_active=1,
+        is_login_failing=0,
         term=1,
         probes=100,
         failed_probes=0,
