@@ -5,9 +5,9 @@ The only place that says whose certificates are believed. Host names are checked
 
 import logging
 import ssl
-from pathlib import Path
 from typing import Final
 
+from nncache.hadoop.kerberos.secret_file import state_of
 from nncache.hadoop.namenode_settings import NameNodeTlsSettings
 from nncache.hadoop.settings import SettingError
 
@@ -15,8 +15,6 @@ _log = logging.getLogger(__name__)
 
 _KEY: Final = "namenode_ca"
 _STAND_IN: Final = NameNodeTlsSettings()
-
-_Stamp = tuple[int, int, int]
 
 
 class NameNodeWeb:
@@ -33,7 +31,7 @@ class NameNodeWeb:
             SettingError: Their file cannot be used; names it, and what it must hold.
         """
         self._ca = settings.namenode_ca
-        self._stamp = _stamp(self._ca)  # of the file that was read last
+        self._state = state_of(self._ca)  # of the file that was read last
         self._context = _context(self._ca) if settings.namenode_tls else None
 
     def url(self, address: str) -> str:
@@ -43,8 +41,8 @@ class NameNodeWeb:
     @property
     def context(self) -> ssl.SSLContext | None:
         """With which a connection is made now; None: without TLS. Costs a look at the file."""
-        if self._context is not None and self._ca and (stamp := _stamp(self._ca)) != self._stamp:
-            self._stamp = stamp
+        if self._context is not None and self._ca and (state := state_of(self._ca)) != self._state:
+            self._state = state
             try:
                 self._context = _context(self._ca)
             except SettingError as error:
@@ -57,15 +55,6 @@ class NameNodeWeb:
     def ssl(self) -> ssl.SSLContext | bool:
         """The same in the words of aiohttp: True is its default."""
         return self.context or True
-
-
-def _stamp(file: str) -> _Stamp | None:
-    """Return what differs once a file has other content; None: it cannot be looked at."""
-    try:
-        found = Path(file).stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _context(ca: str) -> ssl.SSLContext:

@@ -47,7 +47,7 @@ class SecureCookies:
             _log.warning(
                 "a NameNode sets a Secure cookie, and the client's connection is not TLS: the cookie was removed from "
                 "the reply, as from all such replies from now on; clients that log in with Kerberos get no cookie, and "
-                "negotiate each time, unless the proxy itself serves TLS"
+                "negotiate each time; they get one at tls_listen"
             )
         self.removed += removed
 

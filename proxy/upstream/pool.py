@@ -360,9 +360,8 @@ class Connections:
         except ssl.SSLError as exc:
             raise NotSentError(_distrust(lane, why_no_tls(exc))) from exc
         except (OSError, TimeoutError) as exc:
-            raise NotSentError(
-                f"NameNode {namenode.http} can't be connected to: {str(exc) or 'timed out'}"
-            ) from exc
+            why = str(exc) or ("timed out" if isinstance(exc, TimeoutError) else "it closed the connection")
+            raise NotSentError(f"NameNode {namenode.http} can't be connected to: {why}") from exc
         self._opened += 1
         lane.distrusted = ""
         return Connection(namenode, protocol, loop, self._clock)

@@ -1,10 +1,12 @@
 """The pool of NameNodes, against NameNodes that are told what to say."""
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,19 +15,22 @@ from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, Wr
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.testbed.certificates import Authority
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
 from tests.hadoop.rpc.fake_namenode import version
 from tests.hadoop.rpc.fake_server import Answer, Call, Result, fake_server
 from tests.patience import HANG_S
+from tests.tls import server_context, web_of
 
 
 @asynccontextmanager
 async def watched(
-    *fakes: FakeJmx, interval_s: float = 0.02, timeout_s: float = 5.0
+    *fakes: FakeJmx, interval_s: float = 0.02, timeout_s: float = 5.0, web: NameNodeWeb = PLAIN
 ) -> AsyncIterator[NameNodePool]:
     """Run a pool over these NameNodes."""
     settings = NameNodeSettings(
@@ -35,7 +40,7 @@ async def watched(
         namenode_probe_interval_s=interval_s,
         namenode_probe_timeout_s=timeout_s,
     )
-    pool = NameNodePool(settings, time.monotonic)
+    pool = NameNodePool(settings, time.monotonic, web=web)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(pool.run())
         try:
@@ -383,3 +388,23 @@ async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch:
                 assert await rpc.is_file_closed("/f")
             await server.until(lambda: server.open == 0)
             assert pool.stats().caller_connections == 0
+
+
+async def test_a_standby_that_is_not_believed_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is needed in the next failover; the active one is watched over HTTPS meanwhile."""
+    authority = Authority(tmp_path / "own")
+    foreign = server_context(Authority(tmp_path / "foreign"))
+    with caplog.at_level(logging.WARNING):
+        async with (
+            fake_jmx(FakeJmx(tls=server_context(authority))) as active,
+            fake_jmx(FakeJmx(tls=foreign, state="standby")) as standby,
+            watched(active, standby, web=web_of(authority)) as pool,
+        ):
+            assert (await pool.wait_active(HANG_S)).namenode == active.namenode
+            failed = pool.stats().failed_probes
+            await until(active, lambda: pool.stats().failed_probes > failed + 2)
+            assert standby.asked == 0
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line.startswith(f"JMX of {standby.namenode.http}: its certificate is not believed: ")
