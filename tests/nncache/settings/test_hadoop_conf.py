@@ -133,8 +133,8 @@ def test_https_only_means_tls(conf: Path) -> None:
     ):
         with_policy(conf, policy)
         port = 9871 if tls else 9870
-        for form in (PROXY, FILTERS):
-            settings = load_settings(form, None, {"hadoop_conf_dir": str(conf), **flags})
+        said = {"hadoop_conf_dir": str(conf), **flags}
+        for settings in (load_settings(PROXY, None, said), load_settings(FILTERS, None, said)):
             assert settings.namenode_tls.namenode_tls is tls
             assert settings.namenodes.namenode_http == (f"a:{port}", f"b:{port}")
 
