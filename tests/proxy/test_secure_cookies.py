@@ -120,7 +120,7 @@ async def test_every_way_through_the_proxy_keeps_the_rule(tmp_path: Path, *, is_
             finally:
                 writer.close()
 
-        asked = [BYPASSED, (KEPT % 1).replace(b"*/*", b"a/b"), BYPASSED, KEPT % 2]
+        asked = [BYPASSED, (KEPT % 1).replace(b"Accept:", b"X-Kind:"), BYPASSED, KEPT % 2]
         replies = list[RawReply]()
         for each in asked:
             replies.append(await ask(each))

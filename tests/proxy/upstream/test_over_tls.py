@@ -249,8 +249,8 @@ async def test_a_silent_handshake_ends_with_the_time_to_connect(authority: Autho
         connections = Connections(
             limits_of_tests(upstream_connect_timeout_s=0.2), FakeClock(), web_of(authority)
         )
-        with pytest.raises(NotSentError, match="timed out"):
-            await connections.acquire(where, fresh=True)
         async with asyncio.timeout(DEADLINE_S):
+            with pytest.raises(NotSentError, match="timed out"):
+                await connections.acquire(where, fresh=True)
             await ended.wait()
         assert connections.counts().in_use == 0
