@@ -7,8 +7,8 @@ import logging
 import ssl
 from typing import Final
 
-from nncache.hadoop.kerberos.secret_file import state_of
 from nncache.hadoop.namenode_settings import NameNodeTlsSettings
+from nncache.hadoop.secret_file import state_of
 from nncache.hadoop.settings import SettingError
 
 _log = logging.getLogger(__name__)
