@@ -11,7 +11,10 @@ from nncache.hadoop.namenode_settings import NameNodeTlsSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.settings import SettingError
 from nncache.testbed.certificates import Authority
-from tests.tls import web_of
+from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
+from tests.hadoop.test_pool import until, watched
+from tests.patience import HANG_S
+from tests.tls import server_context, web_of
 
 
 def with_ca(file: Path) -> NameNodeWeb:
@@ -96,3 +99,23 @@ def replace(file: Path, content: bytes) -> None:
     other = file.with_suffix(".new")
     other.write_bytes(content)
     os.replace(other, file)  # noqa: PTH105 - as a program that is not Python's pathlib would
+
+
+async def test_a_standby_that_is_not_believed_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is needed in the next failover; the active one is watched over HTTPS meanwhile."""
+    authority = Authority(tmp_path / "own")
+    foreign = server_context(Authority(tmp_path / "foreign"))
+    with caplog.at_level(logging.WARNING):
+        async with (
+            fake_jmx(FakeJmx(tls=server_context(authority))) as active,
+            fake_jmx(FakeJmx(tls=foreign, state="standby")) as standby,
+            watched(active, standby, web=web_of(authority)) as pool,
+        ):
+            assert (await pool.wait_active(HANG_S)).namenode == active.namenode
+            failed = pool.stats().failed_probes
+            await until(active, lambda: pool.stats().failed_probes > failed + 2)
+            assert standby.asked == 0
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line.startswith(f"JMX of {standby.namenode.http}: its certificate is not believed: ")

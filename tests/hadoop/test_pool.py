@@ -1,12 +1,10 @@
 """The pool of NameNodes, against NameNodes that are told what to say."""
 
 import asyncio
-import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -20,12 +18,10 @@ from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.testbed.certificates import Authority
 from tests.hadoop.fake_jmx import NAMESPACE, FakeJmx, fake_jmx
 from tests.hadoop.rpc.fake_namenode import version
 from tests.hadoop.rpc.fake_server import Answer, Call, Result, fake_server
 from tests.patience import HANG_S
-from tests.tls import server_context, web_of
 
 
 @asynccontextmanager
@@ -388,23 +384,3 @@ async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch:
                 assert await rpc.is_file_closed("/f")
             await server.until(lambda: server.open == 0)
             assert pool.stats().caller_connections == 0
-
-
-async def test_a_standby_that_is_not_believed_is_told_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It is needed in the next failover; the active one is watched over HTTPS meanwhile."""
-    authority = Authority(tmp_path / "own")
-    foreign = server_context(Authority(tmp_path / "foreign"))
-    with caplog.at_level(logging.WARNING):
-        async with (
-            fake_jmx(FakeJmx(tls=server_context(authority))) as active,
-            fake_jmx(FakeJmx(tls=foreign, state="standby")) as standby,
-            watched(active, standby, web=web_of(authority)) as pool,
-        ):
-            assert (await pool.wait_active(HANG_S)).namenode == active.namenode
-            failed = pool.stats().failed_probes
-            await until(active, lambda: pool.stats().failed_probes > failed + 2)
-            assert standby.asked == 0
-    (line,) = [each.getMessage() for each in caplog.records]
-    assert line.startswith(f"JMX of {standby.namenode.http}: its certificate is not believed: ")
