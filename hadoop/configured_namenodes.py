@@ -116,7 +116,7 @@ def _with_tls(values: Values, *, wanted: bool | None) -> bool:
         return False not in served
     if wanted not in served:
         text = str(wanted).lower()
-        raise SettingError("namenode_tls", text, f"does not fit {_POLICY_KEY}, which is {policy}")
+        raise SettingError("namenode_tls", text, f"does not fit dfs.http.policy, which is {policy}")
     return wanted
 
 
