@@ -23,6 +23,10 @@ class JmxUnavailableError(HadoopError):
     """No reply over JMX: not connected, cut off, or too slow."""
 
 
+class TlsError(JmxUnavailableError):
+    """Not asked over JMX: TLS found that the server is not to be believed, or speaks none; says what to do."""
+
+
 class RpcError(HadoopError):
     """Root of what can go wrong with a call over Hadoop RPC."""
 

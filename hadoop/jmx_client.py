@@ -15,8 +15,8 @@ from yarl import URL
 
 from nncache.hadoop.answer_timeout import AnswerTimeout, answer_timeout
 from nncache.hadoop.election_view import Answer, Journal, NameNode
-from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError
-from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.errors import HadoopError, JmxUnavailableError, MalformedReplyError, TlsError
+from nncache.hadoop.http_failure import tls_error_of, why_unanswered
 from nncache.hadoop.jmx import (
     BLOCK_POOL_QUERY,
     CLUSTER_QUERY,
@@ -30,6 +30,7 @@ from nncache.hadoop.jmx import (
     parse_status,
 )
 from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
 
@@ -71,14 +72,19 @@ class JmxClient:
         timeout_s: float,
         user: str,
         wants_guard: bool = False,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Ask over this session; with `wants_guard` only those that ask who is there are believed (`web_guard.py`)."""
+        """Ask over this session, as `web` says.
+
+        With `wants_guard` only those that ask who is there are believed (`web_guard.py`).
+        """
         self._session = session
         self._clock = clock
         self._user = user
         self._as_user = f"&user.name={quote(user, safe='')}"
         self._timeout_s = timeout_s  # for all the questions that make one answer
         self._wants_guard = wants_guard
+        self._web = web
         self._guarded: dict[NameNode, int] = {}  # those that ask who is there, in which life of their process
         self._namespaces: dict[
             NameNode, tuple[int, Namespace]
@@ -92,7 +98,7 @@ class JmxClient:
         its log has come gives an answer all the same, without a journal.
 
         Raises:
-            JmxUnavailableError: No answer in time.
+            JmxUnavailableError: No answer in time; a TlsError if TLS is in the way.
             MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
             KerberosError: It is asked with Kerberos, and there is no ticket for it; or it believes anybody.
         """
@@ -100,7 +106,7 @@ class JmxClient:
             async with answer_timeout(self._timeout_s) as deadline:
                 started_ms = await self._ask_started(namenode)
                 if self._wants_guard and self._guarded.get(namenode) != started_ms:
-                    await see_guarded(self._session, namenode.http)
+                    await see_guarded(self._session, namenode.http, self._web)
                     self._guarded[namenode] = started_ms
                 status = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
@@ -146,9 +152,9 @@ class JmxClient:
             return None
 
     async def _get(self, namenode: NameNode, query: str) -> bytes:
-        url = URL(f"http://{namenode.http}{query}{self._as_user}", encoded=True)
+        url = URL(f"{self._web.url(namenode.http)}{query}{self._as_user}", encoded=True)
         try:
-            async with self._session.get(url, allow_redirects=False) as reply:
+            async with self._session.get(url, allow_redirects=False, ssl=self._web.ssl) as reply:
                 if reply.status != HTTPStatus.OK:
                     raise await self._refused(namenode, reply)
                 body = bytearray()
@@ -160,7 +166,8 @@ class JmxClient:
         except TimeoutError as exc:
             raise self._is_silent(namenode) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise JmxUnavailableError(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
+            kind = JmxUnavailableError if tls_error_of(exc) is None else TlsError
+            raise kind(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
 
     async def _refused(self, namenode: NameNode, reply: aiohttp.ClientResponse) -> MalformedReplyError:
         """Return what is wrong with a reply that is no 200."""

@@ -17,7 +17,10 @@ MIN_PROBE_PAUSE_S = 0.05
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _ABOUT_NAMESERVICE = {"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
-_ABOUT_HTTP = {"help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group."}
+_ABOUT_HTTP = {
+    "help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group; with namenode_tls of the "
+    "HTTPS address."
+}
 _OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
 
@@ -102,6 +105,36 @@ class NameNodeSettings:
     def namenodes(self) -> tuple[NameNode, ...]:
         """The NameNodes, in the order of the settings."""
         return tuple(map(NameNode, self.namenode_http, self.namenode_rpc))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameNodeTlsSettings:
+    """Whether the NameNodes' web servers are asked over HTTPS, and whose certificates are believed.
+
+    Raises:
+        SettingError: The keys do not fit together.
+    """
+
+    namenode_tls: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether namenode_http names HTTPS addresses (dfs.namenode.https-address, port 9871 by default). "
+            "Calls are forwarded over TLS 1.2 or 1.3 then, and the certificate must name the host as namenode_http "
+            "does. Read from hadoop_conf_dir: true where dfs.http.policy is HTTPS_ONLY."
+        },
+    )
+    namenode_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate authorities that are believed about NameNodes, and about DataNodes to "
+            "which they send this service. A file that changes is read again, without a restart or a signal. "
+            "Empty: those of the operating system.",
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if self.namenode_ca and not self.namenode_tls:
+            raise SettingError("namenode_ca", self.namenode_ca, "is used only with namenode_tls = true")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,19 @@ from dataclasses import dataclass
 import aiohttp
 
 from nncache.hadoop.election_view import Active, ElectionView, NameNode, Probe
-from nncache.hadoop.errors import HadoopError, KerberosError, MalformedReplyError, NoActiveNameNodeError
+from nncache.hadoop.errors import (
+    HadoopError,
+    KerberosError,
+    MalformedReplyError,
+    NoActiveNameNodeError,
+    TlsError,
+)
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -58,8 +65,9 @@ class NameNodePool:
         settings: NameNodeSettings,
         clock: Callable[[], float],
         identity: KerberosIdentity | None = None,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Watch these NameNodes; with an `identity` as its principal."""
+        """Watch these NameNodes, reached as `web` says; with an `identity` as its principal."""
         self.namenodes = settings.namenodes
         # As whom `rpc` asks, as callers are named. What a NameNode makes of a principal is not known here, so that
         # with an identity it is nobody's name, and no caller is taken for this service.
@@ -70,6 +78,8 @@ class NameNodePool:
         self._checks = {each: NamespaceCheck(each.http, each.rpc) for each in self.namenodes}
         self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
         self._login_failures: set[NameNode] = set()  # those that gave none for want of a ticket
+        self._distrusted: dict[NameNode, str] = {}  # what was logged of those with which TLS finds fault
+        self._web = web
         self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
         self._jmx: JmxClient | None = None  # once `run` is running
         self._identity = identity
@@ -120,6 +130,7 @@ class NameNodePool:
                 timeout_s=timeout_s,
                 user=self._settings.user,
                 wants_guard=self._identity is not None and not self._identity.may_fall_back,
+                web=self._web,
             )
             tasks.create_task(self._close_idle(), name="close idle connections of callers")
             for namenode in self.namenodes:
@@ -275,6 +286,7 @@ class NameNodePool:
             _log.debug("cannot probe %s: %s", namenode.http, error)
             self._failed_probes += 1
             self._silences[namenode] = str(error)
+            self._warn_of_tls(namenode, error)
             if isinstance(error, KerberosError):
                 self._login_failures.add(namenode)
             else:
@@ -284,12 +296,19 @@ class NameNodePool:
                 self._wakeups[namenode].set()
         else:
             self._login_failures.discard(namenode)
+            self._distrusted.pop(namenode, None)
             self._checks[namenode].said_over_http(answer.namespace)
             self._view.answered(namenode, asked_at, answer, others_had=others_had)
         if was_active is not None and self._view.active is None:
             self._probe_all_now()
         self._probed.set()
         self._probed = asyncio.Event()
+
+    def _warn_of_tls(self, namenode: NameNode, error: HadoopError) -> None:
+        """Log what TLS finds wrong with a NameNode, once: a standby's certificate is needed in the next failover."""
+        if isinstance(error, TlsError) and self._distrusted.get(namenode) != str(error):
+            self._distrusted[namenode] = str(error)
+            _log.warning("%s", error)
 
     def _probe_all_now(self) -> None:
         for wakeup in self._wakeups.values():

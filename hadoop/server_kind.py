@@ -41,6 +41,7 @@ class ServerKind(Enum):
     LOCKED_HTTP = "is an HTTP server that asks for authentication"
     HTTP = "is an HTTP server that is no NameNode"
     TLS = "is a TLS (https) port"
+    PLAIN_HTTP = "is a plain HTTP port, and HTTPS is wanted"
     ZOOKEEPER = "is a ZooKeeper"
     OTHER = "is a server that speaks neither HTTP, Hadoop RPC, ZooKeeper's protocol nor TLS"
     SILENT = "accepts connections and answers nothing"

@@ -24,6 +24,7 @@ from nncache.hadoop.jmx import (
     parse_rpc_address,
 )
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.webhdfs_transport import Data, WebHdfsTransport
@@ -77,14 +78,16 @@ class WebHdfs:
         timeout_s: float = 30.0,
         keeps_connections: bool = False,
         identity: KerberosIdentity | None = None,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
         """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be carried out twice.
 
         With an `identity` a secured NameNode takes its principal for the user, and leaves `user` unread.
+        Where URLs are https, `web` says whose certificates are believed.
         """
         self._keeps_connections = keeps_connections
         self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
-        self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity)
+        self._transport = WebHdfsTransport((base_url, *others), timeout_s, identity, web)
 
     async def __aenter__(self) -> Self:
         await self._transport.open()

@@ -17,6 +17,7 @@ from nncache.hadoop.errors import (
 from nncache.hadoop.http_failure import why_unanswered
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 
@@ -40,9 +41,17 @@ class WebHdfsTransport:
     """
 
     def __init__(
-        self, bases: Sequence[str], timeout_s: float, identity: KerberosIdentity | None = None
+        self,
+        bases: Sequence[str],
+        timeout_s: float,
+        identity: KerberosIdentity | None = None,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Ask these NameNodes, by their URLs; with an `identity` as its principal."""
+        """Ask these NameNodes, by their URLs; with an `identity` as its principal.
+
+        `web` says whose certificates are believed, those of DataNodes included.
+        """
+        self._web = web
         self._middlewares: tuple[WebLogin, ...] = ()  # a cookie serves both sessions
         if identity is not None:
             addresses = [URL(base).authority for base in bases]
@@ -82,7 +91,9 @@ class WebHdfsTransport:
         url = URL(await self._ask_namenode(method, target, _location), encoded=True)
         session = self._kept if method == "GET" else self._fresh
         try:
-            async with session.request(method, url, data=data, allow_redirects=False) as reply:
+            async with session.request(
+                method, url, data=data, allow_redirects=False, ssl=self._web.ssl
+            ) as reply:
                 return await _body(reply)
         except (aiohttp.ClientError, TimeoutError) as exc:
             raise DataNodeUnavailableError(f"{url.authority}: {_said(exc)}") from exc
@@ -101,7 +112,7 @@ class WebHdfsTransport:
         for base in sorted(self._bases, key=lambda base: base != self._base):
             url = URL(base + target, encoded=True)
             try:
-                async with session.request(method, url, allow_redirects=False) as reply:
+                async with session.request(method, url, allow_redirects=False, ssl=self._web.ssl) as reply:
                     result = await read(reply)
             except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
                 kind = _kind_of(exc)

@@ -33,7 +33,7 @@ from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.credentials import Unclear, authentication_of
 from nncache.proxy.errors import ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.headers import HIT, request_headers
+from nncache.proxy.headers import HIT, reply_headers, request_headers
 from nncache.proxy.identity import caller_of, claimed_caller
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
@@ -49,6 +49,7 @@ from nncache.proxy.reads import (
     Reads,
     Unanswered,
 )
+from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import is_webhdfs
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
@@ -137,6 +138,7 @@ class FrontEnd:
             query_timeout_s=timeout_s,
             two_step_timeout_s=settings.two_step_query_timeout_s,
         )
+        self.cookies = SecureCookies()  # replaced by those of the upstream, so that all are counted together
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
@@ -202,7 +204,9 @@ class FrontEnd:
                 self._note_forwarded(exchange, why)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
-                return whole_reply(reply, (forwarded(why, is_shown=is_shown, is_stored=is_stored),))
+                fields = self.cookies.for_client(reply_headers(reply.headers), is_secure=is_over_tls(request))
+                said = forwarded(why, is_shown=is_shown, is_stored=is_stored)
+                return whole_reply(reply, (*fields, said))
             case Unanswered(error, why):
                 self._note_forwarded(exchange, why)
                 return _failed(exchange, error, why)

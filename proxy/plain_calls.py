@@ -165,6 +165,7 @@ class PlainCall:
         seen.result, seen.status, seen.body_bytes = Result.FORWARDED, reply.status, len(reply.body)
         self._calls.ended(seen, self._why, self._holder)
         said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
+        reply = self._calls.cookies.plain_reply_for(reply, is_secure=self._client.is_over_tls)
         self._client.replied(reply.encode(said))
 
     def unfinished(self) -> None:
@@ -203,6 +204,7 @@ class PlainCalls:
     ) -> None:
         self._cache = cache
         self._upstream = upstream
+        self.cookies = front_end.cookies
         self._call_limits = front_end.call_limits
         self._count = front_end.plain_ended
         self._fills = PlainFills(front_end, cache, upstream, clock)

@@ -22,6 +22,7 @@ from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import NO_TERM, Headers, RequestHead, UpstreamReply
 from nncache.proxy.ports import Clock
 from nncache.proxy.reads import Asked
+from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.traffic import Exchange, Result, result_of
 from nncache.proxy.upstream.plain_exchange import PlainExchange, PlainReader
 from nncache.proxy.upstream.plain_reply import PlainReply
@@ -31,6 +32,10 @@ _log = logging.getLogger(__name__)
 
 class PlainClient(Protocol):
     """Who asks."""
+
+    @property
+    def is_over_tls(self) -> bool:
+        """Whether it is connected over TLS."""
 
     def replied(self, text: bytes) -> None:
         """Send these bytes, the whole reply."""
@@ -54,8 +59,10 @@ class PlainFrontEnd(Protocol):
 
     Attributes:
         join_wait_s: how long a client waits for what the cache makes of its reply.
+        cookies: say which cookies of a reply may go to a client.
     """
 
+    cookies: SecureCookies
     call_limits: CallLimits
     flights: Flights
     join_wait_s: float
@@ -180,6 +187,7 @@ class PlainFill:
         is_stored = self._fills.ended(self._question, self._asked, is_abandoned=client is None)
         if client is not None and reply is not None:
             is_shown = is_stored or shows_path(reply.status, reply.body)
+            reply = self._fills.cookies.plain_reply_for(reply, is_secure=client.is_over_tls)
             client.replied(reply.encode(forwarded(why, is_shown=is_shown, is_stored=is_stored)))
 
     def _stop_timer(self) -> None:
@@ -197,6 +205,7 @@ class PlainFills:
         self._front_end = front_end
         self._cache = cache
         self._upstream = upstream
+        self.cookies = front_end.cookies
         self._clock = clock
         self.join_wait_s = front_end.join_wait_s
         self.requests = 0  # ended here

@@ -66,8 +66,12 @@ class Relay:
     same.
     """
 
-    def __init__(self, upstream: str, *, port: int = 0) -> None:
-        """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 takes a free one."""
+    def __init__(self, upstream: str, *, port: int = 0, host: str = "127.0.0.1") -> None:
+        """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 takes a free one.
+
+        `host` is an address of loopback.
+        """
+        self._host = host
         self._upstream = _host_and_port(upstream)
         self._ports = PortLease()
         self._port = self._ports.take(port)
@@ -88,7 +92,7 @@ class Relay:
     @property
     def address(self) -> str:
         """Where clients connect to, "host:port"."""
-        return f"127.0.0.1:{self._port}"
+        return f"{self._host}:{self._port}"
 
     @property
     def connections(self) -> int:
@@ -180,7 +184,7 @@ class Relay:
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(
-            self._accept, "127.0.0.1", self._port, reuse_address=True, backlog=1024
+            self._accept, self._host, self._port, reuse_address=True, backlog=1024
         )
 
     async def _change(self, mode: _Mode | None = None, delay_s: float | None = None) -> None:

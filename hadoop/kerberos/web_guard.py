@@ -14,12 +14,13 @@ from yarl import URL
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import JmxUnavailableError, KerberosError
 from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 
 _ANYBODY: Final = "nncache-probe"
 """A name that is believed by those who believe any."""
 
 
-async def see_guarded(session: aiohttp.ClientSession, address: str) -> None:
+async def see_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
     """Return if WebHDFS at host:port wants credentials of one who only gives a name.
 
     Raises:
@@ -27,9 +28,9 @@ async def see_guarded(session: aiohttp.ClientSession, address: str) -> None:
         JmxUnavailableError: It gives no reply.
         TimeoutError: It gives none in the session's time.
     """
-    url = URL(f"http://{address}{PREFIX}/?op=GETHOMEDIRECTORY&user.name={_ANYBODY}", encoded=True)
+    url = URL(f"{web.url(address)}{PREFIX}/?op=GETHOMEDIRECTORY&user.name={_ANYBODY}", encoded=True)
     try:
-        async with session.get(url, allow_redirects=False, middlewares=()) as reply:
+        async with session.get(url, allow_redirects=False, middlewares=(), ssl=web.ssl) as reply:
             status, reason = reply.status, reply.reason
     except TimeoutError:
         raise

@@ -22,9 +22,10 @@ _WANTED: Final[Mapping[str, frozenset[ServerKind]]] = {
     "namenode_rpc": frozenset({ServerKind.HADOOP_RPC}),
     "zookeeper": frozenset({ServerKind.ZOOKEEPER}),
 }
-_NO_TLS: Final = (
-    "nncache speaks no TLS: the server must also have a plain port, as with dfs.http.policy HTTP_AND_HTTPS"
-)
+_HTTPS: Final = "the NameNode's HTTPS address (dfs.namenode.https-address, port 9871 by default)"
+"""What is right in `namenode_http` with `namenode_tls`."""
+
+_NO_TLS: Final = "the server must also have a plain port, as with dfs.http.policy HTTP_AND_HTTPS"
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
@@ -70,11 +71,17 @@ def _list(
 def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Finding:
     """Judge one address; `has_others`: another one of the same list is as wanted."""
     subject, address = facts.subject, contact.address
-    replace = f"in {subject.at(key)}, replace {address} by {_RIGHT[key]}"
+    is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
+    replace = f"in {subject.at(key)}, replace {address} by {_HTTPS if is_https else _RIGHT[key]}"
     if key == "namenode_http" and _is_own(contact, subject.endpoints.get("listen")):
         return failed(f"{key} {address} is the address on which this proxy itself listens", replace)
     if contact.trouble is not None:
         text = f"{key} {address} {contact.trouble.value}: {contact.why}"
+        if contact.trouble is Trouble.UNTRUSTED:
+            return failed(
+                text,
+                f"correct {subject.at('namenode_ca')}, the certificate, or the name in {subject.at(key)}",
+            )
         if has_others and contact.trouble is not Trouble.UNRESOLVED:
             return warning(f"{text}; others of the list answer", f"start that server, or {replace}")
         if contact.trouble is Trouble.UNRESOLVED:
@@ -85,7 +92,15 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
     if contact.kind in _WANTED[key]:
         return ok(text)
     if contact.kind is ServerKind.TLS:
-        return failed(text, f"{replace}; {_NO_TLS}")
+        if key == "namenode_http" and not is_https:
+            return failed(
+                text,
+                f"set {subject.at('namenode_tls')} to true, and {subject.at('namenode_ca')} to the PEM file of the "
+                f"authority that signed its certificate; or {replace}; {_NO_TLS}",
+            )
+        return failed(text, replace)
+    if contact.kind is ServerKind.PLAIN_HTTP:
+        return failed(text, f"{replace}, or set {subject.at('namenode_tls')} to false")
     if contact.kind is ServerKind.PROXY:
         return failed(text, f"{replace}: the NameNode itself, not a proxy in front of it")
     if contact.kind is ServerKind.SILENT:

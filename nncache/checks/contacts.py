@@ -9,12 +9,14 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
 from nncache.checks.facts import Contact, Trouble
 from nncache.hadoop.addresses import split_address
 from nncache.hadoop.http_failure import why_unanswered
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import (
     PROCESS_QUERY,
     HttpReply,
@@ -25,15 +27,19 @@ from nncache.hadoop.server_kind import (
     name_of,
     parse_reply,
 )
+from nncache.hadoop.tls_failure import why_no_tls
 
 STEP_S: Final = 1.2
 """For each of the steps: resolving, connecting, a question."""
 
 _MOST_BYTES: Final = 256 * 1024
+_PLAIN_HTTP: Final = frozenset(
+    {ServerKind.NAMENODE_HTTP, ServerKind.LOCKED_HTTP, ServerKind.HADOOP_HTTP, ServerKind.HTTP}
+)
 
 
-async def contact(address: str, user: str) -> Contact:
-    """Return what answers at host:port, in four steps' time at most."""
+async def contact(address: str, user: str, web: NameNodeWeb = PLAIN) -> Contact:
+    """Return what answers at host:port, in five steps' time at most; asked over TLS if that is how `web` asks."""
     host, port = split_address(address)
     try:
         hosts = await resolved(host, port)
@@ -50,8 +56,11 @@ async def contact(address: str, user: str) -> Contact:
         except OSError as error:
             why = why_unanswered(error)
             continue
+        seen = Contact(address=address, hosts=hosts, own_host=own_host)
+        if (context := web.context) is not None:
+            return await _recognised_over_tls(seen, each, user, context)
         kind, name = await _recognise(each, port, host, user)
-        return Contact(address=address, hosts=hosts, kind=kind, name=name, own_host=own_host)
+        return replace(seen, kind=kind, name=name)
     return Contact(address=address, hosts=hosts, trouble=Trouble.UNREACHABLE, why=why)
 
 
@@ -99,9 +108,30 @@ async def _connect(host: str, port: int) -> str:
     return own
 
 
+async def _recognised_over_tls(seen: Contact, at: str, user: str, context: ssl.SSLContext) -> Contact:
+    """Return what answers at an address where a NameNode's HTTPS port is wanted."""
+    host, port = split_address(seen.address)
+    fault: ssl.SSLError | None = None
+    try:
+        reply = parse_reply(await _answer(at, port, _about_process(host, user), context, host))
+    except ssl.SSLError as error:
+        fault = error
+    except (OSError, TimeoutError):
+        pass
+    else:
+        if reply is not None:
+            return replace(seen, kind=kind_of_reply(reply), name=name_of(reply))
+    kind, name = await _recognise(at, port, host, user)
+    if kind in _PLAIN_HTTP:
+        return replace(seen, kind=ServerKind.PLAIN_HTTP, name=name)
+    if kind is ServerKind.TLS and fault is not None:
+        return replace(seen, trouble=Trouble.UNTRUSTED, why=why_no_tls(fault))
+    return replace(seen, kind=kind, name=name)
+
+
 async def _recognise(host: str, port: int, name: str, user: str) -> tuple[ServerKind, str]:
     """Return what answers, and how it calls itself."""
-    data = await _asked(host, port, _get(f"{PROCESS_QUERY}&user.name={quote(user, safe='')}", name))
+    data = await _asked(host, port, _about_process(name, user))
     reply = parse_reply(data)
     if reply is not None:
         kind = kind_of_reply(reply)
@@ -123,6 +153,10 @@ async def _page(host: str, port: int, target: str, name: str) -> HttpReply | Non
     return parse_reply(await _asked(host, port, _get(target, name)))
 
 
+def _about_process(host: str, user: str) -> bytes:
+    return _get(f"{PROCESS_QUERY}&user.name={quote(user, safe='')}", host)
+
+
 def _get(target: str, host: str) -> bytes:
     """Render a request of HTTP/1.0: its reply is not chunked, and ends with the connection."""
     return f"GET {target} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: nncache-check\r\n\r\n".encode()
@@ -130,16 +164,31 @@ def _get(target: str, host: str) -> bytes:
 
 async def _asked(host: str, port: int, question: bytes) -> bytes:
     """Return what comes back on a new connection until it ends or the time is over."""
-    data = bytearray()
     with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-        async with asyncio.timeout(STEP_S):
-            reader, writer = await asyncio.open_connection(host, port)
-            try:
+        return await _answer(host, port, question)
+    return b""
+
+
+async def _answer(
+    host: str, port: int, question: bytes, context: ssl.SSLContext | None = None, name: str | None = None
+) -> bytes:
+    """Return the same; over TLS to the server of that name, if there is a context.
+
+    Raises:
+        OSError: there is no connection; ssl.SSLError: or none that can be trusted.
+        TimeoutError: there is none in time.
+    """
+    data = bytearray()
+    async with asyncio.timeout(STEP_S):
+        reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=name)
+    try:
+        with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(STEP_S):
                 writer.write(question)
                 while len(data) < _MOST_BYTES and (chunk := await reader.read(65_536)):
                     data += chunk
-            finally:
-                writer.transport.abort()
+    finally:
+        writer.transport.abort()
     return bytes(data)
 
 

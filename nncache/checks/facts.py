@@ -18,10 +18,11 @@ MOVES_S: Final = 2.0
 
 
 class Trouble(Enum):
-    """Why there is no connection to an address."""
+    """Why there is no connection to an address, or none of use."""
 
     UNRESOLVED = "cannot be resolved"
     UNREACHABLE = "cannot be reached"
+    UNTRUSTED = "is not trusted"
     SLOW = "did not accept a connection in time"
 
 
@@ -159,7 +160,8 @@ class HostFound:
         bound: key -> why its address cannot be listened on; "" if it can.
         users: key -> what already listens at its address.
         token: what is wrong with the token file; "" if nothing is.
-        identity: what is wrong with the Kerberos identity, or with the login at ZooKeeper; "" if nothing is.
+        identity: what is wrong with the Kerberos identity, the login at ZooKeeper, or the authorities that vouch for
+            NameNodes; "" if nothing is.
         classes: key -> what is wrong with the class that it names.
     """
 

@@ -17,6 +17,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
@@ -38,24 +39,25 @@ _Clock = Callable[[], float]
 async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
     """Return what was found; `tell` gets what is being done, for people who wait."""
     identity, login, trouble = _identity(subject, clock)
+    web, distrust = _web(subject)
     tell("what answers at each address")
     async with asyncio.TaskGroup() as tasks:
         looking = tasks.create_task(_in_time(look_at_host(subject), HostFound(), FIRST_S))
         asking = [
-            tasks.create_task(_in_time(contact(each, subject.user), None, FIRST_S))
-            for each in dict.fromkeys(subject.addresses)
+            tasks.create_task(_in_time(contact(each, subject.user, how), None, FIRST_S))
+            for each, how in _ways(subject, web).items()
         ]
     answers = [each.result() for each in asking]
     facts = Facts(
         subject=subject,
-        host=replace(looking.result(), identity=trouble),
+        host=replace(looking.result(), identity=trouble or distrust),
         contacts={each.address: each for each in answers if each is not None},
     )
     tell("NameNodes, ZooKeeper, filters")
     namenodes, zookeeper, stored, through = await asyncio.gather(
-        _namenodes(facts, identity, clock),
+        _namenodes(facts, identity, web, clock),
         _in_time(_zookeeper(facts, login, clock), None, THEN_S),
-        _in_time(_stored(facts, identity), StoredFound(is_slow=True), THEN_S),
+        _in_time(_stored(facts, identity, web), StoredFound(is_slow=True), THEN_S),
         _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
     )
     return replace(facts, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
@@ -72,6 +74,19 @@ def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None,
     return identity, login, ""
 
 
+def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
+    """Return how NameNodes' web servers are asked, and what is wrong with the authorities that vouch for them."""
+    try:
+        return NameNodeWeb(subject.settings.namenode_tls), ""
+    except SettingError as error:
+        return NameNodeWeb(replace(subject.settings.namenode_tls, namenode_ca="")), str(error)
+
+
+def _ways(subject: Subject, web: NameNodeWeb) -> Mapping[str, NameNodeWeb]:
+    """Return all servers that are asked, and how."""
+    return dict.fromkeys(subject.addresses, PLAIN) | dict.fromkeys(subject.names.namenode_http, web)
+
+
 async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float) -> _FoundT:
     try:
         async with asyncio.timeout(seconds):
@@ -81,13 +96,13 @@ async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float
 
 
 async def _namenodes(
-    facts: Facts, identity: KerberosIdentity | None, clock: _Clock
+    facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
 ) -> Mapping[NameNode, NameNodeFound]:
     each = facts.subject.namenodes
     found = await asyncio.gather(
         *(
             _in_time(
-                _namenode(facts, one, identity, clock),
+                _namenode(facts, one, identity, web, clock),
                 NameNodeFound(silence=f"no answer in {THEN_S:g} s"),
                 THEN_S,
             )
@@ -102,14 +117,14 @@ async def _namenodes(
 
 
 async def _namenode(
-    facts: Facts, namenode: NameNode, identity: KerberosIdentity | None, clock: _Clock
+    facts: Facts, namenode: NameNode, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
 ) -> NameNodeFound:
     subject = facts.subject
     over_http = over_rpc = NameNodeFound()
     async with asyncio.TaskGroup() as tasks:
         asked = told = None
         if facts.has_kind(namenode.http, *_WEB):
-            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock, identity))
+            asked = tasks.create_task(ask_over_http(namenode, subject.user, clock, identity, web))
         if facts.has_kind(namenode.rpc, ServerKind.HADOOP_RPC):
             told = tasks.create_task(
                 ask_over_rpc(namenode, subject.user, identity, reads_edits=subject.reads_edits)
@@ -138,15 +153,15 @@ async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKee
     return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
 
 
-async def _stored(facts: Facts, identity: KerberosIdentity | None) -> StoredFound | None:
+async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb) -> StoredFound | None:
     """Read the filters in HDFS, if this is a publisher."""
     settings = facts.subject.settings
     reachable = [each for each in facts.subject.names.namenode_http if facts.has_kind(each, *_WEB)]
     if not isinstance(settings, SettingsOfPublisher) or not reachable:
         return None
-    first, *others = (f"http://{address}" for address in reachable)
+    first, *others = map(web.url, reachable)
     user = facts.subject.user
-    async with WebHdfs(first, user, others=others, timeout_s=ANSWER_S, identity=identity) as hdfs:
+    async with WebHdfs(first, user, others=others, timeout_s=ANSWER_S, identity=identity, web=web) as hdfs:
         try:
             stored = await FilterStore(hdfs, settings.filters.filters_path).read_all()
         except FilterStoreError as error:

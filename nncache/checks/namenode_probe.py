@@ -27,6 +27,7 @@ from nncache.hadoop.jmx import STARTED_QUERY
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -57,7 +58,11 @@ class _Got:
 
 
 async def ask_over_http(
-    namenode: NameNode, user: str, clock: Callable[[], float], identity: KerberosIdentity | None = None
+    namenode: NameNode,
+    user: str,
+    clock: Callable[[], float],
+    identity: KerberosIdentity | None = None,
+    web: NameNodeWeb = PLAIN,
 ) -> NameNodeFound:
     """Return what it says over HTTP to this user, or to this identity."""
     timeout = aiohttp.ClientTimeout(total=ANSWER_S)
@@ -66,15 +71,15 @@ async def ask_over_http(
         timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, middlewares=logins
     ) as session:
         wants_guard = identity is not None and not identity.may_fall_back
-        jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user, wants_guard=wants_guard)
+        jmx = JmxClient(session, clock, timeout_s=ANSWER_S, user=user, wants_guard=wants_guard, web=web)
         who = f"user.name={quote(user, safe='')}"
-        base = f"http://{namenode.http}"
+        base = web.url(namenode.http)
         (answer, silence), anonymous, named, conf, status = await asyncio.gather(
             _said_of_itself(jmx, namenode),
-            _get(session, base + STARTED_QUERY, logs_in=False),
-            _get(session, f"{base}{STARTED_QUERY}&{who}", logs_in=False),
-            _get(session, f"{base}/conf?format=json&{who}"),
-            read_root(session, namenode.http, user),
+            _get(session, base + STARTED_QUERY, web, logs_in=False),
+            _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
+            _get(session, f"{base}/conf?format=json&{who}", web),
+            read_root(session, namenode.http, user, web),
         )
     properties, conf_silence = _properties(conf)
     return NameNodeFound(
@@ -90,10 +95,12 @@ async def ask_over_http(
     )
 
 
-async def read_root(session: aiohttp.ClientSession, address: str, user: str) -> Read:
+async def read_root(
+    session: aiohttp.ClientSession, address: str, user: str, web: NameNodeWeb = PLAIN
+) -> Read:
     """Read the status of the root directory; a cache in between takes no part in it."""
-    url = f"http://{address}{PREFIX}/?op=GETFILESTATUS&user.name={quote(user, safe='')}"
-    got = await _get(session, url, {"Cache-Control": "no-store"})
+    url = f"{web.url(address)}{PREFIX}/?op=GETFILESTATUS&user.name={quote(user, safe='')}"
+    got = await _get(session, url, web, {"Cache-Control": "no-store"})
     says = got.why
     if got.status and got.status != HTTPStatus.OK:
         remote = parse_remote_exception(got.body)
@@ -155,6 +162,7 @@ async def _said_of_itself(jmx: JmxClient, namenode: NameNode) -> tuple[Answer | 
 async def _get(
     session: aiohttp.ClientSession,
     url: str,
+    web: NameNodeWeb,
     headers: Mapping[str, str] | None = None,
     *,
     logs_in: bool = True,
@@ -163,6 +171,7 @@ async def _get(
         async with session.get(
             URL(url, encoded=True),
             allow_redirects=False,
+            ssl=web.ssl,
             middlewares=None if logs_in else (),
             headers={"Accept": "application/json"} | dict(headers or {}),
         ) as reply:

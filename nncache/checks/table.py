@@ -56,7 +56,7 @@ CHECKS: Final = (
     Check(
         "identity",
         "The Kerberos identity can be used, if one is given: gssapi is installed, `keytab` is readable for its owner "
-        "alone, and `zookeeper_sasl` has what it needs.",
+        "alone, and `zookeeper_sasl` has what it needs. `namenode_ca` holds certificates.",
         about_host.identity,
     ),
     Check(
@@ -67,8 +67,9 @@ CHECKS: Final = (
     Check(
         "addresses",
         "Each address resolves, something answers there, and it is the kind of server that the key wants: a "
-        "NameNode's HTTP port, a Hadoop RPC port, a ZooKeeper. Swapped ports, TLS ports, an nncache "
-        "proxy or admin port are named.",
+        "NameNode's HTTP port (HTTPS with `namenode_tls`, with a certificate that is trusted), a Hadoop RPC port, a "
+        "ZooKeeper. Swapped ports, TLS ports, plain ports where TLS is wanted, an nncache proxy or "
+        "admin port are named.",
         about_addresses.addresses,
     ),
     Check(

@@ -10,6 +10,7 @@ from nncache.clock import boottime
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import FilterError
@@ -40,9 +41,9 @@ def on_hdfs(
         FiltersError: HDFS did not do it; the line says why, and who may.
     """
     namenodes = settings.namenodes
-    first, *others = (f"http://{address}" for address in namenodes.namenode_http)
 
-    async def carry_out(identity: KerberosIdentity | None) -> _ResultT:
+    async def carry_out(identity: KerberosIdentity | None, web: NameNodeWeb) -> _ResultT:
+        first, *others = map(web.url, namenodes.namenode_http)
         async with WebHdfs(
             first,
             namenodes.user,
@@ -50,11 +51,14 @@ def on_hdfs(
             timeout_s=TIMEOUT_S,
             keeps_connections=True,
             identity=identity,
+            web=web,
         ) as hdfs:
             return await act(hdfs, identity)
 
     try:
-        return asyncio.run(carry_out(identity_of(settings.kerberos, boottime)))
+        return asyncio.run(
+            carry_out(identity_of(settings.kerberos, boottime), NameNodeWeb(settings.namenode_tls))
+        )
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     except FilterError as error:

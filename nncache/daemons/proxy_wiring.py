@@ -38,6 +38,7 @@ from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
@@ -83,12 +84,13 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         logs = RequestLogs(settings.request_logs, boottime)
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
+        web = NameNodeWeb(settings.namenode_tls)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs, identity, login)
+        system = ProxySystem(settings, boottime, access, manager, logs, identity, login, web)
         reloader = Reloader(
             load,
             settings,
@@ -120,6 +122,7 @@ class ProxySystem:
         logs: RequestLogs | None = None,
         identity: KerberosIdentity | None = None,
         login: Login | None = None,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
         """Build it.
 
@@ -131,6 +134,7 @@ class ProxySystem:
             logs: of requests, opened already; closed at the end.
             identity: of the service itself, on a secured cluster.
             login: at ZooKeeper, if that wants one.
+            web: how the NameNodes' web servers are reached.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -139,7 +143,7 @@ class ProxySystem:
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._pool = NameNodePool(settings.namenodes, clock, identity)
+        self._pool = NameNodePool(settings.namenodes, clock, identity, web)
         self._cache = MetadataCache(settings.cache)
         self._watchdog = Watchdog()
         setup = ChannelSetup(
@@ -153,7 +157,8 @@ class ProxySystem:
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)
-        self._upstream = Upstream(self._pool, settings.limits, clock)
+        limits = settings.limits
+        self._upstream = Upstream(self._pool, limits, clock, web)
         queries = PoolQueries(
             self._pool,
             timeout_s=settings.proxy.namenode_query_timeout_s,
@@ -168,15 +173,9 @@ class ProxySystem:
         auditors = (self._auditor,) if settings.proxy.audit_share > 0 else ()
         traffic.observers = (*self._logs.observers, *auditors, self._hottest)
         self._front_end = FrontEnd(
-            self._cache,
-            self._upstream,
-            queries,
-            self._consumer,
-            settings.proxy,
-            clock,
-            settings.limits,
-            traffic,
+            self._cache, self._upstream, queries, self._consumer, settings.proxy, clock, limits, traffic
         )
+        self._front_end.cookies = self._upstream.cookies
         self._fast_path = FastPath(
             self._cache.is_good, self._cache.store, clock, settings.limits, traffic.sampled
         )

@@ -33,6 +33,7 @@ from nncache.daemons.watchdog import Watchdog
 from nncache.errors import ConfigurationError, StartError
 from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
@@ -68,13 +69,14 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
         access = access_of(settings.admin, settings.publisher.admin_at.host)
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
+        web = NameNodeWeb(settings.namenode_tls)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     set_up_logs(settings.log)
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = PublisherSystem(settings, boottime, access, manager, identity, login)
+        system = PublisherSystem(settings, boottime, access, manager, identity, login, web)
         signals.on_reload = Reloader(load, settings, OF_PUBLISHER, system.take, manager).reload
         await system.serve(signals.stop)
 
@@ -92,16 +94,17 @@ class PublisherSystem:
         manager: ServiceManager | None = None,
         identity: KerberosIdentity | None = None,
         login: Login | None = None,
+        web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Build it; `access`, `manager`, `identity` and `login` as for the proxy."""
+        """Build it; `access`, `manager`, `identity`, `login` and `web` as for the proxy."""
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
         self._login = login
-        self._pool = NameNodePool(settings.namenodes, clock, identity)
-        first, *others = (f"http://{address}" for address in settings.namenodes.namenode_http)
+        self._pool = NameNodePool(settings.namenodes, clock, identity, web)
+        first, *others = map(web.url, settings.namenodes.namenode_http)
         user = settings.namenodes.user
-        self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity)
+        self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity, web=web)
         self._watchdog = Watchdog()
         self._publisher: Publisher | None = None  # as soon as its pages have an address
         sources = PublisherSources(

@@ -313,6 +313,12 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "clients",
         "Clients disconnected because they read or sent too slowly while calls waited for a connection.",
     ),
+    counter(
+        "forward.secure_cookies_removed",
+        "secure_cookies_removed",
+        "header fields",
+        "Set-Cookie fields with Secure that were removed from replies to clients without TLS.",
+    ),
     # ---- invalidation: the stream of changes
     gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
     gauge("stream.term", "stream_term", "term", "Term of the active NameNode that is or was read last."),

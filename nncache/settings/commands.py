@@ -13,6 +13,7 @@ from nncache.hadoop.namenode_settings import (
     MIN_PROBE_PAUSE_S,
     HadoopConfSettings,
     NameNodeSettings,
+    NameNodeTlsSettings,
     NameserviceSettings,
     UserSettings,
     WebHdfsSettings,
@@ -30,6 +31,7 @@ from nncache.settings.hadoop_conf import from_hadoop
 
 THE_CLUSTER = {"heading": "The cluster's own configuration"}
 THE_NAMENODES = {"heading": "The NameNodes"}
+THE_TLS = {"heading": "TLS towards the NameNodes"}
 THE_IDENTITY = {"heading": "The service's own Kerberos identity"}
 THE_EDITS = {"heading": "Polling of the edits"}
 THE_OPERATORS = {"heading": "Who may see the operators' pages"}
@@ -48,6 +50,7 @@ class SettingsOfProxy:
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
     channel: ChannelSettings = field(
@@ -110,6 +113,7 @@ class SettingsOfPublisher:
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
+    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
@@ -135,6 +139,7 @@ class SettingsOfFilters:
     namenodes: WebHdfsSettings = field(
         default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
     )
+    namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
 

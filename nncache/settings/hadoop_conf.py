@@ -33,7 +33,7 @@ def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement
             return _NOTHING
         raise ConfigurationError(f"{_DIRECTORY}: {directory}: must hold {' or '.join(RESOURCES)}")
     try:
-        values = _values_of(Configuration.read(files), said.get("nameservice"), keys)
+        values = _values_of(Configuration.read(files), said, keys)
     except BadConfigurationError as error:
         raise ConfigurationError(str(error)) from error
     except SettingError as error:
@@ -42,11 +42,16 @@ def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement
 
 
 def _values_of(
-    configuration: Configuration, nameservice: object, keys: Collection[str]
+    configuration: Configuration, said: Mapping[str, object], keys: Collection[str]
 ) -> Mapping[str, object]:
+    nameservice, tls = said.get("nameservice"), said.get("namenode_tls")
     if not _ADDRESSES & set(keys):
         return {"nameservice": nameservice or configured_nameservice(configuration)}
-    found = configured_namenodes(configuration, None if nameservice is None else str(nameservice))
+    found = configured_namenodes(
+        configuration,
+        None if nameservice is None else str(nameservice),
+        tls=None if tls is None else bool(tls),
+    )
     values: dict[str, object] = {
         "nameservice": found.nameservice,
         "namenode_http": found.http,
@@ -54,4 +59,6 @@ def _values_of(
     }
     if found.principal:
         values["namenode_principal"] = found.principal
+    if found.tls:
+        values["namenode_tls"] = True
     return values

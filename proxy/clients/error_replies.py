@@ -11,7 +11,7 @@ from aiohttp import web
 
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
-from nncache.proxy.headers import encode_fields, reply_headers
+from nncache.proxy.headers import encode_fields
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 
 _LOG = logging.getLogger(__name__)
@@ -59,8 +59,6 @@ def bug_reply(exc: Exception) -> web.StreamResponse:
     return error_reply(ProxyError("internal error; the log of the proxy says more"))
 
 
-def whole_reply(reply: UpstreamReply, extra: Headers = ()) -> web.StreamResponse:
-    """Make the reply that hands on a NameNode's whole reply, with header fields of ours behind its own."""
-    return RawResponse(
-        reply.status, reason=reply.reason, headers=(*reply_headers(reply.headers), *extra), body=reply.body
-    )
+def whole_reply(reply: UpstreamReply, fields: Headers) -> web.StreamResponse:
+    """Make the reply that hands on a NameNode's whole reply, with these header fields."""
+    return RawResponse(reply.status, reason=reply.reason, headers=fields, body=reply.body)

@@ -191,6 +191,11 @@ class QuickConnection(asyncio.Protocol):
         self._owner.take_over(self, b"")
 
     @property
+    def is_over_tls(self) -> bool:
+        """Whether the client is connected over TLS."""
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is not None
+
+    @property
     def is_busy(self) -> bool:
         """Whether a call is under way, or waits."""
         return self._call is not None or bool(self._held)

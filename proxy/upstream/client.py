@@ -14,6 +14,7 @@ from typing import Final, Self
 from aiohttp import HttpVersion11, web
 
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.body import ClientBody
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError, ReplyTooLargeError
@@ -28,6 +29,7 @@ from nncache.proxy.messages import (
     UpstreamReply,
     nothing_to_settle,
 )
+from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.plain_exchange import BEGUN, Begun, PlainExchange, PlainReader, SentCall
@@ -57,17 +59,25 @@ class ForwardStats:
     connections_opened: int
     waiting_for_connection: int  # calls
     clients_cut: int  # those that kept a connection waiting while calls waited for one
+    secure_cookies_removed: int  # fields that were kept off connections without TLS
 
 
 class Upstream:
-    """Sends calls to the NameNodes. Use it as an async context: it owns the tasks that calls need."""
+    """Sends calls to the NameNodes. Use it as an async context: it owns the tasks that calls need.
 
-    def __init__(self, pool: NameNodes, limits: LimitSettings, clock: Callable[[], float]) -> None:
+    Attributes:
+        cookies: say which cookies of a reply may go to a client.
+    """
+
+    def __init__(
+        self, pool: NameNodes, limits: LimitSettings, clock: Callable[[], float], web: NameNodeWeb = PLAIN
+    ) -> None:
         self._limits = limits
         self._clock = clock
-        self._connections = Connections(limits, clock)
+        self._connections = Connections(limits, clock, web)
         self._tasks = asyncio.TaskGroup()  # bodies on their way; settlings that outlive their request
         self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks)
+        self.cookies = SecureCookies()
         self._outcome_unknown = 0
         self._broken_replies = 0
 
@@ -98,6 +108,7 @@ class Upstream:
             connections_opened=connections.opened,
             waiting_for_connection=connections.waiting,
             clients_cut=connections.clients_cut,
+            secure_cookies_removed=self.cookies.removed,
         )
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
@@ -201,11 +212,12 @@ class Upstream:
     def _response_to(
         self, request: web.BaseRequest, exchange: Exchange, settled: SettledReply, extra: Headers
     ) -> RawResponse:
+        fields = self.cookies.for_client(settled.headers, is_secure=is_over_tls(request))
         is_whole = exchange.is_complete and request.method != "HEAD"
         return RawResponse(
             settled.status,
             settled.reason,
-            (*settled.headers, *extra),
+            (*fields, *extra),
             body=exchange.start if is_whole else None,
             length=exchange.content_length,
             limits=self._limits,

@@ -25,6 +25,7 @@ _HEAD: Final = re.compile(
 _LENGTH: Final = b"content-length"
 _CODING: Final = b"transfer-encoding"
 _TYPE: Final = b"content-type"
+_COOKIE: Final = b"set-cookie"
 _OF_THE_CONNECTION: Final = HOP_BY_HOP | {_LENGTH}
 _MAX_DIGITS: Final = 9  # of a length
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,6})\r\n")
@@ -45,12 +46,14 @@ class PlainReply:
 
     Attributes:
         fields: the header fields as they go on the wire, but for those that frame the body.
+        sets_cookie: whether `Set-Cookie` is one of them.
     """
 
     status: int
     reason: bytes
     fields: bytes
     body: bytes
+    sets_cookie: bool = False
 
     def encode(self, field: Header) -> bytes:
         """Return the bytes of the reply with one more header field."""
@@ -98,7 +101,7 @@ def read_reply(data: bytes) -> ReadReply:
     if isinstance(body, NotWhole):
         return body
     del lines[names.index(framing[0])]
-    return PlainReply(status, reason, b"\r\n".join(lines), body)
+    return PlainReply(status, reason, b"\r\n".join(lines), body, _COOKIE in names)
 
 
 def _value(lines: list[bytes], names: list[bytes], name: bytes) -> bytes:

@@ -11,6 +11,8 @@ knows when a connection may be used again. It is driven here by hand.
 """
 
 import asyncio
+import logging
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,10 +23,14 @@ from aiohttp.http import StreamWriter
 
 from nncache.hadoop.addresses import split_address
 from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.shares import holder_of
 from nncache.proxy.upstream.permits import Permits
+
+_log = logging.getLogger(__name__)
 
 CLIENT_PATIENCE_S: Final = 1.0
 """For so long a connection may wait for its client while other calls wait for a connection."""
@@ -170,6 +176,7 @@ class _Lane:
     idle: list[Connection] = field(default_factory=list)  # the one that was given back last at the end
     lent: set[Connection] = field(default_factory=set)
     relief: asyncio.TimerHandle | None = None  # runs while calls wait
+    distrusted: str = ""  # what was logged of it, if TLS finds fault with it
 
     def stop_relief(self) -> None:
         """Stop the timer."""
@@ -199,8 +206,10 @@ class Connections:
             `CLIENT_PATIENCE_S`, unless that client's address holds fewer than each that waits.
     """
 
-    def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: LimitSettings, clock: Callable[[], float], web: NameNodeWeb = PLAIN) -> None:
+        """Make connections as `web` says."""
         self._limits = limits
+        self._web = web
         self._clock = clock
         self._lanes: dict[NameNode, _Lane] = {}
         self._opened = 0
@@ -338,12 +347,30 @@ class Connections:
         self._prune(lane, self._clock())
         host, port = split_address(namenode.http)
         loop = asyncio.get_running_loop()
+        context = self._web.context
         try:
-            async with asyncio.timeout(self._limits.upstream_connect_timeout_s):
-                _, protocol = await loop.create_connection(lambda: NameNodeProtocol(loop), host, port)
+            async with asyncio.timeout(self._limits.upstream_connect_timeout_s):  # the handshake included
+                _, protocol = await loop.create_connection(
+                    lambda: NameNodeProtocol(loop),
+                    host,
+                    port,
+                    ssl=context,
+                    server_hostname=None if context is None else host,
+                )
+        except ssl.SSLError as exc:
+            raise NotSentError(_distrust(lane, why_no_tls(exc))) from exc
         except (OSError, TimeoutError) as exc:
-            raise NotSentError(
-                f"NameNode {namenode.http} can't be connected to: {str(exc) or 'timed out'}"
-            ) from exc
+            why = str(exc) or ("timed out" if isinstance(exc, TimeoutError) else "it closed the connection")
+            raise NotSentError(f"NameNode {namenode.http} can't be connected to: {why}") from exc
         self._opened += 1
+        lane.distrusted = ""
         return Connection(namenode, protocol, loop, self._clock)
+
+
+def _distrust(lane: _Lane, why: str) -> str:
+    """Return why a NameNode is not connected to, and log it once."""
+    said = f"NameNode {lane.namenode.http} can't be connected to: {why}"
+    if lane.distrusted != said:
+        lane.distrusted = said
+        _log.warning("%s", said)
+    return said

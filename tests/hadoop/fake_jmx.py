@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class FakeJmx:
     namenode: NameNode = field(default=NameNode("", ""))
     asked: int = 0  # how often it was asked for its state
     runner: web.AppRunner | None = None
+    tls: ssl.SSLContext | None = None  # with which it serves HTTPS
     over: asyncio.Event = field(default_factory=asyncio.Event)  # lets go those who hang
     asked_again: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -79,7 +81,7 @@ class FakeJmx:
         self.runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
         await self.runner.setup()
         port = int(self.namenode.http.rpartition(":")[2] or 0)
-        await web.TCPSite(self.runner, "127.0.0.1", port).start()
+        await web.TCPSite(self.runner, "127.0.0.1", port, ssl_context=self.tls).start()
         address = f"127.0.0.1:{self.runner.addresses[0][1]}"
         self.namenode = NameNode(address, address)
 

@@ -24,9 +24,11 @@ PAIR = {
 }
 
 
-def of(values: Mapping[str, str], nameservice: str | None = None) -> ConfiguredNameNodes:
+def of(
+    values: Mapping[str, str], nameservice: str | None = None, *, tls: bool | None = None
+) -> ConfiguredNameNodes:
     """Read them out of these values."""
-    return configured_namenodes(Configuration(values, {}), nameservice)
+    return configured_namenodes(Configuration(values, {}), nameservice, tls=tls)
 
 
 def test_a_pair_is_found_in_the_order_of_its_ids() -> None:
@@ -115,7 +117,11 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
             "dfs.nameservices: ns1, ns2: are several",
         ),
         ({}, "ns7", "nameservice: ns7: must be one of dfs.nameservices: ns1"),
-        ({"dfs.http.policy": "HTTPS_ONLY"}, None, "dfs.http.policy: HTTPS_ONLY: must be HTTP_ONLY or"),
+        (
+            {"dfs.http.policy": "https"},
+            None,
+            "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
+        ),
         (
             {"dfs.ha.namenodes.ns1": "nn1,nn3"},
             None,
@@ -155,3 +161,33 @@ def test_a_configuration_without_anything_is_refused() -> None:
     """Hadoop's default file system is the local one."""
     with pytest.raises(SettingError, match=r"fs\.defaultFS: file:///: names no NameNode"):
         of({})
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted", "tls"),
+    [
+        ("HTTPS_ONLY", None, True),
+        ("HTTPS_ONLY", True, True),
+        ("HTTP_AND_HTTPS", None, False),
+        ("HTTP_AND_HTTPS", True, True),
+        ("HTTP_AND_HTTPS", False, False),
+        ("HTTP_ONLY", False, False),
+        ("HTTP_ONLY", None, False),
+    ],
+)
+def test_https_addresses_are_taken_where_there_are_no_others_or_they_are_wanted(
+    policy: str, wanted: bool | None, *, tls: bool
+) -> None:
+    """Each has its own keys, suffixes and default port."""
+    more = {"dfs.http.policy": policy, "dfs.namenode.https-address.ns1.nn1": "a.example:9443"}
+    found = of({**PAIR, **more}, tls=wanted)
+    https = ("a.example:9443", "b.example:9871")
+    assert (found.tls, found.http) == (tls, https if tls else of(PAIR).http)
+
+
+@pytest.mark.parametrize(("policy", "wanted"), [("HTTPS_ONLY", False), ("HTTP_ONLY", True)])
+def test_what_the_policy_excludes_is_refused(policy: str, *, wanted: bool) -> None:
+    """With the setting that does not fit."""
+    text = f"namenode_tls: {str(wanted).lower()}: does not fit dfs.http.policy, which is {policy}"
+    with pytest.raises(SettingError, match=text):
+        of({**PAIR, "dfs.http.policy": policy}, tls=wanted)

@@ -4,19 +4,22 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import aiohttp
 import pytest
 from aiohttp import web
 
 from nncache.hadoop.election_view import Answer
-from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError
+from nncache.hadoop.errors import JmxUnavailableError, MalformedReplyError, TlsError
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, JOURNAL_QUERY, STARTED_QUERY, STATUS_QUERY
 from nncache.hadoop.jmx_client import MAX_REPLY_BYTES, JmxClient
 from nncache.hadoop.namespace import Namespace
+from nncache.testbed.certificates import Authority
 from tests.hadoop.fake_jmx import FakeJmx, fake_jmx
 from tests.patience import HANG_S
+from tests.tls import server_context, web_of
 
 Subject = tuple[FakeJmx, JmxClient]
 
@@ -195,3 +198,24 @@ async def test_another_server_is_told_as_what_it_is(fields: dict[str, str], body
             with pytest.raises(MalformedReplyError, match=told):
                 await jmx.ask(replace(fake.namenode, http=f"127.0.0.1:{port}"))
         await runner.cleanup()
+
+
+async def test_over_https_only_a_server_that_is_believed_is_asked(tmp_path: Path) -> None:
+    """And one that speaks no TLS is named with the settings to change."""
+    authority = Authority(tmp_path / "own")
+    web = web_of(authority)
+    async with (
+        fake_jmx(FakeJmx(tls=server_context(authority))) as right,
+        fake_jmx(FakeJmx(tls=server_context(authority, "other.example"))) as other,
+        fake_jmx() as plain,
+        aiohttp.ClientSession() as session,
+    ):
+        jmx = JmxClient(session, time.monotonic, timeout_s=HANG_S, user="hdfs", web=web)
+        assert (await jmx.ask(right.namenode)).state is HaState.ACTIVE
+        for fake, why in ((other, "IP address mismatch"), (plain, "set namenode_tls to false")):
+            with pytest.raises(TlsError, match=why):
+                await jmx.ask(fake.namenode)
+        in_clear = JmxClient(session, time.monotonic, timeout_s=HANG_S, user="hdfs")
+        with pytest.raises(JmxUnavailableError, match="namenode_tls"):
+            await in_clear.ask(right.namenode)
+    assert other.queries == plain.queries == []

@@ -13,6 +13,7 @@ from nncache.hadoop.errors import MalformedReplyError, NoActiveNameNodeError, Wr
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx import JOURNAL_QUERY
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
@@ -25,7 +26,7 @@ from tests.patience import HANG_S
 
 @asynccontextmanager
 async def watched(
-    *fakes: FakeJmx, interval_s: float = 0.02, timeout_s: float = 5.0
+    *fakes: FakeJmx, interval_s: float = 0.02, timeout_s: float = 5.0, web: NameNodeWeb = PLAIN
 ) -> AsyncIterator[NameNodePool]:
     """Run a pool over these NameNodes."""
     settings = NameNodeSettings(
@@ -35,7 +36,7 @@ async def watched(
         namenode_probe_interval_s=interval_s,
         namenode_probe_timeout_s=timeout_s,
     )
-    pool = NameNodePool(settings, time.monotonic)
+    pool = NameNodePool(settings, time.monotonic, web=web)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(pool.run())
         try:

@@ -1,9 +1,11 @@
 """Calls go to the NameNode that answers them, and to another only where nothing can have been done."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from enum import Enum, auto
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -17,7 +19,9 @@ from nncache.hadoop.errors import (
     WebHdfsError,
 )
 from nncache.hadoop.webhdfs_transport import WebHdfsTransport
+from nncache.testbed.certificates import Authority
 from nncache.testbed.ports import PortLease
+from tests.tls import server_context, web_of
 
 TARGET = "/webhdfs/v1/a?op=X"
 
@@ -228,3 +232,40 @@ async def test_a_token_of_a_redirect_is_in_no_error(name: str) -> None:
         with pytest.raises(RemoteExceptionError, match=r"elegation=\.\.\.&x=1") as caught:
             await transport.ask_in_two_steps("GET", TARGET)
     assert "SECRET" not in str(caught.value)
+
+
+async def test_over_https_both_steps_are_believed_by_one_authority(tmp_path: Path) -> None:
+    """The NameNode's, and the DataNode's to which it redirects; a server that is not believed gets nothing."""
+    authority = Authority(tmp_path / "own")
+    trusted, foreign = server_context(authority), server_context(Authority(tmp_path / "foreign"))
+    async with (
+        over_https(Server(Mood.ACTIVE), trusted) as datanode,
+        over_https(Server(Mood.ACTIVE), foreign) as stranger,
+        over_https(Server(Mood.REDIRECTING, datanode.base + TARGET), trusted) as namenode,
+        over_https(Server(Mood.REDIRECTING, stranger.base + TARGET), trusted) as misled,
+    ):
+        for bases in ([stranger.base, namenode.base], [namenode.base]):
+            transport = WebHdfsTransport(bases, 20, web=web_of(authority))
+            await transport.open()
+            assert await transport.ask_in_two_steps("PUT", TARGET, b"x") == b"x"
+            await transport.close()
+        transport = WebHdfsTransport([misled.base], 20, web=web_of(authority))
+        await transport.open()
+        with pytest.raises(DataNodeUnavailableError, match="its certificate is not believed"):
+            await transport.ask_in_two_steps("PUT", TARGET, b"x")
+        await transport.close()
+        assert (stranger.asked, datanode.asked) == (0, 2)
+
+
+@asynccontextmanager
+async def over_https(server: Server, context: ssl.SSLContext) -> AsyncIterator[Server]:
+    """Run one of them with that certificate."""
+    app = web.Application()
+    app.router.add_route("*", "/{any:.*}", server.answer)
+    runner = TestServer(app, scheme="https")
+    await runner.start_server(ssl=context)
+    server.base = f"https://127.0.0.1:{runner.port}"
+    try:
+        yield server
+    finally:
+        await runner.close()

@@ -43,6 +43,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/proxy/test_failing_cache.py": "proxy",
     "tests/proxy/test_handed_over_calls.py": "proxy",
     "tests/proxy/upstream/test_large_bodies.py": "proxy/upstream",
+    "tests/proxy/upstream/test_over_tls.py": "proxy/upstream",
     "tests/proxy/test_two_step_writes.py": "proxy",
 }
 """Test files that are named after no module, and the directory that they test as a whole."""

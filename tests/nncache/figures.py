@@ -68,6 +68,7 @@ def _all() -> dict[str, object]:
             connections_opened=1,
             waiting_for_connection=0,
             clients_cut=0,
+            secure_cookies_removed=0,
         ),
         "front_end": FrontEndStats(
             forwarded={Reason.MISS: 1, Bypass.METHOD: 2},

@@ -91,6 +91,7 @@ async def plain_scene(
         Upstream(pool, limits, boottime) as upstream,
         FrontEnd(cache, upstream, queries, ManualSignal(), proxy, clock, limits) as front,
     ):
+        front.cookies = upstream.cookies
         calls = PlainCalls(front, cache, upstream, clock, limits)
         server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_plain else None)
         await server.start("127.0.0.1", 0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from aiohttp import web
 from nncache.clock import boottime
 from nncache.hadoop.election_view import Active, NameNode
 from nncache.hadoop.errors import NoActiveNameNodeError
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.headers import request_headers
@@ -173,7 +175,9 @@ async def is_silent(heard: Heard) -> None:
 class RawNameNode:
     """Answers its n-th call by its n-th act; the last act is repeated."""
 
-    def __init__(self, *acts: Act) -> None:
+    def __init__(self, *acts: Act, tls: ssl.SSLContext | None = None) -> None:
+        """Answer so; over TLS with a server's context."""
+        self._tls = tls
         self.acts = acts or (says(OK),)
         self.heard: list[Heard] = []
         self.connections = 0
@@ -181,7 +185,7 @@ class RawNameNode:
         self._writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**20)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**20, ssl=self._tls)
         return self
 
     async def __aexit__(
@@ -292,12 +296,14 @@ def limits_of_tests(**changes: float) -> LimitSettings:
 
 
 @asynccontextmanager
-async def proxy_to(*namenodes: NameNode, limits: LimitSettings | None = None) -> AsyncIterator[Proxy]:
+async def proxy_to(
+    *namenodes: NameNode, limits: LimitSettings | None = None, how: NameNodeWeb = PLAIN
+) -> AsyncIterator[Proxy]:
     """Run a proxy in front of these NameNodes; the first one is active."""
     limits = limits or limits_of_tests()
     pool = FakePool(namenodes)
     pool.make_active(namenodes[0])
-    async with Upstream(pool, limits, boottime) as upstream:
+    async with Upstream(pool, limits, boottime, how) as upstream:
         proxy = Proxy(upstream, pool, limits)
         async with serving(proxy.handle, limits=limits) as server:
             proxy.port = server.port

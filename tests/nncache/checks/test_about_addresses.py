@@ -35,7 +35,11 @@ def test_any_other_kind_is_named(kind: ServerKind) -> None:
         assert http.startswith(f"failed: namenode_http nn1:9870 {kind.value} (x) | ")
         assert "in --namenode-http, replace nn1:9870 by the NameNode's HTTP address" in http
     assert rpc.startswith("ok: ")
+    assert ("set --namenode-tls to true, and --namenode-ca to the PEM file" in http) is (
+        kind is ServerKind.TLS
+    )
     assert ("HTTP_AND_HTTPS" in http) is (kind is ServerKind.TLS)
+    assert ("set --namenode-tls to false" in http) is (kind is ServerKind.PLAIN_HTTP)
     assert ("not a proxy in front of it" in http) is (kind is ServerKind.PROXY)
 
 
@@ -102,4 +106,24 @@ def test_what_was_not_seen_in_time_is_skipped() -> None:
     assert (
         told(addresses(of_proxy()))[0]
         == "skipped: because namenode_http nn1:9870 was not looked at in time | "
+    )
+
+
+@pytest.mark.parametrize("kind", [ServerKind.PLAIN_HTTP, ServerKind.TLS, ServerKind.HADOOP_RPC])
+def test_with_tls_the_https_address_is_right(kind: ServerKind) -> None:
+    """TLS without HTTP in it is no NameNode."""
+    line, _ = told(addresses(with_contact(Contact(address="nn1:9870", kind=kind), namenode_tls=True)))
+    assert line.startswith(f"failed: namenode_http nn1:9870 {kind.value} | ")
+    assert "replace nn1:9870 by the NameNode's HTTPS address (dfs.namenode.https-address" in line
+    assert "namenode-tls to true" not in line
+
+
+def test_a_certificate_that_is_not_believed_is_a_failure_also_beside_others() -> None:
+    """It is needed in the next failover."""
+    contact = Contact(address="nn2:9870", trouble=Trouble.UNTRUSTED, why="its certificate is old")
+    known = dict(contacts(RIGHT)) | {contact.address: contact}
+    lines = told(addresses(of_proxy({**PAIR, "namenode_tls": True}, contacts=known)))
+    assert (
+        "failed: namenode_http nn2:9870 is not trusted: its certificate is old | correct --namenode-ca, the "
+        "certificate, or the name in --namenode-http" in lines
     )

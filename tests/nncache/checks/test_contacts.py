@@ -2,15 +2,18 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
 from nncache.checks.contacts import contact
 from nncache.checks.facts import Contact, Trouble
 from nncache.hadoop.server_kind import ServerKind
+from nncache.testbed.certificates import Authority
 from tests.nncache.commands.planted import closed_port, greeting, http_server, silent, socket_server, tls
+from tests.tls import server_context, web_of
 
 
 def seen(address: str) -> Contact:
@@ -95,3 +98,59 @@ def test_all_addresses_of_a_host_are_tried() -> None:
     with http_server(200) as address:
         port = address.rpartition(":")[2]
         assert seen(f"localhost:{port}").kind is ServerKind.HTTP
+
+
+NAMENODE = b'HTTP/1.1 200 OK\r\n\r\n{"beans":[{"tag.ProcessName":"NameNode"}]}'
+
+
+@contextmanager
+def over_tls(authority: Authority, *identities: str) -> Iterator[str]:
+    """Be the HTTPS port of a NameNode with a certificate for these names."""
+    context = server_context(authority, *identities)
+
+    def serve(connection: socket.socket) -> None:
+        try:
+            with context.wrap_socket(connection, server_side=True) as secure:
+                secure.recv(4096)
+                secure.sendall(NAMENODE)
+        except OSError:
+            connection.close()
+
+    with socket_server(serve) as address:
+        yield address
+
+
+def test_over_tls_a_namenode_is_one_if_it_is_believed(tmp_path: Path) -> None:
+    """Else it is said why not; asked in clear it is a TLS port."""
+    authority = Authority(tmp_path / "own")
+    web = web_of(authority)
+    with over_tls(authority) as address, over_tls(authority, "nn1.example") as other:
+        found = asyncio.run(contact(address, "hdfs", web))
+        assert (found.kind, found.name, found.trouble) == (ServerKind.NAMENODE_HTTP, "NameNode", None)
+        for at, how, why in (
+            (other, web, "IP address mismatch"),
+            (address, web_of(Authority(tmp_path / "foreign")), "namenode_ca must name"),
+        ):
+            found = asyncio.run(contact(at, "hdfs", how))
+            assert (found.kind, found.trouble) == (None, Trouble.UNTRUSTED)
+            assert why in found.why
+        assert seen(address).kind is ServerKind.TLS
+
+
+@pytest.mark.parametrize(
+    ("serve", "kind"),
+    [(silent, ServerKind.SILENT), (greeting, ServerKind.OTHER), (zookeeper, ServerKind.ZOOKEEPER)],
+)
+def test_where_tls_is_wanted_other_servers_are_named(
+    serve: Callable[[socket.socket], None], kind: ServerKind, tmp_path: Path
+) -> None:
+    """As they are without."""
+    with socket_server(serve) as address:
+        assert asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path)))).kind is kind
+
+
+def test_a_plain_port_where_tls_is_wanted(tmp_path: Path) -> None:
+    """It is named as what it is in the way."""
+    with http_server(200, body=NAMENODE.decode().partition("\r\n\r\n")[2]) as address:
+        found = asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path))))
+        assert (found.kind, found.name) == (ServerKind.PLAIN_HTTP, "NameNode")

@@ -116,3 +116,31 @@ def test_the_user_is_that_of_hadoops_clients(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HADOOP_USER_NAME", "oozie")
     assert load_settings(PROXY, None, {}).namenodes.user == "oozie"
     assert load_settings(PROXY, None, {"user": "hdfs"}).namenodes.user == "hdfs"
+
+
+def with_policy(conf: Path, policy: str) -> None:
+    """Say what the NameNodes serve."""
+    text = HDFS.replace("</configuration>", prop("dfs.http.policy", policy) + "</configuration>")
+    (conf / "hdfs-site.xml").write_text(text)
+
+
+def test_https_only_means_tls(conf: Path) -> None:
+    """For each command that asks NameNodes; where both are served it is a matter of choice."""
+    for policy, flags, tls in (
+        ("HTTPS_ONLY", {}, True),
+        ("HTTP_AND_HTTPS", {}, False),
+        ("HTTP_AND_HTTPS", {"namenode_tls": True}, True),
+    ):
+        with_policy(conf, policy)
+        port = 9871 if tls else 9870
+        said = {"hadoop_conf_dir": str(conf), **flags}
+        for settings in (load_settings(PROXY, None, said), load_settings(FILTERS, None, said)):
+            assert settings.namenode_tls.namenode_tls is tls
+            assert settings.namenodes.namenode_http == (f"a:{port}", f"b:{port}")
+
+
+def test_what_does_not_fit_the_policy_is_refused(conf: Path) -> None:
+    """With both keys."""
+    with_policy(conf, "HTTPS_ONLY")
+    with pytest.raises(ConfigurationError, match=r"namenode_tls: false: does not fit dfs\.http\.policy"):
+        load_settings(PROXY, None, {"hadoop_conf_dir": str(conf), "namenode_tls": False})

@@ -1,0 +1,20 @@
+"""Servers with a certificate, and clients that trust its authority. (tests/tls.py)"""
+
+import ssl
+
+from nncache.hadoop.namenode_settings import NameNodeTlsSettings
+from nncache.hadoop.namenode_web import NameNodeWeb
+from nncache.testbed.certificates import Authority
+
+
+def server_context(authority: Authority, *identities: str) -> ssl.SSLContext:
+    """Return how a server shows a certificate for these names; none: localhost and 127.0.0.1."""
+    issued = authority.issue("-".join(identities) or "server", *identities)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.chain, issued.key)
+    return context
+
+
+def web_of(authority: Authority) -> NameNodeWeb:
+    """Return how NameNodes are reached over TLS, by this authority."""
+    return NameNodeWeb(NameNodeTlsSettings(namenode_tls=True, namenode_ca=str(authority.ca)))
