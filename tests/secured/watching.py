@@ -1,0 +1,99 @@
+"""Clients who ask with their credentials, over and over, while something breaks. (tests/secured/watching.py)"""
+
+import http.client
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.testbed import Cluster
+from nncache.testbed.asker import RawReply
+from tests.channels import Channel, proxied
+from tests.cluster import make_directory, webhdfs
+from tests.patience import HANG_S, SLACK_S
+from tests.pollers import Pollers
+from tests.secured.ways import Cookies
+from tests.ways import Way
+from tests.world import World
+
+AGAIN_S: Final = 5.0
+"""Within so many seconds after what was broken is whole, answers come from memory again."""
+
+GLOBS: Final = ("/t/*", "/t/*/*")
+_PERIOD_S: Final = 0.05  # of each client; there are many
+_REFUSED: Final = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
+
+
+def private_place(cluster: Cluster) -> str:
+    """Return a directory `d` in one that alice and bob may enter, and nobody else. The first NameNode is active."""
+    above = f"/t/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, "/t")
+    make_directory(cluster, above, permission="750")
+    make_directory(cluster, f"{above}/d", permission="755")
+    assert webhdfs(cluster, "PUT", above, "SETOWNER", owner="alice", group="users")[0] == http.client.OK
+    return f"{above}/d"
+
+
+@contextmanager
+def on_both_channels(cluster: Cluster, **flags: object) -> Iterator[tuple[World, ...]]:
+    """Put a proxy on each channel in front of the cluster; their worlds ask with cookies."""
+    with ExitStack() as close:
+        worlds = (
+            proxied(cluster, *GLOBS, channel=channel, way=Cookies(cluster), **flags) for channel in Channel
+        )
+        yield tuple(close.enter_context(world) for world in worlds)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What alice and bob see, and what carol and the impostors of each way do."""
+
+    rightful: tuple[Pollers, ...]
+    others: tuple[Pollers, ...]
+
+    def await_hits(self, *, since: float) -> float:
+        """Return how many seconds after `since` the last of alice's and bob's was answered from memory.
+
+        Raises:
+            AssertionError: it took longer than it may on a busy machine.
+        """
+        after_s = max(each.await_hits(after=since, timeout_s=HANG_S) for each in self.rightful) - since
+        assert after_s <= AGAIN_S + SLACK_S, after_s
+        return after_s
+
+    def replies(self) -> list[RawReply]:
+        """Return all replies to alice and bob, in order for each of them."""
+        return [reply for each in self.rightful for seen in each.seen.values() for reply in seen]
+
+    def wrong(self, body: bytes) -> list[RawReply]:
+        """Return what alice and bob were answered that is neither this nor that no NameNode answers."""
+        good = (http.client.OK, body)
+        return [each for each in self.replies() if each.status < 500 and (each.status, each.body) != good]
+
+    def given_away(self) -> list[RawReply]:
+        """Return what one without a right was answered: anything but a refusal, or from memory."""
+        replies = [reply for each in self.others for seen in each.seen.values() for reply in seen]
+        assert replies, "they have not asked"
+        return [
+            each for each in replies if each.is_hit or (each.status < 500 and each.status not in _REFUSED)
+        ]
+
+
+@contextmanager
+def watched(worlds: Iterable[World], ways: Iterable[Way], path: str) -> Iterator[Watch]:
+    """Let clients ask all proxies for the status of a path in each way, until the block ends; all have had hits."""
+    with ExitStack() as close:
+        rightful, others = [], []
+        ways = tuple(ways)
+        for world in worlds:
+            for way in ways:
+                for users, pollers in ((("alice", "bob"), rightful), (("carol", *way.impostors), others)):
+                    asked = [(path, user) for user in users]
+                    made = Pollers(world.proxy.address, asked, period_s=_PERIOD_S, way=way)
+                    pollers.append(close.enter_context(made))
+        watch = Watch(tuple(rightful), tuple(others))
+        for each in watch.rightful:
+            each.await_hits(after=time.monotonic(), timeout_s=HANG_S)
+        yield watch
