@@ -27,7 +27,7 @@ from tests.differential.figures import JUDGED_SEGMENT_TXIDS, Figures, Target
 from tests.differential.run import GLOBS, TWO_STEP_WINDOW_S, run_for
 from tests.differential.segment import Meter, fill_segment
 from tests.kerberos import clients_of
-from tests.secured.ways import WAYS, way_of
+from tests.secured.ways import WAYS
 from tests.ways import USER_NAME, Way
 from tests.world import World
 
@@ -113,7 +113,7 @@ def main(  # noqa: PLR0917 - click gives them by name
                 console,
                 at_once=at_once or AT_ONCE[Channel(channel)],
                 polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
-                way=way_of(asked, cluster) if ways else USER_NAME,
+                way=WAYS[asked](cluster) if ways else USER_NAME,
             )
             name = f"{channel}, {asked}"
             click.echo(f"{name}, {seeds} seeds of {operations} operations, Hadoop {hadoop}: total")

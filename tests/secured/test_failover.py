@@ -2,7 +2,7 @@
 
 import http.client
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
@@ -12,12 +12,10 @@ from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, readiness
 from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, make_directory
 from tests.kerberos import clients_of, need_gssapi, need_kdc
-from tests.patience import HANG_S
-from tests.pollers import Pollers
 from tests.secured.asking import Question, ask, names, token_of
-from tests.secured.watching import AGAIN_S, on_both_channels, private_place, watched
+from tests.secured.watching import above, on_both_channels, private_place, see_hits_again, watched
 from tests.secured.ways import Cookies, Doas, Tokens
-from tests.world import Where
+from tests.world import Where, World
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -36,11 +34,16 @@ def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
             yield cluster
 
 
-def fail_over(cluster: Cluster) -> float:
-    """Kill the first NameNode and make the second the active one; return since when it answers."""
+def fail_over(cluster: Cluster, worlds: Iterable[World]) -> float:
+    """Kill the first NameNode and make the second the active one, which is the truth then; return since when."""
     cluster.namenodes[0].process.kill()
     cluster.transition_to_active(1)
-    return time.monotonic()
+    since = time.monotonic()
+    for world in worlds:
+        world.direct.address = cluster.namenodes[1].http
+        world.direct.close()
+    cluster.await_writable(1)
+    return since
 
 
 def test_with_one_secret_every_credential_goes_on() -> None:
@@ -51,14 +54,12 @@ def test_with_one_secret_every_credential_goes_on() -> None:
             ways = (Cookies(cluster), Tokens(cluster), Doas(cluster))
             body = worlds[0].truth(path, "alice").body
             with watched(worlds, ways, path) as watch:
-                since = fail_over(cluster)
-                again_s = watch.await_hits(since=since)
+                since = fail_over(cluster, worlds)
+                see_hits_again(worlds, above(path), since=since)
+                watch.await_hits()
             assert watch.wrong(body) == []
             assert watch.given_away() == []
-            print(f"hits again after {again_s:.2f} s, of {AGAIN_S:g}")  # noqa: T201 - the figure, with -s
             for world in worlds:
-                world.direct.address = cluster.namenodes[1].http
-                world.direct.close()
                 world.must(world.call(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700"))
                 assert world.make_hit(path, "alice").status == http.client.OK
                 world.must(world.call(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755"))
@@ -72,21 +73,16 @@ def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
         path = private_place(cluster)
         with on_both_channels(cluster) as worlds:
             with watched(worlds, (Cookies(cluster),), path) as watch:
-                since = fail_over(cluster)
+                since = fail_over(cluster, worlds)
+                for world in worlds:
+                    world.way = Cookies(cluster, namenode=1)
+                see_hits_again(worlds, above(path), since=since)
                 replies = [seen for each in watch.rightful for seen in each.seen.values()]
                 for world in worlds:
                     world.proxy.process.await_that(
                         lambda: all(seen[-1].status == http.client.UNAUTHORIZED for seen in replies),
                         "does not pass on that the cookie is refused",
                     )
-                fresh = Cookies(cluster, namenode=1)
-                again = [
-                    Pollers(world.proxy.address, [(path, user) for user in ("alice", "bob")], way=fresh)
-                    for world in worlds
-                ]
-                for pollers in again:
-                    with pollers:
-                        pollers.await_hits(after=since, timeout_s=HANG_S)
             assert watch.given_away() == []
             for seen in replies:
                 statuses = [reply.status for reply in seen]

@@ -1,5 +1,6 @@
 """Ways of asking a cluster with Kerberos, each with somebody who tries to be another. (tests/secured/ways.py)"""
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from nncache.testbed import Cluster
@@ -89,10 +90,5 @@ class Doas:
         return Signature(f"&doas={user}", self._cookies.of(real_user).headers)
 
 
-WAYS: Final = {"cookie": Cookies, "token": Tokens, "doas": Doas}
-"""By name."""
-
-
-def way_of(name: str, cluster: Cluster) -> Way:
-    """Return one of WAYS for a cluster whose proxy user `proxy` may act for alice and bob."""
-    return WAYS[name](cluster)
+WAYS: Final[Mapping[str, Callable[[Cluster], Way]]] = {"cookie": Cookies, "token": Tokens, "doas": Doas}
+"""By name; for a cluster whose proxy user `proxy` may act for alice and bob."""
