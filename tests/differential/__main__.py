@@ -73,7 +73,8 @@ LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_sha
     "ways",
     multiple=True,
     type=click.Choice(list(WAYS)),
-    help="On a cluster with Kerberos, with this credential in every call. Repeatable.",
+    help="On a cluster with Kerberos, with this credential in every call. Repeatable; the next one takes the next "
+    "seeds.",
 )
 @click.option(
     "--hadoop",
@@ -104,22 +105,36 @@ def main(  # noqa: PLR0917 - click gives them by name
             with Progress(console=console) as bar:
                 task = bar.add_task("filling the edit segment", total=segment_txids)
                 fill_segment(cluster, segment_txids, partial(_advance, bar, task))
-        for channel, asked in [(name, asked) for asked in ways or ("user.name",) for name in channels]:
+        whole = {name: Figures() for name in channels}
+        rounds = [
+            (asked, name, range(seed + number * seeds, seed + (number + 1) * seeds))
+            for number, asked in enumerate(ways or ("user.name",))
+            for name in channels
+        ]
+        for asked, name, own_seeds in rounds:
             figures, used = _run_channel(
                 cluster,
-                Channel(channel),
-                range(seed, seed + seeds),
+                Channel(name),
+                own_seeds,
                 operations,
                 console,
-                at_once=at_once or AT_ONCE[Channel(channel)],
+                at_once=at_once or AT_ONCE[Channel(name)],
                 polling={"poll_budget_share": poll_share} | ({"roll_interval_s": 0} if segment_txids else {}),
                 way=WAYS[asked](cluster) if ways else USER_NAME,
             )
-            name = f"{channel}, {asked}"
-            click.echo(f"{name}, {seeds} seeds of {operations} operations, Hadoop {hadoop}: total")
+            whole[name].add(figures)
+            number = f"{seeds} seeds from {own_seeds[0]}"
+            click.echo(f"{name}, {asked}, {number}, of {operations} operations, Hadoop {hadoop}: total")
             for line in (*figures.lines(), used):
                 click.echo("  " + line)
-            shortfalls += [f"{name}: {what}" for what in _shortfalls(figures, is_long=segment_txids > 0)]
+            short = _shortfalls(figures, is_long=segment_txids > 0)
+            shortfalls += [f"{name}, {asked}: {what}" for what in short]
+    if not segment_txids:
+        shortfalls += [
+            f"{name}: {kind} was never accepted: it proves nothing"
+            for name, figures in whole.items()
+            for kind in figures.never_accepted()
+        ]
     _show_exceptions()
     for what in shortfalls:
         click.echo(f"FALLS SHORT: {what}")
@@ -190,7 +205,7 @@ def _shortfalls(figures: Figures, *, is_long: bool) -> list[str]:
         short.append(
             f"the open segment held {figures.segment_txids} transactions: the figures are not about that"
         )
-    return short + [f"{kind} was never accepted: it proves nothing" for kind in figures.never_accepted()]
+    return short
 
 
 def _advance(bar: Progress, task: TaskID, operations: int) -> None:
