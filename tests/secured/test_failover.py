@@ -20,6 +20,10 @@ from tests.world import Where, World
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
+STANDBYS_SAY = {"SecurityException", "StandbyException"}
+"""To a delegation token: 3.5.0 names StandbyException in the message alone, 3.4.1 says it (HDFS-6475)."""
+
+
 @contextmanager
 def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
     """Start an HA pair whose first NameNode is active; this process is a client of its KDC."""
@@ -93,7 +97,7 @@ def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
 
 
 def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
-    """It is a SecurityException that names StandbyException; one that is cancelled is refused by the active itself."""
+    """Whatever the release says; a token that is cancelled is refused by the active itself."""
     with pair(one_http_secret=True) as cluster:
         make_directory(cluster, "/t")
         active, standby = cluster.namenodes
@@ -106,7 +110,7 @@ def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
         refusal = ask(standby.http, Question("/t", f"&delegation={good}"))
         said = parse_remote_exception(refusal.body)
         assert said is not None
-        assert (refusal.status, said.exception) == (http.client.FORBIDDEN, "SecurityException")
+        assert (refusal.status, said.exception in STANDBYS_SAY) == (http.client.FORBIDDEN, True), said
         assert said.verdict is Verdict.STANDBY, said
         flags = (
             "--namenode-http",
