@@ -158,7 +158,9 @@ class World:
 
     def settle(self) -> None:
         """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
-        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY).body)
+        asked = next(each for each in self.cluster.namenodes if each.http == self.direct.address)
+        headers = asked.access.headers(self.cluster.superuser)
+        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY, headers=headers).body)
         self.proxy.process.await_that(
             lambda: self.proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
         )
