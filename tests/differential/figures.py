@@ -110,6 +110,7 @@ class Figures:
         kinds = sorted(self.accepted | self.refused)
         by_kind = ", ".join(f"{kind} {self.accepted[kind]}+{self.refused[kind]}" for kind in kinds)
         about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in Answer)
+        impostors = f"{self.impostors} questions, {self.given_away} of them answered"
         met = [f"{excuse.name} {number}" for excuse, number in self.met.items()]
         return [
             self.line(),
@@ -120,7 +121,7 @@ class Figures:
             ),
             f"hits in full          {about}",
             f"named exceptions met  {', '.join(met) or 'none'}",
-            f"without any right     {self.impostors} questions, {self.given_away} of them answered",
+            *([f"without any right     {impostors}"] if self.impostors else []),
             *(f"WRONG: {wrong}" for wrong in self.wrong[:20]),
         ]
 
