@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -84,6 +84,9 @@ differential: $(READY) ## Make 20,000 random operations on each channel and comp
 
 differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled
 	$(LONG_SEGMENT)
+
+differential-secured: $(READY) ## The same on a cluster with Kerberos: 2,000 operations on each channel with cookies, with delegation tokens and with doas (about half an hour)
+	$(BIN)/python -m tests.differential --operations 1000 --seeds 2 --secured cookie --secured token --secured doas
 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit

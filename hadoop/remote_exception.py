@@ -50,7 +50,7 @@ class RemoteException:
 
         WebHDFS says SecurityException and names what was behind it in the message alone (measured, 3.4.1 and 3.5.0):
         "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken: ...".
-        A standby's secret manager is behind StandbyException.
+        A standby of 3.5.0 says "...InvalidToken: StandbyException"; one of 3.4.1 says StandbyException (HDFS-6475).
         """
         verdict = verdict_of(self.java_class_name or self.exception)
         if self.exception != "SecurityException" or _INVALID_TOKEN not in self.message:

@@ -8,7 +8,9 @@ from typing import assert_never
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
+from tests.secured.service import principal_flags
 from tests.service import Service, spelled
+from tests.ways import USER_NAME, Way
 from tests.world import World
 
 
@@ -27,12 +29,14 @@ def proxied(
     rpc: str | None = None,
     zookeeper: str | None = None,
     polling: Mapping[str, object] = MappingProxyType({}),
+    way: Way = USER_NAME,
     **flags: object,
 ) -> Iterator[World]:
     """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
-    cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy.
+    cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy. `way` is how
+    clients ask; with Kerberos all daemons have the service's keytab (needs `tests.kerberos.clients_of`).
     """
     with ExitStack() as running:
         publisher: Publisher | None = None
@@ -43,6 +47,7 @@ def proxied(
                 rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
                 proxy = Proxy(
                     *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
+                    *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
                     *spelled({**polling, **flags}),
                 )
@@ -56,6 +61,6 @@ def proxied(
                 assert_never(channel)
         running.enter_context(proxy)
         proxy.await_gate()
-        world = World(cluster, proxy, publisher, service)
+        world = World(cluster, proxy, publisher, service, way)
         running.callback(world.close)
         yield world

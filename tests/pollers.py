@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.world import status_target
+from tests.ways import USER_NAME, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,14 @@ class Failure:
 class Pollers:
     """A few users who ask for one path each, over and over, while the `with` block lasts.
 
-    `period_s` is waited between two reads of one poller: the load is bounded.
+    `period_s` is waited between two reads of one poller: the load is bounded. `way` is how they ask.
     """
 
-    def __init__(self, address: str, asked: list[tuple[str, str]], *, period_s: float = 0.005) -> None:
+    def __init__(
+        self, address: str, asked: list[tuple[str, str]], *, period_s: float = 0.005, way: Way = USER_NAME
+    ) -> None:
         self._address = address
+        self._way = way
         self._period_s = period_s
         self._ending = threading.Event()
         self.failures: list[Failure] = []
@@ -44,10 +47,12 @@ class Pollers:
             thread.join()
 
     def _poll(self, path: str, user: str) -> None:
+        signature = self._way.of(user)
+        target = signature.target(path)
         with Asker(self._address) as asker:
             while not self._ending.wait(self._period_s):
                 try:
-                    self.seen[path, user].append(asker.ask("GET", status_target(path, user)))
+                    self.seen[path, user].append(asker.ask("GET", target, headers=signature.headers))
                 except (OSError, http.client.HTTPException) as error:
                     self.failures.append(Failure(f"{path} for {user}: {error!r}"))
 

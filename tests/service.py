@@ -11,6 +11,7 @@ from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.subscriber import Subscriber
+from tests.secured.service import own_identity, principal_flags
 
 NAMESERVICE = "ns1"
 
@@ -35,10 +36,11 @@ class Service:
 
     @property
     def namenode_flags(self) -> tuple[str, ...]:
-        """Where the NameNodes are."""
+        """Where the NameNodes are, and as whom they are asked where that must be shown."""
         http = ",".join(namenode.http for namenode in self.cluster.namenodes)
         rpc = ",".join(namenode.rpc for namenode in self.cluster.namenodes)
-        return ("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc)
+        own = principal_flags(self.cluster.kdc) if self.cluster.kdc is not None else ()
+        return ("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc, *own)
 
     @property
     def zookeeper_flags(self) -> tuple[str, ...]:
@@ -59,7 +61,8 @@ class Service:
                 (each for each in self.cluster.namenodes if each.state() == "active"),
                 self.cluster.namenodes[0],
             )
-            async with WebHdfs(f"http://{active.http}", self.cluster.superuser) as hdfs:
+            address, identity = f"http://{active.http}", own_identity(self.cluster)
+            async with WebHdfs(address, self.cluster.superuser, identity=identity) as hdfs:
                 await act(FilterStore(hdfs, self.filters_path))
 
         asyncio.run(carry_out())

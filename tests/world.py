@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.patience import HANG_S
 from tests.service import Service
+from tests.ways import USER_NAME, Way
 
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
@@ -70,7 +70,7 @@ def was_forwarded(reply: RawReply) -> bool:
 
 def status_target(path: str, user: str) -> str:
     """The request target by which a poller asks."""
-    return f"{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
+    return USER_NAME.of(user).target(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,14 @@ class Seen:
 class World:
     """One cluster, one proxy, and a connection to each.
 
-    `namenode` is where the proxy's HTTP connection goes, and where the truth is asked.
+    `way` says how every request shows whose it is.
     """
 
     cluster: Cluster
     proxy: Proxy
     publisher: Publisher | None = None
     service: Service | None = None
+    way: Way = USER_NAME
     through: Asker = field(init=False)
     direct: Asker = field(init=False)
 
@@ -110,11 +111,15 @@ class World:
 
     def ask(self, path: str, user: str) -> RawReply:
         """Ask the proxy for a status."""
-        return self.through.ask("GET", status_target(path, user))
+        return self._status(self.through, path, user)
 
     def truth(self, path: str, user: str) -> RawReply:
         """Ask the NameNode for a status."""
-        return self.direct.ask("GET", status_target(path, user))
+        return self._status(self.direct, path, user)
+
+    def _status(self, asker: Asker, path: str, user: str) -> RawReply:
+        signature = self.way.of(user)
+        return asker.ask("GET", signature.target(path), headers=signature.headers)
 
     def disagreement(self, path: str, user: str) -> list[str]:
         """Ask both, the proxy first, and say in what they differ.
@@ -153,7 +158,9 @@ class World:
 
     def settle(self) -> None:
         """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
-        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY).body)
+        asked = next(each for each in self.cluster.namenodes if each.http == self.direct.address)
+        headers = asked.access.headers(self.cluster.superuser)
+        last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY, headers=headers).body)
         self.proxy.process.await_that(
             lambda: self.proxy.metrics()["nncache_cache_covered_txid"] >= last, f"has not applied {last}"
         )
@@ -180,8 +187,8 @@ class World:
         """Make a call of one step, as `user` (the superuser when None)."""
         asker = self.through if where is Where.PROXY else self.direct
         query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
-        who = user or self.cluster.superuser
-        return asker.ask(method, f"{PREFIX}{quote(path)}?op={op}&user.name={who}{query}")
+        signature = self.way.of(user or self.cluster.superuser)
+        return asker.ask(method, signature.target(path, op) + query, headers=signature.headers)
 
     def write(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from nncache.testbed.asker import RawReply
-from tests.world import status_target
+from tests.ways import USER_NAME, Way
 
 _TIMEOUT_S = 30.0
 _IDLE_S = 20.0  # less than the time after which either server closes an idle connection
@@ -24,10 +24,11 @@ class Pair(NamedTuple):
 class Line:
     """One connection to a server ("host:port"), opened when needed; replies come in the order of the questions."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, way: Way = USER_NAME) -> None:
         host, _, port = address.rpartition(":")
         self._address = (host, int(port))
         self._host = address.encode()
+        self._way = way
         self._socket: socket.socket | None = None
         self._received = b""
         self._used_at = 0.0
@@ -49,8 +50,10 @@ class Line:
     def _request(self, pair: Pair) -> bytes:
         request = self._requests.get(pair)
         if request is None:
-            target = status_target(pair.path, pair.user).encode()
-            request = b"GET " + target + b" HTTP/1.1\r\nHost: " + self._host + _HEAD_END
+            signature = self._way.of(pair.user)
+            fields = "".join(f"\r\n{name}: {value}" for name, value in signature.headers)
+            head = f"GET {signature.target(pair.path)} HTTP/1.1\r\nHost: "
+            request = head.encode() + self._host + fields.encode() + _HEAD_END
             self._requests[pair] = request
         return request
 
@@ -119,8 +122,8 @@ class Line:
 class Lines:
     """Some connections to one server, each with one question under way at most, as ordinary clients have."""
 
-    def __init__(self, address: str, number: int = _AT_ONCE) -> None:
-        self._lines = [Line(address) for _ in range(number)]
+    def __init__(self, address: str, way: Way = USER_NAME, number: int = _AT_ONCE) -> None:
+        self._lines = [Line(address, way) for _ in range(number)]
 
     def ask(self, pairs: Sequence[Pair]) -> list[RawReply]:
         """Ask all, some at once, and return the replies in the order of the pairs."""

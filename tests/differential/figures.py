@@ -44,6 +44,7 @@ class Figures:
             first read that showed it, for paths that were a hit less than a second before.
         wrong: what was wrong, with the operation that came before it.
         stale_after_write: those of them that followed a write through the proxy.
+        impostors: questions with the credential of one who has none, and `given_away` those of them that were answered.
         refused: operations that the NameNode refused, by kind.
         answers, hits: answers of 200 or 404 after an operation, and those of them that came from memory.
         met: differences that were put down to a named exception.
@@ -54,6 +55,8 @@ class Figures:
     behind: int = 0
     compared: int = 0
     stale_after_write: int = 0
+    impostors: int = 0
+    given_away: int = 0
     segment_txids: int = 0
     took_s: float = 0.0
     wrong: list[str] = field(default_factory=list)
@@ -70,6 +73,8 @@ class Figures:
         self.behind += other.behind
         self.compared += other.compared
         self.stale_after_write += other.stale_after_write
+        self.impostors += other.impostors
+        self.given_away += other.given_away
         self.segment_txids = max(self.segment_txids, other.segment_txids)
         self.took_s += other.took_s
         self.wrong += other.wrong
@@ -105,6 +110,7 @@ class Figures:
         kinds = sorted(self.accepted | self.refused)
         by_kind = ", ".join(f"{kind} {self.accepted[kind]}+{self.refused[kind]}" for kind in kinds)
         about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in Answer)
+        impostors = f"{self.impostors} questions, {self.given_away} of them answered"
         met = [f"{excuse.name} {number}" for excuse, number in self.met.items()]
         return [
             self.line(),
@@ -115,6 +121,7 @@ class Figures:
             ),
             f"hits in full          {about}",
             f"named exceptions met  {', '.join(met) or 'none'}",
+            *([f"without any right     {impostors}"] if self.impostors else []),
             *(f"WRONG: {wrong}" for wrong in self.wrong[:20]),
         ]
 
@@ -125,6 +132,8 @@ class Figures:
             short.append(
                 f"{len(self.wrong)} wrong answers, {self.stale_after_write} of them after a write through the proxy"
             )
+        if self.given_away:
+            short.append(f"{self.given_away} answers to one who has no right")
         if self.share(*KEEPABLE) < target.hit_share:
             short.append(f"only {self.share(*KEEPABLE):.1%} hits: too few to prove anything")
         if len(self.latencies_s) < self.operations * target.timed_share:

@@ -8,6 +8,7 @@ from typing import Self
 from nncache.hadoop.errors import RemoteCallError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.testbed import Cluster
+from tests.secured.service import own_identity
 
 
 class OpenFiles:
@@ -15,7 +16,7 @@ class OpenFiles:
 
     def __init__(self, cluster: Cluster) -> None:
         self._runner = asyncio.Runner()
-        self._rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+        self._rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser, identity=own_identity(cluster))
 
     def among(self, paths: Iterable[str]) -> set[str]:
         """Return those of the paths that are open files, or no files any more."""

@@ -51,13 +51,14 @@ class Differential:
         self._odd: deque[str] = deque(maxlen=_ODD_PATHS)
         self._unfinished: list[tuple[int, Unfinished]] = []  # with the step in which each was begun
         self._open = ExitStack()
-        self._proxy = self._open.enter_context(Lines(world.proxy.address))
-        self._namenode = self._open.enter_context(Line(world.cluster.namenodes[0].http))
+        self._readers = (*USERS, *world.way.impostors)
+        self._proxy = self._open.enter_context(Lines(world.proxy.address, world.way))
+        self._namenode = self._open.enter_context(Line(world.cluster.namenodes[0].http, world.way))
         self._open_files = self._open.enter_context(OpenFiles(world.cluster))
         self.figures = Figures()
 
     def run(self, operations: int, progress: Callable[[int], None] = lambda _: None) -> Figures:
-        """Make that many operations, each followed by reads as three users."""
+        """Make that many operations, each followed by reads as three users, and as those who are none of them."""
         began_at = time.monotonic()
         with self._open:
             self._lay_out()
@@ -117,7 +118,7 @@ class Differential:
 
     def _judge(self, operation: Operation, carry_out: Callable[[], RawReply]) -> None:
         """Carry it out, and compare what is said before and after it."""
-        pairs = [Pair(path, user) for path in self._interesting(operation) for user in USERS]
+        pairs = [Pair(path, user) for path in self._interesting(operation) for user in self._readers]
         keepable = [pair for pair in pairs if _SNAPSHOT not in pair.path]
         before = dict(zip(keepable, self._proxy.ask(keepable), strict=True))
         timed = self._hits_of(operation, before) if operation.where is Where.NAMENODE else {}
@@ -274,6 +275,9 @@ class Differential:
         self, pairs: Sequence[Pair], seen: Sequence[RawReply], truth: Sequence[RawReply], open_files: set[str]
     ) -> None:
         for pair, reply, told in zip(pairs, seen, truth, strict=True):
+            if pair.user in self._world.way.impostors:
+                self.figures.impostors += 1
+                self.figures.given_away += reply.status not in {401, 403}
             if reply.status in {200, 404} and told.status in {200, 404}:
                 about = _about(pair.path, told, open_files)
                 self.figures.answers[about] += 1

@@ -65,8 +65,9 @@ def open_segment_txids(cluster: Cluster) -> int:
     """Count the transactions in the NameNode's open edit segment; 0 while it is being rolled."""
     (namenode,) = cluster.namenodes
     directory = cluster.directory / "data" / namenode.id / "current"
+    headers = namenode.access.headers(cluster.superuser)
     with Asker(namenode.http) as asker:
-        last = parse_last_txid(asker.ask("GET", JOURNAL_QUERY).body)
+        last = parse_last_txid(asker.ask("GET", JOURNAL_QUERY, headers=headers).body)
     firsts = [int(file.name.rpartition("_")[2]) for file in directory.glob("edits_inprogress_*")]
     return last - max(firsts) + 1 if firsts else 0
 

@@ -41,10 +41,10 @@ def namenode_of(cluster: Cluster) -> str:
     return cluster.namenodes[0].http
 
 
-def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0) -> str:
-    """Return a cookie of the NameNode's for this user, name and value."""
+def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0, namenode: int = 0) -> str:
+    """Return a cookie for this user of one of the NameNodes, name and value."""
     ends = time.time() + lives_s  # noqa: TID251 - the NameNode goes by the wall clock
-    return f'hadoop.auth="{signed_cookie(cluster.namenodes[0].access.secret, user, expires_s=ends)}"'
+    return f'hadoop.auth="{signed_cookie(cluster.namenodes[namenode].access.secret, user, expires_s=ends)}"'
 
 
 def token_of(cluster: Cluster, user: str) -> str:

@@ -42,7 +42,7 @@ class Loot:
     forged_token: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.forged_token = _with_password(self.cancelled, b"\0" * 20)
+        self.forged_token = with_password(self.cancelled, b"\0" * 20)
 
     def ask(self, query: str = "", *headers: Header, path: str = "", method: str = "GET") -> Question:
         """A request for alice's status."""
@@ -69,7 +69,7 @@ def _as_alice(signature: str, more: str = "", kind: str = "kerberos") -> str:
     return f'hadoop.auth="u=alice&p=alice@TEST.LOCAL&t={kind}&e=1999999999999{more}&s={signature}"'
 
 
-def _with_password(token: str, password: bytes) -> str:
+def with_password(token: str, password: bytes) -> str:
     """Return the token with another password, of the same length."""
     data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     at = 1 + data[0] + 1  # both lengths are below 128

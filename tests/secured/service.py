@@ -2,10 +2,15 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.kdc import keytab
+from nncache.testbed.secured import SERVICE as SERVICE_PRINCIPAL
+from nncache.testbed.secured import SERVICE_KEYTAB
 from nncache.testbed.spec import REALM
 
 SERVICE = f"nncache/_HOST@{REALM}"
@@ -26,9 +31,26 @@ def identity_flags(
     return (
         *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
         *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
-        *("--principal", principal, "--keytab", keytab_of(kdc, keytab_name)),
-        *("--namenode-principal", NAMENODES),
+        *principal_flags(kdc, principal, keytab_name),
     )
+
+
+def principal_flags(kdc: Kdc, principal: str = SERVICE, keytab_name: str = "nncache") -> tuple[str, ...]:
+    """Return as whom NameNodes are asked, and as whom they answer."""
+    own = ("--principal", principal, "--keytab", keytab_of(kdc, keytab_name))
+    return (*own, "--namenode-principal", NAMENODES)
+
+
+def own_identity(cluster: Cluster) -> KerberosIdentity | None:
+    """Return the service's principal, a superuser, for one event loop; None on a cluster without Kerberos.
+
+    Needs `tests.kerberos.clients_of` the KDC.
+    """
+    if cluster.kdc is None:
+        return None
+    principal = f"{SERVICE_PRINCIPAL}@{REALM}"
+    settings = KerberosSettings(principal=principal, keytab=keytab_of(cluster.kdc, SERVICE_KEYTAB))
+    return identity_of(settings, time.monotonic)
 
 
 def zookeeper_flags(cluster: Cluster, root: str) -> tuple[str, ...]:

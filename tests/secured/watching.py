@@ -1,0 +1,124 @@
+"""Clients who ask with their credentials, over and over, while something breaks. (tests/secured/watching.py)"""
+
+import http.client
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.cache.settings import CacheSettings
+from nncache.testbed import Cluster
+from nncache.testbed.asker import RawReply
+from tests.channels import Channel, proxied
+from tests.cluster import make_directory, webhdfs
+from tests.patience import HANG_S, SLACK_S
+from tests.pollers import Pollers
+from tests.secured.ways import Cookies
+from tests.ways import Way
+from tests.world import Where, World
+
+AGAIN_S: Final = 5.0
+"""Within so many seconds after what was broken is whole, answers come from memory again."""
+
+GLOBS: Final = ("/t/*", "/t/*/*", "/t/*/*/*")
+_PERIOD_S: Final = 0.05  # of each client; there are many
+_REFUSED: Final = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
+
+
+def private_place(cluster: Cluster) -> str:
+    """Return a directory `d` in one that alice and bob may enter, and nobody else. The first NameNode is active."""
+    above = f"/t/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, "/t")
+    make_directory(cluster, above, permission="750")
+    make_directory(cluster, f"{above}/d", permission="755")
+    assert webhdfs(cluster, "PUT", above, "SETOWNER", owner="alice", group="users")[0] == http.client.OK
+    return f"{above}/d"
+
+
+def above(path: str) -> str:
+    """Return the directory that a path is in."""
+    return path.rpartition("/")[0]
+
+
+@contextmanager
+def on_both_channels(
+    cluster: Cluster, *, grant_ttl_s: float = CacheSettings().grant_ttl_s
+) -> Iterator[tuple[World, ...]]:
+    """Put a proxy on each channel in front of the cluster; their worlds ask with cookies."""
+    with ExitStack() as close:
+        worlds = (
+            proxied(cluster, *GLOBS, channel=channel, way=Cookies(cluster), grant_ttl_s=grant_ttl_s)
+            for channel in Channel
+        )
+        yield tuple(close.enter_context(world) for world in worlds)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What alice and bob see, and what carol and the impostors of each way do."""
+
+    rightful: tuple[Pollers, ...]
+    others: tuple[Pollers, ...]
+
+    def await_hits(self) -> None:
+        """Wait until each of alice's and bob's has been answered from memory by a read that begins now."""
+        now = time.monotonic()
+        for each in self.rightful:
+            each.await_hits(after=now, timeout_s=HANG_S)
+
+    def replies(self) -> list[RawReply]:
+        """Return all replies to alice and bob, in order for each of them."""
+        return [reply for each in self.rightful for seen in each.seen.values() for reply in seen]
+
+    def wrong(self, *bodies: bytes) -> list[RawReply]:
+        """Return what alice and bob were answered that is none of these, nor that no NameNode answers."""
+        return [
+            each
+            for each in self.replies()
+            if each.status < 500 and (each.status != http.client.OK or each.body not in bodies)
+        ]
+
+    def given_away(self) -> list[RawReply]:
+        """Return what one without a right was answered: anything but a refusal, or from memory."""
+        replies = [reply for each in self.others for seen in each.seen.values() for reply in seen]
+        assert replies, "they have not asked"
+        return [
+            each for each in replies if each.is_hit or (each.status < 500 and each.status not in _REFUSED)
+        ]
+
+
+@contextmanager
+def watched(worlds: Iterable[World], ways: Iterable[Way], path: str) -> Iterator[Watch]:
+    """Let clients ask all proxies for the status of a path in each way, until the block ends; all have had hits."""
+    with ExitStack() as close:
+        rightful: list[Pollers] = []
+        others: list[Pollers] = []
+        ways = tuple(ways)
+        for world in worlds:
+            for way in ways:
+                for users, pollers in ((("alice", "bob"), rightful), (("carol", *way.impostors), others)):
+                    asked = [(path, user) for user in users]
+                    made = Pollers(world.proxy.address, asked, period_s=_PERIOD_S, way=way)
+                    pollers.append(close.enter_context(made))
+        watch = Watch(tuple(rightful), tuple(others))
+        watch.await_hits()
+        yield watch
+
+
+def see_hits_again(worlds: Sequence[World], path: str, *, since: float) -> None:
+    """See that all proxies learn of what is made below `path` now, and answer from memory of it.
+
+    A hit alone would show nothing: the gate stays open for max_staleness after the changes were last read.
+
+    Raises:
+        AssertionError: it took longer than it may on a busy machine.
+    """
+    made = f"{path}/{uuid.uuid4().hex[:12]}"
+    worlds[0].must(worlds[0].call(Where.NAMENODE, "PUT", "MKDIRS", made))
+    for world in worlds:
+        world.settle()
+    again_s = max(world.make_hit(made, "alice").ended_at for world in worlds) - since
+    print(f"hits again after {again_s:.2f} s, of {AGAIN_S:g}")  # noqa: T201 - the figure, with -s
+    assert again_s <= AGAIN_S + SLACK_S
