@@ -57,6 +57,13 @@ REDIRECT: Final = Answer(200, b'{"Location":"http://datanode:9864/webhdfs/v1/"}'
 """The first step's reply, with noredirect=true."""
 
 
+class PlainTransport:
+    """A connection that is there, in plain HTTP."""
+
+    def get_extra_info(self, _: str) -> None:
+        """Know nothing of TLS."""
+
+
 @dataclass(eq=False)
 class ClientRequest:
     """As much of an aiohttp request as the front end looks at.
@@ -75,7 +82,7 @@ class ClientRequest:
     writing: Writing | None = None
     answer: Answer = REDIRECT
     is_sent: bool = False
-    transport: Any = "there"
+    transport: Any = field(default_factory=PlainTransport)
     headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
 
     def get(self, _: Any, default: Any = None) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from nncache.hadoop.change import Appeared
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy import flights
+from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
@@ -354,7 +354,7 @@ async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.Mo
             assert (await ask(s)).all(b"Cache-Status") == [b"nncache; fwd=bypass; detail=cache-error"]
         assert (s.calls.requests, s.calls.errors) == (0, 1)
         with monkeypatch.context() as broken:
-            broken.setattr(flights, "admit", fail)
+            broken.setattr(outcomes, "admit", fail)
             assert (await ask(s)).all(b"Cache-Status") == MISS
         with monkeypatch.context() as broken:
             broken.setattr(s.cache, "_conclude", fail)

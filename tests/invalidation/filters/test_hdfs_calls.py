@@ -52,7 +52,7 @@ def test_a_refused_user_hears_who_may() -> None:
         ),
         (
             aiohttp.ServerDisconnectedError(),
-            "it closed the connection without an answer, as a server that ends or a TLS port does",
+            "it closed the connection without an answer, as a server that ends or a TLS port (namenode_tls) does",
         ),
         (TimeoutError(), "no answer in time"),
         (aiohttp.ClientError(), "ClientError"),
