@@ -58,7 +58,7 @@ CACHE_RULES: Final = (
         rule="A file that was touched, opened or closed has another status.",
         module=_STORE,
         old="if entry is not None and not (spares_directory and entry.kind is Kind.DIRECTORY):",
-        new="if entry is None:",
+        new="if entry is not None and not entry.name:",
     ),
     # -- tickets -----------------------------------------------------------------------------------------
     Variant(
