@@ -69,7 +69,7 @@ PROXY_RULES: Final = (
         rule="A redirect to an alias has changed nothing yet.",
         module=_EFFECTS,
         old="    if path is None or not call.is_certain:\n        return LEFT_TO_EVENTS",
-        new='    if path is None or not call.is_certain:\n        return Effects((SubtreeUnknown(ROOT),))',
+        new="    if path is None or not call.is_certain:\n        return Effects((SubtreeUnknown(ROOT),))",
     ),
     Variant(
         name="mkdirs-makes-no-ancestors",
