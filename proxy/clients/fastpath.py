@@ -125,9 +125,8 @@ class FastPath:
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
         self._max_fields = limits.max_header_fields
         self._table = cast("dict[bytes, _Answer]", store.held)
-        self._keyed = hashlib.sha256(
-            secrets.token_bytes(64)
-        )  # of this process: a digest says nothing elsewhere
+        # Of this process: a digest says nothing elsewhere.
+        self._keyed = hashlib.sha256(secrets.token_bytes(64))
         self._dates = DateText()
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
@@ -147,9 +146,10 @@ class FastPath:
             if len(head) > self._max_head_bytes:
                 return None
             # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
-            if b"ookie:" in head or b"delegation=" in head:
+            is_tried = b"ookie:" in head or b"delegation=" in head
+            if is_tried:
                 answer = self._table.get(self._digest(head))
-            if answer is None and (answer := self._known_otherwise(head)) is None:
+            if answer is None and (answer := self._known_otherwise(head, is_tried=is_tried)) is None:
                 return None
         now = self._clock()
         if not self._is_good(answer, now):
@@ -165,10 +165,12 @@ class FastPath:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
 
-    def _known_otherwise(self, head: bytes) -> _Answer | None:
-        """Find the answer to a head that has fields which differ each time, or is known by its digest."""
+    def _known_otherwise(self, head: bytes, *, is_tried: bool) -> _Answer | None:
+        """Find the answer to a head without the fields that differ each time; `is_tried`: its own digest is none."""
         kept = without_per_request_fields(head, max_fields=self._max_fields)
-        return (None if kept is head else self._table.get(kept)) or self._table.get(self._digest(kept))
+        if kept is head:
+            return None if is_tried else self._table.get(self._digest(head))
+        return self._table.get(kept) or self._table.get(self._digest(kept))
 
     def observe(self, head: bytes, peer: str) -> None:
         """Show the last answer to the observers, now that it is written."""

@@ -3,7 +3,6 @@
 import logging
 import ssl
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from nncache.hadoop.secret_file import FileState, fault_of, state_of
@@ -125,7 +124,12 @@ def _end_of(certificate: str, server_context: ssl.SSLContext) -> float:
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname = False
     trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    trusting.load_verify_locations(cadata=Path(certificate).read_text(encoding="ascii"))
+    try:
+        trusting.load_verify_locations(
+            cafile=certificate
+        )  # with whatever text stands beside the certificates
+    except (ssl.SSLError, OSError) as error:  # replaced since it was loaded
+        raise StartError(f"tls_certificate: {certificate}: {error}") from error
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trusting.wrap_bio(to_client, to_server)
     server = server_context.wrap_bio(to_server, to_client, server_side=True)

@@ -36,6 +36,13 @@ def test_it_is_known_until_when_it_holds(authority: Authority) -> None:
     assert made.context.verify_mode is ssl.CERT_NONE
 
 
+def test_text_beside_a_certificate_is_passed_over(authority: Authority) -> None:
+    """As `openssl x509 -text` and authorities write it, in any language."""
+    issued = authority.issue("proxy")
+    issued.chain.write_bytes("Prüfstelle: Zürich\n".encode() + issued.chain.read_bytes())
+    assert ServerCertificate(files_of(issued)).ends_at > 0
+
+
 def test_clients_may_have_to_show_one(authority: Authority) -> None:
     """Of the authorities that are named."""
     made = ServerCertificate(files_of(authority.issue("proxy"), authority.ca))
