@@ -35,20 +35,21 @@ class Rights:
         self._ended: OrderedDict[Caller, int] = OrderedDict()  # the last ticket before their rights ended
         self._all_ended = 0  # the same, for callers who are not among them any more
 
-    def end(self, caller: Caller, now: float) -> None:
-        """End all rights of a caller, and those of questions under way: what authenticates them was cancelled."""
-        self._store.end_rights(caller, now)
-        self._remember_end(caller)
+    def end(self, caller: Caller, now: float, *, is_certain: bool = True) -> None:
+        """End all rights of a caller, and those of questions under way: what authenticates them was cancelled.
 
-    def have_ended(self, ticket: Ticket) -> bool:
-        """Whether the rights of who asks a question have ended since it was asked."""
-        return ticket.number <= self._ended.get(ticket.caller, self._all_ended)
-
-    def _remember_end(self, caller: Caller) -> None:
+        Where that is not certain, a caller without a right costs nothing: any number may be made up.
+        """
+        if not (self._store.end_rights(caller, now) or is_certain):
+            return
         self._ended[caller] = self._store.tickets_taken
         self._ended.move_to_end(caller)
         if len(self._ended) > MAX_ENDED:
             self._all_ended = self._ended.popitem(last=False)[1]
+
+    def have_ended(self, ticket: Ticket) -> bool:
+        """Whether the rights of who asks a question have ended since it was asked."""
+        return ticket.number <= self._ended.get(ticket.caller, self._all_ended)
 
     def held(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
         """Return the rights to see the entry or, without one, to traverse the directory."""
@@ -89,8 +90,7 @@ class Rights:
     def refuse(self, ticket: Ticket, outcome: Denied | Unauthenticated, *, is_spoiled: bool) -> None:
         """Forget what the NameNode has refused, whatever event is still to come: the asker's rights here, or all."""
         if isinstance(outcome, Unauthenticated):
-            if self._store.end_rights(ticket.caller, outcome.replied_at):  # one without a right costs nothing
-                self._remember_end(ticket.caller)
+            self.end(ticket.caller, outcome.replied_at, is_certain=False)
             return
         if is_spoiled:
             return

@@ -141,7 +141,8 @@ class Writes:
         doubts = self._doubts
         try:
             for name in cancelled_by(call):  # also if it is refused: it may have been cancelled elsewhere
-                self._cache.rights.end(Caller(name), self._clock())
+                is_certain = outcome is not CallOutcome.UNDONE
+                self._cache.rights.end(Caller(name), self._clock(), is_certain=is_certain)
             effects = effects_of_call(call, outcome, existing)
             self._apply(effects.changes)
             if not effects.is_complete:

@@ -262,6 +262,7 @@ def test_a_refused_caller_without_rights_leaves_nothing_behind() -> None:
     for number in range(MAX_ENDED + 2):
         forged = Caller(f"cookie={number}")
         cache.conclude(fetch(cache, "/a/f", forged, 1.0), Unauthenticated(1.0))
+        cache.rights.end(Caller(f"token={number}"), 1.0, is_certain=False)
     cache.conclude(ticket, status(1.5))
     assert is_hit(cache, "/a/f", BOB, 1.5)
 
