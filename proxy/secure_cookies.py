@@ -38,7 +38,8 @@ class SecureCookies:
 
     def plain_reply_for(self, reply: PlainReply, *, is_secure: bool = False) -> PlainReply:
         """Return the same of a reply that was read off its bytes."""
-        if is_secure or not reply.sets_cookie:
+        # With SIMPLE authentication nearly every reply sets a cookie, and none of them is Secure.
+        if is_secure or not reply.sets_cookie or b"secure" not in reply.fields.lower():
             return reply
         return replace(reply, fields=encode_fields(self.for_client(reply.headers())))
 
