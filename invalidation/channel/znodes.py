@@ -3,7 +3,8 @@
 Below the root, for each nameservice NS:
 
     NS                  the namespace's block pool id
-    NS/.publisher       ephemeral: who publishes
+    NS/.publisher       ephemeral: who leads the publishers
+    NS/.epoch           counts up with every leader; each of its writes checks the version
     NS/.filters         the generation, which counts up with every change of the set of filters
     NS/.filters/NAME    a filter's definition
     NS/.cache           the last transaction covered; children: what caches must forget, by transaction id
@@ -39,8 +40,13 @@ class Znodes:
 
     @property
     def publisher(self) -> str:
-        """The publisher's ephemeral znode, while one is running."""
+        """The leader's ephemeral znode, while there is one."""
         return f"{self.namespace}/.publisher"
+
+    @property
+    def epoch(self) -> str:
+        """The number of leaders that there have been; its version fences their writes."""
+        return f"{self.namespace}/.epoch"
 
     @property
     def filters(self) -> str:
@@ -78,6 +84,11 @@ def parse_txid(text: str | bytes) -> int | None:
         return None
     number = int(text)
     return number if number <= MAX_TXID else None
+
+
+def encode_number(number: int) -> bytes:
+    """Return a transaction id, a generation or an epoch as znodes hold it."""
+    return b"%d" % number
 
 
 def is_filter_name(text: str) -> bool:

@@ -95,7 +95,7 @@ class InotifyEventOutputStream(ABC):
     @property
     @abstractmethod
     def waiting_for(self) -> str:
-        """The other publisher whose end is waited for; "" for none."""
+        """The leader whose end is waited for; "" for none."""
 
     @property
     def blocked(self) -> frozenset[str]:
@@ -104,7 +104,7 @@ class InotifyEventOutputStream(ABC):
 
     @abstractmethod
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
-        """Become the publisher of this namespace, waiting for another one to end, and read what is published.
+        """Become this namespace's leader, standing by while there is another, and read what is published.
 
         Raises:
             ChannelUnavailableError: not now.
@@ -114,7 +114,7 @@ class InotifyEventOutputStream(ABC):
 
     @abstractmethod
     async def keep(self) -> None:
-        """Never return; raise as soon as another process may be the publisher, or has written to what is ours."""
+        """Never return; raise as soon as another process may lead, or has written to what is ours."""
 
     @abstractmethod
     async def begin(self, txid: int) -> None:
@@ -134,7 +134,7 @@ class InotifyEventOutputStream(ABC):
 
     @abstractmethod
     async def close(self, *, give_up: bool) -> None:
-        """End the run; `give_up` lets others publish, without it only this process's end does."""
+        """End the run; `give_up` lets a standby lead, without it only this process's end does."""
 
     async def shut_down(self) -> None:
         """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""

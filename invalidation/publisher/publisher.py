@@ -38,7 +38,7 @@ from nncache.invalidation.same_namespace import see_same_namespace
 from nncache.invalidation.task_group import run_all
 
 USELESS_S: Final = 10.0
-"""Who has not published for so long, though it was the publisher, lets others try."""
+"""A leader that has not published for so long lets a standby try."""
 
 SILENT_S: Final = 5.0
 """Edits that have not been read for so long are worth a word."""
@@ -130,14 +130,14 @@ class Publisher:
 
     @property
     def is_standby(self) -> bool:
-        """Whether another publisher does the work."""
+        """Whether another publisher leads."""
         return self._run is None and bool(self._output.waiting_for)
 
     def situation(self) -> str:
         """Say why nothing is being published; "" while all is well."""
         if self._run is None:
             if self._output.waiting_for:
-                return f"another publisher is running: {self._output.waiting_for}"
+                return f"another publisher leads: {self._output.waiting_for}"
             return self._complaint or "publishing has not begun yet"
         now = self._clock()
         if (silent_s := now - self._counts.read_at) > SILENT_S:
@@ -155,7 +155,7 @@ class Publisher:
         namespace = await see_same_namespace(self._namenodes, active)
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)
-        self._useless_since += self._clock() - asked_at  # while another was waited for, it was not us
+        self._useless_since += self._clock() - asked_at  # a standby is not useless
         await run_all(self._output.keep, lambda: self._publish(state))
 
     async def _publish(self, state: PublishedState) -> None:

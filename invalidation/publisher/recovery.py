@@ -19,7 +19,7 @@ from nncache.invalidation.publisher.write_plan import Stream, WritePlan
 VOID = b""
 """The data of a `.cache` that was given up: a publisher that finds it starts again."""
 
-_CHANNEL = frozenset({".publisher", ".filters", ".cache"})
+_CHANNEL = frozenset({".publisher", ".epoch", ".filters", ".cache"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ class OutputStats:
     records_too_large: int = 0  # records that were replaced by one that says "everything"
     corrupt_znodes: int = 0  # znodes of ours found damaged, and written again
     foreign_znodes: int = 0  # znodes of others in our tree, when it was last read
-    presence_waits: int = 0  # times that another publisher was waited for
+    standby_waits: int = 0  # times that another publisher led, and its end was waited for
+    epoch: int = 0  # of this publisher's last election; 0 before the first
+    writes_fenced: int = 0  # transactions refused since another publisher leads
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +48,7 @@ class PublisherStats:
     filter_reads_failed: int = 0  # readings that failed
     drops: int = 0  # times that edits were missed, and everybody was told so
     new_chains: int = 0  # times that all chains were begun again
-    waiting_for: str = ""  # the other publisher whose end is waited for; "" for none
+    waiting_for: str = ""  # the leader whose end is waited for; "" for none
     output: OutputStats = field(default_factory=OutputStats)
     session: SessionStats = field(default_factory=SessionStats)
     channel: ChannelStats = field(default_factory=ChannelStats)

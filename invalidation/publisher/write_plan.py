@@ -25,7 +25,7 @@ from nncache.invalidation.channel.records import (
     encode_published_filter,
     fits,
 )
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import Znodes, encode_number
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.stats import OutputStats
 
@@ -321,11 +321,6 @@ def pack(
         packed[-1] += unit
         size += unit_size
     return packed
-
-
-def encode_number(number: int) -> bytes:
-    """Return a transaction id or generation as znodes hold it."""
-    return b"%d" % number
 
 
 def _link(stream: Stream, txid: int) -> Link:

@@ -11,14 +11,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn
 
-from nncache.coordination.errors import NoNodeError, NotEmptyError
+from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyError
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
 from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameservices, parse_txid
+from nncache.invalidation.channel.znodes import (
+    Znodes,
+    encode_number,
+    is_filter_name,
+    nameservices,
+    parse_txid,
+)
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
 from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
+from nncache.invalidation.publisher.election import Election
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.left_znodes import LeftZnodes
 from nncache.invalidation.publisher.output_stream import (
@@ -28,10 +35,9 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
-from nncache.invalidation.publisher.presence import Presence
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, encode_number, tampered
+from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 from nncache.invalidation.task_group import run_all
 
@@ -63,15 +69,15 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._left = LeftZnodes(self._zookeeper, self._znodes)
         self._new_id = new_id  # of chains
         self._is_entered = False
-        self._presence: Presence | None = None
+        self._election: Election | None = None
         self._tree: WritePlan | None = None  # of this run; None: nothing to go on with, or the filters change
         self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
         self._counts = OutputStats()
 
     @property
     def waiting_for(self) -> str:
-        """The other publisher whose end is waited for; "" for none."""
-        return "" if self._presence is None else self._presence.waiting_for
+        """The leader whose end is waited for; "" for none."""
+        return "" if self._election is None else self._election.waiting_for
 
     @property
     def blocked(self) -> frozenset[str]:
@@ -79,24 +85,23 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         return self._blocked
 
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
-        """Become the publisher, and read what is published; see InotifyEventOutputStream."""
+        """Become the leader, and read what is published; see InotifyEventOutputStream."""
         self._tree = None
         if not self._is_entered:
             await self._zookeeper.__aenter__()
             self._is_entered = True
         await self._zookeeper.wait_connected(CONNECT_S)
         await self._see_namespace(block_pool)
-        if self._presence is None:
-            self._presence = Presence(self._zookeeper, self._znodes.publisher, identity, self._counts)
-        await self._presence.take()
+        if self._election is None:
+            self._election = Election(self._zookeeper, self._znodes, identity, self._counts)
+        await self._election.lead()
         found = await read_tree(self._zookeeper, self._znodes)
         state, self._tree = recover(self._znodes, found, self._max_records, self._counts)
         return state
 
     async def keep(self) -> None:
-        """Raise as soon as another process may be the publisher, or has written to what is ours."""
-        assert self._presence is not None, "not opened"
-        await run_all(self._presence.keep, self._watch_for_tampering)
+        """Raise as soon as another process may lead, or has written to what is ours."""
+        await run_all(self._elected.keep, self._watch_for_tampering)
 
     async def begin(self, txid: int) -> None:
         """Give up all that is published, and begin after this transaction.
@@ -162,11 +167,11 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     async def close(self, *, give_up: bool) -> None:
         """End the run."""
         self._tree = None
-        if give_up and self._presence is not None:
-            await self._presence.give_up()
+        if give_up and self._election is not None:
+            await self._election.resign()
 
     async def shut_down(self) -> None:
-        """Close the session with ZooKeeper; that ends the presence, too."""
+        """Close the session with ZooKeeper; with it the lock goes to a standby."""
         if self._is_entered:
             self._is_entered = False
             await self._zookeeper.__aexit__(None, None, None)
@@ -202,6 +207,11 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 )
 
     @property
+    def _elected(self) -> Election:
+        assert self._election is not None, "not opened"
+        return self._election
+
+    @property
     def _planned(self) -> WritePlan:
         if self._tree is None:
             raise ChannelUnavailableError("nothing is known of what is published")
@@ -215,7 +225,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         except NoNodeError:
             await self._zookeeper.ensure(self._root)
             others = nameservices(await self._zookeeper.children(self._root))
-            await self._commit([Create(path, data)])
+            await self._zookeeper.commit([Create(path, data)])
             if others:
                 _log.warning(
                     "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and "
@@ -226,7 +236,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 )
             return
         if not znode.data:  # made by a client that only wanted a place below it
-            await self._commit([SetData(path, data, znode.version)])
+            await self._zookeeper.commit([SetData(path, data, znode.version)])
         elif znode.data != data:
             raise WrongNamespaceError(
                 f"{path} in ZooKeeper belongs to the namespace {znode.data.decode(errors='replace')!r}, the active "
@@ -292,12 +302,16 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 return
 
     async def _commit(self, operations: Sequence[Operation]) -> None:
-        began_at = self._clock()
+        """Carry out a transaction of the leader's; in the epoch of another one it changes nothing (E2)."""
+        fence, began_at = self._elected.fence, self._clock()
         try:
-            await self._zookeeper.commit(operations)
-        except BaseException:
+            await self._zookeeper.commit((fence, *operations))
+        except BaseException as exc:
             self._counts.writes_failed += 1
             self._tree = None  # what was planned may not be there
+            if isinstance(exc, BadVersionError | NoNodeError) and exc.path == fence.path:
+                self._counts.writes_fenced += 1
+                raise ChannelUnavailableError("another publisher has been elected") from exc
             raise
         self._counts.writes += 1
         self._counts.write_ops += len(operations)

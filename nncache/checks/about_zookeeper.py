@@ -114,7 +114,7 @@ def publisher(facts: Facts) -> Iterator[Finding]:
     who = str(found.publisher) if found.publisher is not None else "an unknown process"
     if facts.subject.command == "publisher":
         yield ok(
-            f"another publisher is running: {who}; this one would wait for its end"
+            f"another publisher leads: {who}; this one would stand by"
             if found.has_publisher
             else "no publisher is running: this one would publish at once"
         )

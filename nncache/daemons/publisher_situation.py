@@ -17,7 +17,7 @@ class PublisherSituation:
     trouble: str
     """Why nothing is being published, in the publisher's own words; "" while all is well."""
     is_standby: bool = False
-    """Another publisher does the work; this one would take over."""
+    """Another publisher leads; this one would take over."""
     namenodes: str = ""
     """What each NameNode says of itself."""
 

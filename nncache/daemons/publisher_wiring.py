@@ -1,12 +1,13 @@
 """Build the parts of a publisher from all rooms and run them. (nncache/daemons/publisher_wiring.py)
 
 It starts whether or not ZooKeeper and the NameNodes are there, and says on its pages what it waits for.
-Its pages come first: who listens at their address is this host's publisher (`nncache.invalidation.publisher.identity`).
+Its pages come first: their address is a part of its identity, for those who look for the leader.
 """
 
 import asyncio
 import logging
 import os
+import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
@@ -164,7 +165,9 @@ class PublisherSystem:
             filters=FilterStore(self._hdfs, settings.filters.filters_path),
             output=output,
             settings=settings.publisher,
-            identity=PublisherIdentity(host=host_name(), pid=os.getpid(), admin=str(admin)),
+            identity=PublisherIdentity(
+                id=uuid.uuid4().hex, host=host_name(), pid=os.getpid(), admin=str(admin)
+            ),
             clock=self._clock,
         )
 

@@ -18,10 +18,22 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "Times publishing stopped, or could not start, because of an error.",
     ),
     counter(
-        "publisher.output.presence_waits",
-        "publisher_presence_waits",
+        "publisher.output.standby_waits",
+        "publisher_standby_waits",
         "waits",
-        "Times this publisher waited for another one to stop.",
+        "Times this publisher began to stand by, since another one leads.",
+    ),
+    gauge(
+        "publisher.output.epoch",
+        "publisher_epoch",
+        "epoch",
+        "Epoch in which this publisher was last elected; it counts up with every leader. 0 before the first.",
+    ),
+    counter(
+        "publisher.output.writes_fenced",
+        "publisher_writes_fenced",
+        "transactions",
+        "Transactions that ZooKeeper refused since another publisher has been elected.",
     ),
     # ---- what it has read and published
     gauge("publisher.read_txid", "publisher_read_txid", "transaction id", "Last transaction read."),

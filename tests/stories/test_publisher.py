@@ -76,7 +76,7 @@ class Place:
             filters=self.store,
             output=ZooKeeperInotifyEventOutputStream(setup),
             settings=settings,
-            identity=PublisherIdentity(host="here", pid=1, admin=self.directory),
+            identity=PublisherIdentity(id="1", host="here", pid=1, admin=self.directory),
             clock=time.monotonic,
         )
         async with asyncio.TaskGroup() as tasks:

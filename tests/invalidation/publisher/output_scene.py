@@ -19,7 +19,7 @@ from tests.invalidation import virtual_time
 from tests.invalidation.publisher.samples import batch, published
 from tests.invalidation.virtual_time import clock
 
-US = PublisherIdentity(host="a", pid=1, admin="127.0.0.1:9873")
+US = PublisherIdentity(id="1", host="a", pid=1, admin="127.0.0.1:9873")
 POOL = "BP-1"
 
 

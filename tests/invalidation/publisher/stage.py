@@ -109,7 +109,7 @@ class FakeProcess:
             filters=stage.filters,
             output=self.output,
             settings=settings,
-            identity=PublisherIdentity(host=name, pid=1, admin="127.0.0.1:9873"),
+            identity=PublisherIdentity(id="1", host=name, pid=1, admin="127.0.0.1:9873"),
             clock=clock,
             chance=lambda: 0.5,
         )

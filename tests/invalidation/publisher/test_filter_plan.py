@@ -234,6 +234,6 @@ def test_a_thousand_filters_at_once() -> None:
                 on.filters.remove(f"f{number}")
             await until(lambda: process.publisher.stats().filters == 0)
             assert on.zookeeper.writes - writes < 50
-        assert set(on.zookeeper.tree.children(ZNODES.namespace)) == {".cache", ".filters"}
+        assert set(on.zookeeper.tree.children(ZNODES.namespace)) == {".cache", ".epoch", ".filters"}
 
     play(story)

@@ -12,7 +12,7 @@ from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
-US = PublisherIdentity(host="a", pid=1, admin="127.0.0.1:9873")
+US = PublisherIdentity(id="1", host="a", pid=1, admin="127.0.0.1:9873")
 
 
 def output(zookeeper: FakeZooKeeper, nameservice: str) -> ZooKeeperInotifyEventOutputStream:

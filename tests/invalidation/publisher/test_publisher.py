@@ -136,9 +136,9 @@ def test_a_second_publisher_takes_over() -> None:
             await on.with_filter()
             await asyncio.sleep(10)
             running, waiting = (first, second) if not first.publisher.situation() else (second, first)
-            assert waiting.publisher.situation().startswith("another publisher is running: process 1 on ")
+            assert waiting.publisher.situation().startswith("another publisher leads: process 1 on ")
             assert (waiting.publisher.is_standby, running.publisher.is_standby) == (True, False)
-            assert waiting.publisher.stats().output.presence_waits == 1
+            assert waiting.publisher.stats().output.standby_waits == 1
             assert not waiting.publisher.stats().is_publishing
             on.zookeeper.disconnect(running.session)
             cut_at = clock()

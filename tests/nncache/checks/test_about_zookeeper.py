@@ -15,7 +15,7 @@ from tests.nncache.checks.samples import (
     told,
 )
 
-PUBLISHER = PublisherIdentity(host="h", pid=7, admin="h:9873")
+PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
 
 
 def followed(found: ZooKeeperFound, last_txid: int | None = 7) -> Facts:
@@ -120,5 +120,5 @@ def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
 def test_a_publisher_is_told_of_another_one() -> None:
     """It would wait."""
     other = of_publisher(zookeeper=published(has_publisher=True, publisher=PUBLISHER))
-    assert told(publisher(other))[0].startswith("ok: another publisher is running: process 7 on h")
+    assert told(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")
     assert told(publisher(of_publisher(zookeeper=published())))[0].startswith("ok: no publisher is running")

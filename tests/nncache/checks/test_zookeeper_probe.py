@@ -16,7 +16,7 @@ ROOT = "/HDFSInotifyRoot"
 FILTER = PublishedFilter(
     name="a", id="1", path_glob="/a", since_txid=1, owner="joe", allowed_subscribers=("joe",)
 )
-PUBLISHER = PublisherIdentity(host="h", pid=7, admin="h:9873")
+PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
 
 
 def read(prepare: Callable[[FakeSession], Awaitable[None]], nameservice: str = "ns1") -> ZooKeeperFound:

@@ -136,7 +136,7 @@ def test_what_is_right_passes(world: World) -> None:
     assert "filters in force: 1, none broken" in follower.of("filters", "ok")[0]
     other = checked(*world.filled(f"{PUBLISHER_ON} {FIRST} {ON_ZOOKEEPER}"))
     assert (other.exit_code, other.failed) == (0, set())
-    assert "another publisher is running: process" in other.of("publisher", "ok")[0]
+    assert "another publisher leads: process" in other.of("publisher", "ok")[0]
 
 
 def test_warnings_fail_with_strict_only(world: World) -> None:

@@ -182,9 +182,7 @@ def test_another_publisher_takes_over_before_the_session_of_the_last_has_ended(
         until(lambda: {readiness(one).get("ready"), readiness(other).get("ready")} == {True, False})
         stops, stays, address = (first, second, other) if readiness(one)["ready"] else (second, first, one)
         until(
-            lambda: readiness(address)["state"].startswith(
-                f"another publisher is running: process {stops.pid} "
-            )
+            lambda: readiness(address)["state"].startswith(f"another publisher leads: process {stops.pid} ")
         )
         stops.send_signal(signal.SIGTERM)
         stopped_at = time.monotonic()

@@ -25,8 +25,8 @@ PUBLISHING = PublisherSituation(active=ACTIVE, is_zookeeper_connected=True, trou
         ({"active": None, "trouble": "x"}, "no active NameNode is known (x)"),
         ({"active": None}, "no active NameNode is known"),
         (
-            {"trouble": "another publisher is running: process 7 on b"},
-            "another publisher is running: process 7 on b",
+            {"trouble": "another publisher leads: process 7 on b"},
+            "another publisher leads: process 7 on b",
         ),
         ({"is_zookeeper_connected": None, "trouble": "x"}, "x"),
     ],
@@ -58,7 +58,7 @@ def test_whether_it_publishes_is_said_when_that_changes() -> None:
 
 def test_a_standby_is_no_bad_state() -> None:
     """Another publisher does the work; when that ends and this one does not, the log says so."""
-    trouble = "another publisher is running: process 7 on b"
+    trouble = "another publisher leads: process 7 on b"
     standby = replace(PUBLISHING, trouble=trouble, is_standby=True)
     assert lines(None, standby) == (ACTIVE_LINE, News(f"standing by: {trouble}"))
     (news,) = lines(standby, replace(standby, trouble="x", is_standby=False))

@@ -1,0 +1,256 @@
+"""One publisher leads, standbys follow it at once, and a leader of an earlier epoch writes nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from nncache.coordination.errors import BadVersionError, ConnectionLostError
+from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.errors import ChannelUnavailableError
+from nncache.invalidation.publisher.election import Election, Free, LeftBehind, Ours, Taken, standing
+from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
+from nncache.invalidation.publisher.stats import OutputStats
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.invalidation import virtual_time
+from tests.invalidation.virtual_time import clock, until
+
+ZNODES = Znodes("/root", "ns1")
+PATH = ZNODES.publisher
+
+
+def identity(host: str, life: str = "1") -> PublisherIdentity:
+    """Return a process."""
+    return PublisherIdentity(id=life, host=host, pid=1, admin="127.0.0.1:9873")
+
+
+def znode(data: bytes, owner_session: int) -> Znode:
+    """Return what was found."""
+    return Znode(path=PATH, data=data, version=0, created_zxid=1, children=0, owner_session=owner_session)
+
+
+A, B = identity("a"), identity("b")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(None, Free(), id="nobody"),
+        pytest.param(znode(encode_identity(A), 7), Ours(), id="this session"),
+        pytest.param(znode(encode_identity(B), 7), LeftBehind(), id="this session, another name"),
+        pytest.param(
+            znode(encode_identity(identity("a", "2")), 8),
+            Taken(str(A)),
+            id="another life of the same process id",
+        ),
+        pytest.param(
+            znode(encode_identity(A), 8), LeftBehind(), id="this process, a session that it gave up"
+        ),
+        pytest.param(znode(encode_identity(B), 8), Taken(str(B)), id="another host"),
+        pytest.param(znode(b"x", 8), Taken("an unknown process (session 0x8)"), id="nobody we know"),
+        pytest.param(znode(encode_identity(B), 0), LeftBehind(), id="not ephemeral"),
+    ],
+)
+def test_what_a_lock_means(found: Znode | None, expected: object) -> None:
+    """Whoever may be alive is waited for; whoever can't be is not."""
+    assert standing(found, 7, A) == expected
+
+
+class Scene:
+    """A ZooKeeper with the nameservice's znode."""
+
+    def __init__(self) -> None:
+        self.zookeeper = FakeZooKeeper(clock)
+        self.outsider = self.zookeeper.session()
+        self.counts = OutputStats()
+
+    def candidate(self, who: PublisherIdentity) -> tuple[FakeSession, Election]:
+        """Return a process's session and its part in the election."""
+        session = self.zookeeper.session()
+        return session, Election(session, ZNODES, who, self.counts)
+
+
+def play(story: Callable[[Scene], Awaitable[None]]) -> None:
+    """Play a story in virtual time."""
+
+    async def on_scene() -> None:
+        scene = Scene()
+        await scene.outsider.ensure(ZNODES.namespace)
+        await story(scene)
+
+    virtual_time.run(on_scene())
+
+
+def test_the_first_one_leads_and_the_second_stands_by() -> None:
+    """Until the first resigns; then it leads at once."""
+
+    async def story(on: Scene) -> None:
+        session, first = on.candidate(A)
+        await first.lead()
+        assert (await session.get(PATH)).owner_session == session.session_id
+        await first.lead()
+        other, second = on.candidate(B)
+        async with asyncio.TaskGroup() as tasks:
+            taking = tasks.create_task(second.lead())
+            await asyncio.sleep(60)
+            assert second.waiting_for == str(A)
+            assert on.counts.standby_waits == 1
+            await first.resign()
+            began_at = clock()
+            await taking
+            assert clock() - began_at < 0.05
+        assert second.waiting_for == ""
+        assert (await session.get(PATH)).owner_session == other.session_id
+        await first.resign()
+        assert (await session.get(PATH)).owner_session == other.session_id, "not ours to give up"
+
+    play(story)
+
+
+def test_whoever_dies_is_followed_when_its_session_ends() -> None:
+    """SIGKILL: the other host waits for ZooKeeper's word, and no longer."""
+
+    async def story(on: Scene) -> None:
+        session, first = on.candidate(A)
+        await first.lead()
+        on.zookeeper.disconnect(session)
+        began_at = clock()
+        _, second = on.candidate(B)
+        await second.lead()
+        assert on.zookeeper.session_timeout_s <= clock() - began_at < on.zookeeper.session_timeout_s + 0.1
+
+    play(story)
+
+
+def test_a_znode_that_is_no_lock_is_removed() -> None:
+    """Whatever is below it."""
+
+    async def story(on: Scene) -> None:
+        await on.outsider.ensure(f"{PATH}/a/b")
+        _, ours = on.candidate(A)
+        await ours.lead()
+
+    play(story)
+
+
+def test_two_that_come_at_the_same_time() -> None:
+    """One gets it, the other waits."""
+
+    async def story(on: Scene) -> None:
+        _, first = on.candidate(A)
+        _, second = on.candidate(B)
+        async with asyncio.TaskGroup() as tasks:
+            taking = [tasks.create_task(each.lead()) for each in (first, second)]
+            await until(lambda: any(task.done() for task in taking))
+            await asyncio.sleep(1)
+            assert sum(task.done() for task in taking) == 1
+            await first.resign()
+            await second.resign()
+
+    play(story)
+
+
+@pytest.mark.parametrize("fault", ["expired", "deleted", "taken"])
+def test_a_lost_lock_is_noticed(fault: str) -> None:
+    """At once: its watch tells."""
+
+    async def story(on: Scene) -> None:
+        session, ours = on.candidate(A)
+        await ours.lead()
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(expect_loss(ours))
+            await asyncio.sleep(60)
+            assert not keeping.done()
+            if fault == "expired":
+                on.zookeeper.expire(session)
+            else:
+                await on.outsider.commit([Delete(PATH)])
+                if fault == "taken":
+                    await on.outsider.commit([Create(PATH, encode_identity(B), ephemeral=True)])
+            began_at = clock()
+            await keeping
+            assert clock() - began_at < 0.1
+
+    play(story)
+
+
+def test_without_a_connection_it_is_not_kept() -> None:
+    """Nobody knows who publishes then."""
+
+    async def story(on: Scene) -> None:
+        session, ours = on.candidate(A)
+        await ours.lead()
+        on.zookeeper.disconnect(session)
+        with pytest.raises(ConnectionLostError):
+            await ours.keep()
+        await ours.resign()
+
+    play(story)
+
+
+async def expect_loss(election: Election) -> None:
+    """Lead until that is lost."""
+    with pytest.raises(ChannelUnavailableError, match="no longer ours"):
+        await election.keep()
+
+
+def test_an_earlier_epoch_writes_nothing() -> None:
+    """A leader that was paused has its fence from before: it fails, whatever its own lock looked like then (E2)."""
+
+    async def story(on: Scene) -> None:
+        session, first = on.candidate(A)
+        await first.lead()
+        fence = first.fence
+        await session.commit([fence, SetData(ZNODES.namespace, b"1")])
+        await session.commit([fence, SetData(ZNODES.namespace, b"2")])
+        await on.outsider.commit([Delete(PATH)])  # as its session's end would
+        _, second = on.candidate(B)
+        await second.lead()
+        with pytest.raises(BadVersionError, match=r"\.epoch"):
+            await session.commit([fence, SetData(ZNODES.namespace, b"3")])
+        assert first.fence == fence, "it has not noticed"
+        assert second.fence != fence
+        assert on.zookeeper.tree.read(ZNODES.namespace).data == b"2"
+        assert on.zookeeper.tree.read(ZNODES.epoch).data == b"2"
+
+    play(story)
+
+
+def test_each_leader_counts_the_epoch_up_once() -> None:
+    """A leader that opens another run stays in its epoch, unless another client has written there."""
+
+    async def story(on: Scene) -> None:
+        session, ours = on.candidate(A)
+        for _ in range(3):
+            await ours.lead()
+        assert (on.counts.epoch, on.zookeeper.tree.read(ZNODES.epoch).data) == (1, b"1")
+        await on.outsider.commit([SetData(ZNODES.epoch, b"x")])
+        with pytest.raises(BadVersionError):
+            await session.commit([ours.fence])
+        await ours.lead()
+        await session.commit([ours.fence])
+        assert on.zookeeper.tree.read(ZNODES.epoch).data == b"1", "what cannot be read counts as none"
+        await ours.resign()
+        await ours.lead()
+        assert on.counts.epoch == 2
+
+    play(story)
+
+
+def test_an_election_of_unknown_outcome_is_looked_up() -> None:
+    """The lock may be ours although the connection was lost under the call; then an epoch of ours begins."""
+
+    async def story(on: Scene) -> None:
+        session, ours = on.candidate(A)
+        with pytest.raises(ChannelUnavailableError, match="has not been elected"):
+            _ = ours.fence
+        on.zookeeper.lose_next_commit(after=True)
+        with pytest.raises(ConnectionLostError):
+            await ours.lead()
+        await ours.lead()
+        await session.commit([ours.fence])
+        assert ours.fence == Check(ZNODES.epoch, 1)
+        assert on.counts.epoch == 2
+
+    play(story)
