@@ -15,7 +15,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events inotify-faults
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -93,6 +93,12 @@ job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUC
 
 bulk-filters: $(READY) ## Apply 5,000 filters from one file beside a publisher and a proxy, and watch the gate (about 2 minutes)
 	$(BIN)/python -m tests.bulk_filters
+
+inotify-faults: $(READY) ## Break an inotify service in 60 random histories, hold its subscribers against the edit log, then find four broken publishers (about 50 minutes)
+	$(BIN)/python -m tests.inotify --histories 60
+	for name in no-fencing epoch-not-in-the-multi silent-drop no-chain; do \
+		if $(BIN)/python -m tests.inotify --histories 2 --seed 2 --untimed --broken $$name; then \
+			echo "the broken publisher $$name was not found"; exit 1; fi; done
 
 hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'

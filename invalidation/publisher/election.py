@@ -72,6 +72,7 @@ class Election:
     Invariants:
         E1  The epoch counts up in the transaction that takes the lock, and in no other but a leader's own.
         E2  `fence` fails for good as soon as another process leads, whether or not we have noticed.
+        E3  There is a `fence` in the session that was elected alone: with another one our lock is gone.
     """
 
     def __init__(
@@ -84,14 +85,21 @@ class Election:
         self._counts = counts
         self._watch = zookeeper.watch(self._lock)
         self._fence: Check | None = None  # of the epoch in which we lead, or led last
+        self._elected_session = 0
         self.waiting_for = ""
         """The leader whose end is waited for; "" for none."""
 
     @property
     def fence(self) -> Check:
-        """What makes a write fail once another process has been elected. Raises ChannelUnavailableError before."""
-        if self._fence is None:
-            raise ChannelUnavailableError("this publisher has not been elected")
+        """What makes a write fail once another process has been elected.
+
+        Raises:
+            ChannelUnavailableError: this session has not been elected.
+        """
+        if self._fence is None or self._elected_session != self._zookeeper.session_id:
+            raise ChannelUnavailableError(
+                "this publisher has not been elected in its present ZooKeeper session"
+            )
         return self._fence
 
     async def lead(self) -> None:
@@ -156,11 +164,15 @@ class Election:
 
     async def _is_our_epoch(self) -> bool:
         (epoch,) = await self._zookeeper.get_many([self._epoch])
-        return self._fence is not None and epoch is not None and epoch.version == self._fence.version
+        is_ours = self._elected_session == self._zookeeper.session_id
+        return (
+            is_ours and self._fence is not None and epoch is not None and epoch.version == self._fence.version
+        )
 
     async def _count_up(self, *taking: Operation) -> bool:
         """Begin an epoch of ours, together with the operation that takes the lock; tell whether that was possible."""
         (found,) = await self._zookeeper.get_many([self._epoch])
+        session_id = self._zookeeper.session_id
         number = 1 + ((parse_txid(found.data) if found is not None else None) or 0)
         data = encode_number(number)
         begin: Operation
@@ -172,7 +184,8 @@ class Election:
             await self._zookeeper.commit([begin, *taking])
         except (NodeExistsError, BadVersionError, NoNodeError):
             return False  # another process was faster
-        self._fence, self._counts.epoch = Check(self._epoch, version), number
+        self._fence, self._elected_session = Check(self._epoch, version), session_id
+        self._counts.epoch = number
         _log.info("this publisher leads, in epoch %d", number)
         return True
 

@@ -252,5 +252,10 @@ def test_an_election_of_unknown_outcome_is_looked_up() -> None:
         await session.commit([ours.fence])
         assert ours.fence == Check(ZNODES.epoch, 1)
         assert on.counts.epoch == 2
+        on.zookeeper.expire(session)
+        with pytest.raises(ChannelUnavailableError, match="present ZooKeeper session"):
+            _ = ours.fence
+        await ours.lead()
+        assert ours.fence == Check(ZNODES.epoch, 2)
 
     play(story)

@@ -1,0 +1,69 @@
+"""`make inotify-faults`: random faults of a real inotify service, each subscriber held against the NameNode's log."""
+
+import logging
+import sys
+import time
+
+import click
+
+from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.ensemble import ZooKeeperEnsemble
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from tests.inotify.figures import Figures
+from tests.inotify.history import Played, play
+from tests.inotify.plan import draw
+from tests.inotify.stand import Stand
+from tests.inotify.zookeeper_log import transactions, writers
+
+
+@click.command()
+@click.option("--histories", default=60, show_default=True, help="How many.")
+@click.option(
+    "--seconds", default=20.0, show_default=True, help="Of faults in each; it ends when all is whole again."
+)
+@click.option(
+    "--seed", default=1, show_default=True, help="Of the first history; each next one takes the next."
+)
+@click.option("--timed/--untimed", default=True, help="Whether late leaders count; not on a busy machine.")
+@click.option(
+    "--broken", metavar="NAME", help="Run broken publishers (tests/inotify/broken.py): they must be found."
+)
+@click.option("--hadoop", default=DEFAULT_HADOOP_VERSION, show_default=True, help="Release of the NameNode.")
+def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | None, hadoop: str) -> None:
+    """Play histories, one after the other, and exit with 1 if a subscriber was told anything but what happened."""
+    logging.getLogger("kazoo").setLevel(logging.ERROR)  # it says what we do to it
+    program = (sys.executable, "-m", "tests.inotify.broken", broken) if broken else ()
+    figures, places, began = Figures(), list[str](), time.monotonic()
+    with Cluster.start(ClusterSpec(hadoop_version=hadoop)) as cluster, ZooKeeperEnsemble() as zookeeper:
+        for number in range(seed, seed + histories):
+            with Stand(cluster, zookeeper, str(number), program) as stand:
+                played = play(stand, draw(number, seconds), seconds, number)
+            figures.played.append(played)
+            places.append(stand.namespace)
+            click.echo(f"{time.monotonic() - began:6.0f} s  history {number}: {_told(played)}")
+        log = transactions(cluster, zookeeper)
+        figures.writers += (writers(log, place) for place in places)
+    for line in figures.lines():
+        click.echo(line)
+    for shortfall in (shortfalls := figures.shortfalls(timed=timed)):
+        click.echo(f"FALLS SHORT: {shortfall}")
+    sys.exit(bool(shortfalls))
+
+
+def _told(played: Played) -> str:
+    """Return a line about a history."""
+    parts = [f"{played.elections} elections"]
+    for name, verdict in played.verdicts.items():
+        wrong = [
+            f"{len(found)} {what}"
+            for what in ("lost", "duplicated", "disordered", "made_up")
+            if (found := getattr(verdict, what))
+        ]
+        parts.append(
+            f"{name} {verdict.events} events, {verdict.gaps} gaps"
+            + "".join(f", {each.upper()}" for each in wrong)
+        )
+    return "; ".join(parts)
+
+
+main()

@@ -1,0 +1,89 @@
+"""Publishers that break a rule, as programs. (tests/inotify/broken.py)
+
+`python -m tests.inotify.broken NAME publisher ...`; each must be found by the histories.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from nncache.cli import main
+from nncache.coordination.session import Session
+from nncache.coordination.zookeeper import ANY_VERSION, Check, Delete, Operation, SetData
+from nncache.invalidation.channel.records import Events
+from nncache.invalidation.publisher.output_stream import Publication
+from nncache.invalidation.publisher.write_plan import WritePlan
+
+
+def no_fencing() -> None:
+    """Whatever the versions are, it is written."""
+    commit = Session.commit
+
+    async def blindly(self: Session, operations: Sequence[Operation]) -> None:
+        await commit(self, [_blind(each) for each in operations if not isinstance(each, Check)])
+
+    Session.commit = blindly  # type: ignore[method-assign]
+
+
+def epoch_not_in_the_multi() -> None:
+    """The epoch counts up, and nothing that is written checks it."""
+    commit = Session.commit
+
+    async def without(self: Session, operations: Sequence[Operation]) -> None:
+        kept = [
+            each for each in operations if not (isinstance(each, Check) and each.path.endswith("/.epoch"))
+        ]
+        await commit(self, kept)
+
+    Session.commit = without  # type: ignore[method-assign]
+
+
+def silent_drop() -> None:
+    """Every twentieth publication leaves out the filters' events."""
+    plan, number = WritePlan.plan_publication, [0]
+
+    def dropping(self: WritePlan, publication: Publication) -> Any:
+        number[0] += 1
+        if number[0] % 20 == 0:
+            kept = {name: each for name, each in publication.filters.items() if not isinstance(each, Events)}
+            publication = Publication(txid=publication.txid, content=publication.content, filters=kept)
+        return plan(self, publication)
+
+    WritePlan.plan_publication = dropping  # type: ignore[method-assign]
+
+
+def no_chain() -> None:
+    """A record says that it follows whatever its reader has read last."""
+    from nncache.invalidation.publisher import write_plan  # noqa: PLC0415 - to replace a name in it
+
+    link = write_plan._link  # noqa: SLF001
+
+    def unlinked(stream: write_plan.Stream, txid: int) -> Any:
+        made = link(stream, txid)
+        return type(made)(made.chain, 0, txid)
+
+    write_plan._link = unlinked  # noqa: SLF001
+
+
+BROKEN: Final[dict[str, Callable[[], None]]] = {
+    "no-fencing": no_fencing,
+    "epoch-not-in-the-multi": epoch_not_in_the_multi,
+    "silent-drop": silent_drop,
+    "no-chain": no_chain,
+}
+
+
+def _blind(operation: Operation) -> Operation:
+    match operation:
+        case SetData(path, data):
+            return SetData(path, data, ANY_VERSION)
+        case Delete(path):
+            return Delete(path, ANY_VERSION)
+        case _:
+            return operation
+
+
+if __name__ == "__main__":
+    BROKEN[sys.argv[1]]()
+    sys.argv = ["nncache", *sys.argv[2:]]
+    main()

@@ -1,0 +1,72 @@
+"""Draw what befalls the parts of an inotify service, and when. (tests/inotify/plan.py)"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+QUIET_S: Final = 2.0
+"""At the beginning and between faults that are measured: so long a service needs to be itself again."""
+
+
+class Kind(Enum):
+    """What befalls a part. "leader" and "standby" are publishers, as they are at that moment."""
+
+    LEADER_KILLED = "leader killed"
+    LEADER_STOPPED = "leader stopped"  # SIGSTOP, and SIGCONT later
+    LEADER_HANDS_OVER = "leader hands over"  # SIGTERM
+    LEADER_DEPOSED = "leader deposed"  # another is elected while what it sends and hears is held
+    LEADER_WITHOUT_ZOOKEEPER = "leader without ZooKeeper"
+    LEADER_WITHOUT_NAMENODE = "leader without NameNode"
+    STANDBY_KILLED = "standby killed"
+    ZOOKEEPER_LEADER_KILLED = "ZooKeeper's leader killed"
+    SUBSCRIBER_STOPPED = "subscriber stopped"
+
+
+class Break(Enum):
+    """How a connection is broken."""
+
+    CUT = "cut"
+    SILENT = "silent"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One of them."""
+
+    at_s: float  # since the history began
+    kind: Kind
+    lasts_s: float
+    way: Break = Break.CUT  # of a connection
+
+
+def draw(seed: int, seconds: float, kinds: tuple[Kind, ...] = tuple(Kind)) -> tuple[Fault, ...]:
+    """Return the faults of a history: one after the other in half of all, as they come in the others."""
+    chance = random.Random(seed)
+    next_kind = _shuffled(chance, kinds)
+    faults: list[Fault] = []
+    at_s, one_by_one = QUIET_S, chance.random() < 0.5
+    while at_s < seconds - QUIET_S:
+        fault = Fault(
+            at_s=at_s,
+            kind=next_kind(),
+            lasts_s=min(chance.choice((0.3, 1.0, 2.0, 4.0, 6.0)), seconds - QUIET_S - at_s),
+            way=chance.choice(tuple(Break)),
+        )
+        faults.append(fault)
+        at_s += (fault.lasts_s + QUIET_S) if one_by_one else chance.uniform(0.2, 4.0)
+    return tuple(faults)
+
+
+def _shuffled(chance: random.Random, kinds: tuple[Kind, ...]) -> Callable[[], Kind]:
+    """Return what gives each kind once before any comes again."""
+    waiting: list[Kind] = []
+
+    def take() -> Kind:
+        if not waiting:
+            waiting.extend(chance.sample(kinds, len(kinds)))
+        return waiting.pop()
+
+    return take

@@ -1,0 +1,58 @@
+"""A short history of faults; `make inotify-faults` plays long ones."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from nncache.testbed import Cluster, ZooKeeper
+from tests.inotify.figures import Figures
+from tests.inotify.history import play
+from tests.inotify.plan import Break, Fault, Kind, draw
+from tests.inotify.stand import Stand
+from tests.inotify.zookeeper_log import transactions, writers
+
+pytestmark = pytest.mark.timeout(300)
+
+FAULTS = (
+    Fault(at_s=1.0, kind=Kind.LEADER_DEPOSED, lasts_s=0.5),
+    Fault(at_s=3.0, kind=Kind.LEADER_STOPPED, lasts_s=3.5),
+    Fault(at_s=4.0, kind=Kind.SUBSCRIBER_STOPPED, lasts_s=3.0),
+    Fault(at_s=7.0, kind=Kind.LEADER_WITHOUT_ZOOKEEPER, lasts_s=1.0, way=Break.HELD),
+    Fault(at_s=9.0, kind=Kind.LEADER_HANDS_OVER, lasts_s=0.5),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoneZooKeeper:
+    """One server in the place of an ensemble."""
+
+    servers: tuple[ZooKeeper, ...]
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return self.servers[0].address
+
+    def leader(self) -> ZooKeeper:
+        """Return it."""
+        return self.servers[0]
+
+
+def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
+    """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
+    assert cluster.zookeeper is not None
+    zookeeper = LoneZooKeeper((cluster.zookeeper,))
+    with Stand(cluster, zookeeper, "short") as stand:
+        played = play(stand, FAULTS, seconds=10.0, seed=1)
+    figures = Figures([played], [writers(transactions(cluster, zookeeper), stand.namespace)])
+    assert figures.shortfalls(timed=False) == ()
+    assert played.elections >= 4
+    assert played.deposed == 1
+
+
+def test_a_history_is_drawn_again_from_its_seed() -> None:
+    """All kinds of faults come, and each ends before the history does."""
+    drawn = [draw(seed, 20.0) for seed in range(60)]
+    assert drawn == [draw(seed, 20.0) for seed in range(60)]
+    assert {fault.kind for faults in drawn for fault in faults} == set(Kind)
+    assert all(fault.at_s + fault.lasts_s <= 20.0 for faults in drawn for fault in faults)

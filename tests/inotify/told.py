@@ -1,0 +1,57 @@
+"""What a subscriber was told, from the lines of `nncache watch --json`. (tests/inotify/told.py)"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Event:
+    """An event, as far as it is compared: the NameNode's log has no more of it in plain words."""
+
+    txid: int
+    type: str  # as in org.apache.hadoop.hdfs.inotify.Event
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Begins:
+    """The events behind this transaction follow."""
+
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events are missing: of these transactions, where that is known."""
+
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Nothing can be known now."""
+
+
+Told: TypeAlias = Begins | Event | Gap | Outage
+
+
+def told(lines: Iterable[Mapping[str, Any]]) -> tuple[Told, ...]:
+    """Read the lines. Raises ValueError for one of no known kind."""
+    return tuple(map(_told, lines))
+
+
+def _told(line: Mapping[str, Any]) -> Told:
+    match line:
+        case {"type": str(kind), "txid": int(txid)}:
+            names = ("srcPath", "dstPath") if kind == "RENAME" else ("path",)
+            return Event(txid, kind, tuple(line[name] for name in names))
+        case {"after": int(after)}:
+            return Begins(after)
+        case {"gap": str()}:
+            return Gap(line.get("firstTxid"), line.get("lastTxid"))
+        case {"outage": str()}:
+            return Outage()
+        case _:
+            raise ValueError(f"a line of no known kind: {line}")

@@ -1,0 +1,88 @@
+"""Who wrote what, by ZooKeeper's own transaction logs. (tests/inotify/zookeeper_log.py)
+
+Each transaction there names the session that made it. With the one that last counted the epoch up a leader was elected;
+until the next election nobody else may write.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.testbed.cluster import Cluster
+from nncache.testbed.errors import StartError
+from tests.inotify.stand import ZooKeeperServers
+
+TOOL: Final = "org.apache.hadoop.shaded.org.apache.zookeeper.server.persistence.TxnLogToolkit"
+
+_PRINTED: Final = re.compile(
+    r" session 0x(?P<session>[0-9a-f]+) cxid \S+ zxid 0x(?P<zxid>[0-9a-f]+) (?P<text>.*?)"
+    r"(?=\n[^\n]{10,40} session 0x|\nEOF reached|\Z)",
+    re.DOTALL,
+)
+"""A transaction. Those of several operations are printed as they are stored: a string is four bytes of its length, any
+of which may be a line feed, and its bytes."""
+
+
+REFUSED: Final = re.compile("(?:^multi |;)error:")
+"""In a transaction that was logged and changed nothing; operations before the one that was refused stand there, too."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Transaction:
+    """One that was logged."""
+
+    zxid: int
+    session: int
+    text: str  # its operations, as the tool prints them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """Who wrote below a nameservice's znode."""
+
+    elections: int
+    by_leaders: int  # transactions of the session that was elected last
+    by_others: tuple[Transaction, ...]  # there must be none
+
+
+def transactions(cluster: Cluster, ensemble: ZooKeeperServers) -> tuple[Transaction, ...]:
+    """Return all that any of the servers has logged, in order: one that was away for long may lack some.
+
+    Raises:
+        StartError: ZooKeeper's tool fails.
+    """
+    found: dict[int, Transaction] = {}
+    for server in ensemble.servers:
+        for log in sorted(server.data.rglob("log.*")):
+            result = cluster.run_main(TOOL, "-d", str(log))
+            if result.exit_code != 0:
+                raise StartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
+            found |= {each.zxid: each for each in parsed(result.stdout)}
+    return tuple(sorted(found.values()))
+
+
+def parsed(printed: str) -> Iterable[Transaction]:
+    """Read what the tool prints."""
+    for found in _PRINTED.finditer(printed):
+        yield Transaction(int(found["zxid"], 16), int(found["session"], 16), found["text"])
+
+
+def writers(log: Iterable[Transaction], namespace: str) -> Writers:
+    """Say who wrote below this znode, but for its lock."""
+    below = re.escape(namespace)
+    elected = re.compile(rf"(?:create|setData):.{{4}}{below}/\.epoch\0", re.DOTALL)
+    wrote = re.compile(rf"(?:create|setData|delete):.{{4}}{below}/(?!\.publisher(?:\0|$))", re.DOTALL)
+    leader: int | None = None
+    elections = by_leaders = 0
+    by_others: list[Transaction] = []
+    for each in log:
+        if not each.text.startswith("multi ") or REFUSED.search(each.text):
+            continue
+        if elected.search(each.text):
+            leader, elections = each.session, elections + 1
+        elif wrote.search(each.text):
+            by_leaders += each.session == leader
+            if each.session != leader:
+                by_others.append(each)
+    return Writers(elections=elections, by_leaders=by_leaders, by_others=tuple(by_others))
