@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Nobody leads."""
+    """No publisher leads."""
 
 
 @dataclass(frozen=True, slots=True)

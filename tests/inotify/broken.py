@@ -56,13 +56,13 @@ def no_chain() -> None:
     """A record says that it follows whatever its reader has read last."""
     from nncache.invalidation.publisher import write_plan  # noqa: PLC0415 - to replace a name in it
 
-    link = write_plan._link  # noqa: SLF001
+    link = write_plan._link  # noqa: SLF001 - it is the rule that is broken
 
     def unlinked(stream: write_plan.Stream, txid: int) -> Any:
         made = link(stream, txid)
         return type(made)(made.chain, 0, txid)
 
-    write_plan._link = unlinked  # noqa: SLF001
+    write_plan._link = unlinked  # noqa: SLF001 - it is the rule that is broken
 
 
 BROKEN: Final[dict[str, Callable[[], None]]] = {
