@@ -22,7 +22,7 @@ def no_fencing() -> None:
     async def blindly(self: Session, operations: Sequence[Operation]) -> None:
         await commit(self, [_blind(each) for each in operations if not isinstance(each, Check)])
 
-    Session.commit = blindly  # type: ignore[method-assign]
+    Session.commit = blindly  # type: ignore[method-assign]  # it is broken on purpose
 
 
 def epoch_not_in_the_multi() -> None:
@@ -35,7 +35,7 @@ def epoch_not_in_the_multi() -> None:
         ]
         await commit(self, kept)
 
-    Session.commit = without  # type: ignore[method-assign]
+    Session.commit = without  # type: ignore[method-assign]  # it is broken on purpose
 
 
 def silent_drop() -> None:
@@ -49,7 +49,7 @@ def silent_drop() -> None:
             publication = Publication(txid=publication.txid, content=publication.content, filters=kept)
         return plan(self, publication)
 
-    WritePlan.plan_publication = dropping  # type: ignore[method-assign]
+    WritePlan.plan_publication = dropping  # type: ignore[method-assign]  # it is broken on purpose
 
 
 def no_chain() -> None:
