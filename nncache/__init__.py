@@ -1,4 +1,41 @@
 """Compose the rooms: command line, settings, metrics table, wiring.
 
-The only room that reads files and the environment and builds the objects of the others.
+The only room that reads files and the environment and builds the objects of the others. What it offers to other
+programs is `subscribe`: the events of a filter (docs/inotify.md).
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nncache.hadoop.events import EventBatch as EventBatch
+    from nncache.invalidation.errors import ChannelUnavailableError as ChannelUnavailableError
+    from nncache.invalidation.errors import MissingEventsError as MissingEventsError
+    from nncache.invalidation.errors import NotPermittedError as NotPermittedError
+    from nncache.invalidation.errors import PublisherAwayError as PublisherAwayError
+    from nncache.invalidation.errors import UnknownFilterError as UnknownFilterError
+    from nncache.invalidation.errors import ZooKeeperSilentError as ZooKeeperSilentError
+    from nncache.subscribing import EventsPosition as EventsPosition
+    from nncache.subscribing import FilterEvents as FilterEvents
+    from nncache.subscribing import subscribe as subscribe
+
+_ERRORS = "nncache.invalidation.errors"
+_PLACES = {
+    "ChannelUnavailableError": _ERRORS,
+    "EventBatch": "nncache.hadoop.events",
+    "EventsPosition": "nncache.subscribing",
+    "FilterEvents": "nncache.subscribing",
+    "MissingEventsError": _ERRORS,
+    "NotPermittedError": _ERRORS,
+    "PublisherAwayError": _ERRORS,
+    "UnknownFilterError": _ERRORS,
+    "ZooKeeperSilentError": _ERRORS,
+    "subscribe": "nncache.subscribing",
+}
+"""Loaded when asked for: a command line does not wait for a client of ZooKeeper."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

@@ -9,13 +9,14 @@ import uvloop
 
 from nncache.clock import boottime
 from nncache.commands.event_lines import Lines, Told
-from nncache.commands.subscription import Subscription
+from nncache.commands.subscription import Telling
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.logs import LogSettings, set_up_logs
 from nncache.settings.commands import SettingsOfWatch
 
@@ -45,8 +46,10 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
             async with Session(settings.zookeeper, boottime, log_name="watch", login=login) as zookeeper:
                 znodes = Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice)
                 outage_s = settings.zookeeper.zookeeper_session_timeout_s
-                subscription = Subscription(zookeeper, znodes, filter_name, boottime, tell, outage_s=outage_s)
-                await subscription.run(from_txid)
+                subscription = Subscription(
+                    zookeeper, znodes, filter_name, boottime, from_txid, outage_s=outage_s
+                )
+                await Telling(subscription, tell).run()
         except asyncio.CancelledError:
             return
 

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
-from nncache.commands.subscription import Subscription
+from nncache.commands.subscription import Telling
 from nncache.coordination.zookeeper import Delete
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink
+from nncache.invalidation.subscriber.subscription import Subscription
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.virtual_time import clock
@@ -18,9 +19,10 @@ from tests.invalidation.virtual_time import clock
 class Watcher:
     """Somebody who watches, and what was told."""
 
-    def __init__(self, stage: Stage, name: str = "joe") -> None:
+    def __init__(self, stage: Stage, name: str = "joe", from_txid: int | None = None) -> None:
         self.told: list[Told] = []
-        self.subscription = Subscription(stage.session, ZNODES, name, clock, self.told.append, outage_s=6.0)
+        subscription = Subscription(stage.session, ZNODES, name, clock, from_txid, outage_s=6.0)
+        self.telling = Telling(subscription, self.told.append)
 
     def news(self) -> list[Told]:
         """Return what was told since this was last asked."""
@@ -34,9 +36,9 @@ def watching(
     """Return the story with somebody watching from its beginning to its end."""
 
     async def watched(stage: Stage) -> None:
-        watcher = Watcher(stage)
+        watcher = Watcher(stage, from_txid=from_txid)
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(watcher.subscription.run(from_txid))
+            running = tasks.create_task(watcher.telling.run())
             await asyncio.sleep(0.1)
             await story(stage, watcher)
             running.cancel()
@@ -213,7 +215,7 @@ def test_an_unknown_filter_ends_it_with_the_names_there_are(name: str) -> None:
 
     async def story(stage: Stage) -> None:
         with pytest.raises(WatchError, match=r"there is no filter .*; there are: joe$"):
-            await Watcher(stage, name).subscription.run(None)
+            await Watcher(stage, name).telling.run()
 
     play(story)
 
@@ -225,7 +227,7 @@ def test_a_filter_that_is_removed_ends_it() -> None:
         watcher = Watcher(stage)
         asyncio.get_running_loop().call_later(1, stage.press.change_filters, {"ann": "/ann/*"})
         with pytest.raises(WatchError, match=r"there are: ann$"):
-            await watcher.subscription.run(None)
+            await watcher.telling.run()
         assert [type(told) for told in watcher.told] == [Started, Missing]
 
     play(story)
@@ -237,13 +239,13 @@ def test_what_is_away_at_the_beginning_is_an_error() -> None:
     async def story(stage: Stage) -> None:
         stage.server.tree.forbidden.add(ZNODES.definition("joe"))
         with pytest.raises(WatchError, match="ACL"):
-            await Watcher(stage).subscription.run(None)
+            await Watcher(stage).telling.run()
         stage.press.commit(Delete(ZNODES.stream("joe")))
         stage.server.wipe()
         with pytest.raises(WatchError, match="is a publisher running"):
-            await Watcher(stage).subscription.run(None)
+            await Watcher(stage).telling.run()
         stage.server.disconnect()
         with pytest.raises(WatchError, match="is --zookeeper right"):
-            await Watcher(stage).subscription.run(None)
+            await Watcher(stage).telling.run()
 
     play(story)

@@ -1,0 +1,214 @@
+"""HDFS's events for applications: `nncache.subscribe`. (nncache/subscribing.py)"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from nncache.clock import boottime
+from nncache.coordination.sasl import login_of
+from nncache.coordination.session import Session
+from nncache.errors import ConfigurationError
+from nncache.hadoop.events import EventBatch
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
+from nncache.invalidation.subscriber.events import Received
+from nncache.invalidation.subscriber.subscription import Subscription
+from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
+
+_T = TypeVar("_T")
+
+_OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"
+
+
+@dataclass(frozen=True, slots=True)
+class EventsPosition:
+    """Where a subscriber has come to; to be stored, as `str()`, and given as `resume` after a restart."""
+
+    txid: int  # all events up to this transaction have been seen
+    chain: str | None = (
+        None  # of which run of the filter; a filter that was made again since is noticed by it
+    )
+
+    def __str__(self) -> str:
+        return f"{self.txid}@{self.chain}" if self.chain else str(self.txid)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `str()` wrote. Raises ValueError."""
+        txid, _, chain = text.partition("@")
+        if not (txid.isascii() and txid.isdigit()):
+            raise ValueError(f"{text!r} is no position: it is a transaction id, and a chain behind an @")
+        return cls(int(txid), chain or None)
+
+
+def subscribe(
+    filter_name: str,
+    *,
+    resume: EventsPosition | None = None,
+    config: Path | str | None = None,
+    **settings: object,
+) -> "FilterEvents":
+    """Return the events of a filter, for a `with` block and `for`, or `async with` and `async for`.
+
+    Args:
+        filter_name: a filter that is published; the caller must be among its subscribers.
+        resume: begin behind this position; None: with what happens from now on.
+        config: a TOML file of settings.
+        settings: those of `nncache watch` (docs/settings.md); they win over the file. `zookeeper` and `nameservice`
+            are enough where ZooKeeper asks for no login.
+
+    Raises:
+        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+
+    Entering the block waits for ZooKeeper; it raises UnknownFilterError, NotPermittedError, ZooKeeperSilentError or
+    ChannelUnavailableError where there is nothing to follow.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    if unknown := sorted(given.keys() - WATCH.keys):
+        raise ConfigurationError(f"{', '.join(unknown)}: no setting of `nncache watch` (docs/settings.md)")
+    if isinstance(servers := given.get("zookeeper"), str):
+        given["zookeeper"] = tuple(servers.split(","))
+    return FilterEvents(
+        filter_name, load_settings(WATCH, None if config is None else Path(config), given), resume
+    )
+
+
+class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
+    """The events of one filter that match, by transaction: in order, each once; each call waits for the next.
+
+    Nothing is skipped in silence. An error does not end it: call again, or begin another `for`, to go on.
+
+    - MissingEventsError: events are missing, of transactions `first_txid` to `last_txid` where that is known. Read the
+      present state from HDFS, then go on behind them.
+    - ZooKeeperSilentError, PublisherAwayError (both are MissingEventsError): for longer than the session's timeout, or
+      10 seconds, it has not been known what happens. The next call goes on where it was when that is over; if events
+      are missing then, it says so.
+    - UnknownFilterError, NotPermittedError, ChannelUnavailableError: there is nothing to follow now.
+    """
+
+    def __init__(self, filter_name: str, settings: SettingsOfWatch, resume: EventsPosition | None) -> None:
+        """Prepare it; use `subscribe`."""
+        self._name = filter_name
+        self._settings = settings
+        self._position = resume
+        self._read: deque[tuple[EventBatch, EventsPosition]] = deque()
+        self._gap: MissingEventsError | None = None  # found at the beginning
+        self._subscription: Subscription | None = None
+        self._close = AsyncExitStack()
+        self._portal: _Portal | None = None  # for those who block
+
+    @property
+    def position(self) -> EventsPosition | None:
+        """Behind the batch that was returned last; None before anything is known."""
+        return self._position
+
+    async def __aenter__(self) -> Self:
+        settings = self._settings
+        try:
+            login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
+        except SettingError as error:
+            raise ConfigurationError(str(error)) from error
+        session = Session(settings.zookeeper, boottime, log_name=f"events of {self._name}", login=login)
+        await self._close.enter_async_context(session)
+        self._subscription = Subscription(
+            session,
+            Znodes(settings.zookeeper.zookeeper_root, settings.nameservice.nameservice),
+            self._name,
+            boottime,
+            None if self._position is None else self._position.txid,
+            chain=None if self._position is None else self._position.chain,
+            outage_s=settings.zookeeper.zookeeper_session_timeout_s,
+        )
+        try:
+            await self._read_next(self._subscription)  # "from now on" is from here
+        except BaseException as exc:
+            if not isinstance(exc, MissingEventsError) or isinstance(exc, ChannelOutageError):
+                await self.__aexit__(None, None, None)
+                raise
+            self._gap = exc  # behind `resume`: to be passed like any other
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._subscription = None
+        await self._close.aclose()
+
+    async def __anext__(self) -> EventBatch:
+        """Return the events of the next transaction that matches. May be cancelled and called again."""
+        if self._subscription is None:
+            raise RuntimeError(_OUTSIDE)
+        while not self._read:
+            if self._gap is not None:
+                gap, self._gap = self._gap, None
+                raise gap
+            await self._read_next(self._subscription)
+        batch, self._position = self._read.popleft()
+        return batch
+
+    async def _read_next(self, subscription: Subscription) -> None:
+        try:
+            item = await anext(subscription)
+        finally:  # a gap is passed, too
+            if subscription.position is not None:
+                self._position = EventsPosition(subscription.position, subscription.chain)
+        if isinstance(item, Received):
+            chain = subscription.chain
+            self._read.extend((batch, EventsPosition(batch.txid, chain)) for batch in item.batches)
+
+    # ---- for those who block ---------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self._portal = _Portal()
+        try:
+            return self._portal.wait_for(self.__aenter__())
+        except BaseException:
+            self._portal.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._portal is not None, "not entered"
+        try:
+            self._portal.wait_for(self.__aexit__(kind, error, trace))
+        finally:
+            self._portal.close()
+
+    def __next__(self) -> EventBatch:
+        """Return the events of the next transaction that matches; block until there are any."""
+        if self._portal is None:
+            raise RuntimeError(_OUTSIDE)
+        return self._portal.wait_for(self.__anext__())
+
+
+class _Portal:
+    """An event loop in a thread of its own, for callers that have none."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="nncache-events", daemon=True)
+        self._thread.start()
+
+    def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return its result; whatever interrupts the caller, such as Ctrl-C, cancels it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the loop and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

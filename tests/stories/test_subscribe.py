@@ -1,0 +1,85 @@
+"""Applications that follow a filter with `nncache.subscribe`, on a real cluster."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+import nncache
+from nncache.hadoop.events import Create
+from nncache.testbed import Cluster
+from tests.cluster import make_directory
+from tests.patience import HANG_S
+from tests.service import NAMESERVICE, Service
+
+
+@pytest.fixture
+def service(cluster: Cluster, hdfs_directory: str) -> Iterator[Service]:
+    """A publisher with one filter, "f"."""
+    service = Service.of(cluster)
+    service.add("f", f"{hdfs_directory}/*")
+    with service.publisher() as publisher:
+        publisher.await_publishing()
+        with service.subscriber("f"):  # it is published
+            yield service
+
+
+def events(service: Service, resume: nncache.EventsPosition | None = None) -> nncache.FilterEvents:
+    """Return the events of the filter."""
+    return nncache.subscribe(
+        "f",
+        resume=resume,
+        zookeeper=service.zookeeper,
+        zookeeper_root=service.root,
+        nameservice=NAMESERVICE,
+    )
+
+
+def test_a_program_that_blocks_reads_resumes_and_is_told_of_a_gap(
+    service: Service, cluster: Cluster, hdfs_directory: str
+) -> None:
+    """Each transaction once and in order, from where the block begins; a gap is raised, and then it goes on."""
+    with events(service) as following:
+        for name in ("b", "c", "d"):
+            make_directory(cluster, f"{hdfs_directory}/{name}")
+        b, c = islice(following, 2)
+        assert [_path(b), _path(c)] == [f"{hdfs_directory}/b", f"{hdfs_directory}/c"]
+        assert following.position is not None
+        assert following.position.txid == c.txid > b.txid
+        position = nncache.EventsPosition.parse(str(following.position))
+    with events(service, position) as following:
+        assert _path(next(following)) == f"{hdfs_directory}/d"
+    with events(service, nncache.EventsPosition(10**12)) as following:
+        with pytest.raises(nncache.MissingEventsError, match="another log"):
+            next(following)
+        make_directory(cluster, f"{hdfs_directory}/e")
+        assert _path(next(following)) == f"{hdfs_directory}/e"
+
+
+async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hdfs_directory: str) -> None:
+    """And may be cancelled while it waits."""
+    async with events(service) as following:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await anext(following)
+        await asyncio.to_thread(make_directory, cluster, f"{hdfs_directory}/a")
+        async with asyncio.timeout(HANG_S):
+            async for batch in following:
+                assert _path(batch) == f"{hdfs_directory}/a"
+                break
+
+
+def test_an_unknown_filter_is_named(service: Service) -> None:
+    """With those that there are, before the block begins."""
+    following = nncache.subscribe(
+        "nothing", zookeeper=service.zookeeper, zookeeper_root=service.root, nameservice=NAMESERVICE
+    )
+    with pytest.raises(nncache.UnknownFilterError, match=r"there are: f$"):
+        following.__enter__()
+
+
+def _path(batch: nncache.EventBatch) -> str:
+    (event,) = batch.events
+    assert isinstance(event, Create)
+    return event.path
