@@ -44,6 +44,12 @@ class KerberosLogin:
         """The principal."""
         return self._identity.name
 
+    @property
+    def subscriber(self) -> str:
+        """Principals of the same realm, as servers name them unless kerberos.removeRealmFromPrincipal is set."""
+        _, at, realm = self._identity.name.rpartition("@")
+        return f"sasl:{{user}}@{realm}" if at and " " not in realm else ""
+
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
         """Return what kazoo needs. Call it on the event loop."""
         self._loop = asyncio.get_running_loop()
@@ -79,6 +85,11 @@ class DigestLogin:
     def who(self) -> str:
         """The user."""
         return f"user {self.user}"
+
+    @property
+    def subscriber(self) -> str:
+        """Other users of the JAAS configuration."""
+        return "sasl:{user}"
 
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
         """Return what kazoo needs."""

@@ -52,6 +52,11 @@ class ZooKeeperSettings:
         metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
     )
 
+    @property
+    def has_identity(self) -> bool:
+        """Whether ZooKeeper knows who this is."""
+        return self.zookeeper_sasl != "none"
+
     def __post_init__(self) -> None:
         for address in self.zookeeper:
             try:

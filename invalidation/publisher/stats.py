@@ -21,6 +21,7 @@ class OutputStats:
     corrupt_znodes: int = 0  # znodes of ours found damaged, and written again
     foreign_znodes: int = 0  # znodes of others in our tree, when it was last read
     presence_waits: int = 0  # times that another publisher was waited for
+    acls_repaired: int = 0  # znodes of ours that had another ACL than they must have
 
 
 @dataclass(slots=True, kw_only=True)
