@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
-from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.errors import WatchError
 from nncache.invalidation.backoff import Backoff
@@ -140,5 +140,7 @@ class Subscription:
                 if await watch.read() is not None:
                     return
                 await watch.changed(LOOK_S)
+            except NotAllowedError:
+                return  # what is not there is not refused
             except ConnectionLostError:
                 await asyncio.sleep(LOOK_S)

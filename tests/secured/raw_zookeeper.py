@@ -1,4 +1,4 @@
-"""ZooKeeper through kazoo alone, past all of nncache's code: anybody in the network. (tests/secured/raw_zookeeper.py)"""
+"""ZooKeeper through kazoo alone, past all of nncache's code. (tests/secured/raw_zookeeper.py)"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ class _ByTicket(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
 
     name = _TICKET
 
-    def __init__(self, sasl: Any, tickets: str) -> None:  # noqa: ANN401 - as above
+    def __init__(self, sasl: Any, tickets: str) -> None:
         import gssapi  # noqa: PLC0415 - only where it is installed
 
         super().__init__(sasl)
@@ -36,7 +36,7 @@ class _ByTicket(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         """Answer what the server says."""
         if not self._context.complete:
             return self._context.step(challenge) or b""
-        self._context.unwrap(challenge)
+        self._context.unwrap(challenge or b"")
         self.complete = True
         answer: bytes = self._context.wrap(b"\x01\x00\x00\x00", False).message
         return answer
@@ -85,9 +85,12 @@ def deeds(client: KazooClient, path: str) -> dict[str, bool]:
     return {deed: _is_allowed(attempt) for deed, attempt in tries.items()}
 
 
-def _is_allowed(attempt: Any) -> bool:  # noqa: ANN401 - kazoo has no types
+def _is_allowed(attempt: Any) -> bool:
     try:
         attempt()
-    except (NoAuthError, NotEmptyError):  # the top is in a znode that anybody may change, and stays as it has children
+    except (
+        NoAuthError,
+        NotEmptyError,
+    ):  # the top is in a znode that anybody may change, and stays as it has children
         return False
     return True
