@@ -15,6 +15,7 @@ from nncache.checks.subject import Subject
 from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
+from nncache.coordination.tls import tls_of
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -69,6 +70,8 @@ def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None,
     try:
         identity = identity_of(subject.kerberos, clock)
         login = None if subject.zookeeper is None else login_of(subject.zookeeper, identity)
+        if subject.zookeeper is not None:
+            tls_of(subject.zookeeper)
     except SettingError as error:
         return identity, None, str(error)
     return identity, login, ""
@@ -147,8 +150,9 @@ async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKee
     settings = facts.subject.zookeeper
     if settings is None:
         return None
-    servers = [each for each in settings.zookeeper if facts.has_kind(each, ServerKind.ZOOKEEPER)]
-    if not servers:
+    kind = ServerKind.TLS if settings.zookeeper_tls else ServerKind.ZOOKEEPER
+    servers = [each for each in settings.zookeeper if facts.has_kind(each, kind)]
+    if not servers or facts.host.identity:
         return None
     return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
 
