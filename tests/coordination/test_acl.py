@@ -36,7 +36,7 @@ def test_an_entry_is_read_as_hadoop_writes_it(text: str, entry: AclEntry) -> Non
 @pytest.mark.parametrize("text", ["", "sasl", "sasl:alice", "sasl:alice:", "sasl:alice:x", ":a:r", "sasl::r"])
 def test_what_is_no_entry_is_refused_with_an_example(text: str) -> None:
     """Each part has to be there."""
-    with pytest.raises(ValueError, match="must be scheme:id:permissions .* such as sasl:"):
+    with pytest.raises(ValueError, match=r"must be scheme:id:permissions .* such as sasl:"):
         parse_acl_entry(text)
 
 
@@ -52,7 +52,13 @@ def test_entries_of_one_identity_count_together() -> None:
 
 def test_who_is_known_and_who_is_anybody() -> None:
     """An address proves nothing about who is there."""
-    for scheme, is_known in (("world", False), ("ip", False), ("sasl", True), ("x509", True), ("digest", True)):
+    for scheme, is_known in (
+        ("world", False),
+        ("ip", False),
+        ("sasl", True),
+        ("x509", True),
+        ("digest", True),
+    ):
         assert AclEntry(scheme, "x", Right.READ).is_known_identity is is_known
 
 

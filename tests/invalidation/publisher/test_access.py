@@ -45,7 +45,15 @@ def test_a_filters_owner_and_subscribers_read_that_filter_alone() -> None:
     for path in (ZNODES.definition("f"), ZNODES.stream("f"), f"{top}/f/12"):
         assert is_same(made.acl_of(path), readers("joe", "ann")), path
     assert is_same(made.acl_of(f"{top}/g/12"), readers("bob"))
-    closed = (ZNODES.root, top, ZNODES.publisher, ZNODES.filters, ZNODES.cache, f"{ZNODES.cache}/12", f"{top}2/f")
+    closed = (
+        ZNODES.root,
+        top,
+        ZNODES.publisher,
+        ZNODES.filters,
+        ZNODES.cache,
+        f"{ZNODES.cache}/12",
+        f"{top}2/f",
+    )
     for path in (*closed, f"{top}/unknown/1", ZNODES.definition("unknown"), "/f", "/elsewhere/f/1"):
         assert is_same(made.acl_of(path), readers()), path
     assert made.size_of(f"{top}/f/12") == size_bytes(readers("joe", "ann"))
@@ -105,7 +113,7 @@ def test_rules_need_an_identity(tmp_path: Path) -> None:
     publisher = PublisherSettings(zookeeper_acl=("sasl:proxy:r",))
     with pytest.raises(SettingError, match="zookeeper_acl: sasl:proxy:r: needs zookeeper_sasl or"):
         rules_of(publisher, ZooKeeperSettings(), None)
-    with pytest.raises(SettingError, match="zookeeper_subscriber_id: .* needs zookeeper_sasl or"):
+    with pytest.raises(SettingError, match=r"zookeeper_subscriber_id: .* needs zookeeper_sasl or"):
         rules_of(PublisherSettings(zookeeper_subscriber_id="sasl:{user}"), ZooKeeperSettings(), None)
     assert rules_of(PublisherSettings(), ZooKeeperSettings(), None) is None
     known = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file=str(tmp_path))

@@ -1,9 +1,5 @@
 """Everything that a publisher makes has its ACL, whatever part of it makes it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-
 import pytest
 
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, is_same
@@ -12,10 +8,11 @@ from nncache.coordination.zookeeper import Create, SetData
 from nncache.invalidation.publisher.protected_session import ProtectedSession
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
-from tests.invalidation.publisher.stage import PROTECTED, Stage, play_protected
+from tests.invalidation.publisher.stage import ZNODES, Stage, play_protected
 from tests.invalidation.virtual_time import clock
 
 OURS = frozenset({("sasl", "us")})
+TOP = ZNODES.namespace
 CLOSED: Acl = (AclEntry("auth", "", ALL),)
 
 
@@ -24,7 +21,9 @@ def test_what_is_made_has_the_acl_of_its_path_and_all_else_is_as_before() -> Non
 
     async def story() -> None:
         server = FakeZooKeeper(clock)
-        async with ProtectedSession(server.session(OURS), lambda path: OPEN if path == "/open" else CLOSED) as ours:
+        async with ProtectedSession(
+            server.session(OURS), lambda path: OPEN if path == "/open" else CLOSED
+        ) as ours:
             await ours.wait_connected(1.0)
             await ours.ensure("/a/b")
             given = (AclEntry("sasl", "them", ALL),)
@@ -62,12 +61,13 @@ def test_no_znode_of_a_publisher_is_open_to_strangers_at_any_time() -> None:
                 for path in on.zookeeper.tree.paths:
                     with pytest.raises(NotAllowedError):
                         await stranger.get(path)
-                    if path != ZOOKEEPER_ROOT:
-                        with pytest.raises(NotAllowedError):
-                            await stranger.commit([Create(f"{path}/x", b"")])
+                    with pytest.raises(NotAllowedError):
+                        await stranger.commit([Create(f"{path}/x", b"")])
             assert process.publisher.stats().output.acls_repaired == 0
             ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
-            readable = [path for path in on.zookeeper.tree.paths if path.startswith(f"{TOP}/f") or path.endswith("/f")]
+            readable = [
+                path for path in on.zookeeper.tree.paths if path.startswith(f"{TOP}/f") or path.endswith("/f")
+            ]
             assert len(readable) > 3
             for path in readable:
                 await ann.get(path)
