@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.invalidation.channel.records import (
@@ -97,13 +98,14 @@ class FakeFilters:
         return found
 
 
-ACL = {"zookeeper_acl": ("sasl:proxy@R:r",), "zookeeper_subscriber_id": "sasl:{user}@R"}
+ACL: dict[str, Any] = {"zookeeper_acl": ("sasl:proxy@R:r",), "zookeeper_subscriber_id": "sasl:{user}@R"}
 """Settings of a publisher that protects its znodes."""
 
 PROTECTED = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file="/password")
 """Of one that has an identity at ZooKeeper; the fake's sessions have logged in as they say."""
 
 OURS: Identities = frozenset({("sasl", "publisher@R")})
+PROXY = ("sasl", "proxy@R")
 
 
 class FakeProcess:
