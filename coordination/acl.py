@@ -89,7 +89,7 @@ def parse_acl_entry(text: str) -> AclEntry:
 
 def shown(acl: Iterable[AclEntry]) -> str:
     """Return an ACL for people."""
-    return ", ".join(map(str, acl)) or "nobody"
+    return ", ".join(map(str, acl)) or "no one"
 
 
 def is_same(one: Acl, other: Acl) -> bool:

@@ -205,9 +205,9 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             self._access.learn(made.acl)
         elif not self._access.is_known:
             raise ChannelUnavailableError(f"another client has set the ACL of {znodes.publisher}")
-        await self._acls.repair(
-            (self._root, znodes.namespace, znodes.publisher, znodes.filters, znodes.cache)
-        )
+        names = await self._zookeeper.children(znodes.namespace)
+        shared = (f"{znodes.namespace}/{name}" for name in names if name.startswith("."))
+        await self._acls.repair((self._root, znodes.namespace, *shared))
 
     async def _close_what_is_there(self) -> None:
         """See once in each run that all that was found has its ACLs, beside publishing: it may be very much."""

@@ -203,7 +203,7 @@ class PublisherSystem:
             "filter's owner and subscribers read that filter as %s",
             settings.zookeeper.zookeeper_root,
             shown(rules.others),
-            rules.subscriber or "nobody, as zookeeper_subscriber_id is not set",
+            rules.subscriber or "no identity, since zookeeper_subscriber_id is not set",
         )
 
     def _say_where(self) -> None:

@@ -66,5 +66,5 @@ def test_an_acl_is_shown_and_measured() -> None:
     """The size is that of a request; an ACL without entries is shown, too."""
     acl = (AclEntry("sasl", "é", Right.READ), *OPEN)
     assert shown(acl) == "sasl:é:r, world:anyone:cdrwa"
-    assert shown(()) == "nobody"
+    assert shown(()) == "no one"
     assert size_bytes(acl) == len("sasl") + 2 + len("worldanyone") + 2 * ZOOKEEPER_BYTES_OF_AN_ENTRY
