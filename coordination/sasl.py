@@ -17,6 +17,7 @@ from puresasl.mechanisms import DigestMD5Mechanism, Mechanism, mechanisms
 
 from nncache.coordination.login import Attempt, Login
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.tls import tls_of
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal
@@ -156,8 +157,9 @@ def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> 
     """Return the login that the settings name; None for none.
 
     Raises:
-        SettingError: It cannot be: there is no identity, or the file of the password cannot be used.
+        SettingError: It cannot be: there is no identity, or a file of the password or for TLS cannot be used.
     """
+    tls_of(settings)  # what the first connection would find is said at the start
     match settings.zookeeper_sasl:
         case "kerberos":
             if identity is None:

@@ -15,7 +15,6 @@ from nncache.checks.subject import Subject
 from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
-from nncache.coordination.tls import tls_of
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -70,8 +69,6 @@ def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None,
     try:
         identity = identity_of(subject.kerberos, clock)
         login = None if subject.zookeeper is None else login_of(subject.zookeeper, identity)
-        if subject.zookeeper is not None:
-            tls_of(subject.zookeeper)
     except SettingError as error:
         return identity, None, str(error)
     return identity, login, ""

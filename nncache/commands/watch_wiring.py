@@ -12,7 +12,6 @@ from nncache.commands.event_lines import Lines, Told
 from nncache.commands.subscription import Subscription
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
-from nncache.coordination.tls import tls_of
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.settings import SettingError
@@ -31,7 +30,6 @@ def run_watch(settings: SettingsOfWatch, filter_name: str, from_txid: int | None
     set_up_logs(LogSettings(log_level="error"))  # what is away is told in the lines
     try:
         login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
-        tls_of(settings.zookeeper)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -22,7 +22,6 @@ from nncache.cache import MetadataCache
 from nncache.clock import boottime, unix_time_of_boot
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
-from nncache.coordination.tls import tls_of
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.held_paths import HeldPaths
@@ -85,7 +84,6 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         logs = RequestLogs(settings.request_logs, boottime)
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
-        tls_of(settings.zookeeper)
         web = NameNodeWeb(settings.namenode_tls)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error

@@ -20,7 +20,6 @@ from nncache.clock import boottime
 from nncache.coordination.acl import shown
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
-from nncache.coordination.tls import tls_of
 from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
@@ -72,7 +71,6 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
         access = access_of(settings.admin, settings.publisher.admin_at.host)
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
-        tls_of(settings.zookeeper)
         rules_of(settings.publisher, settings.zookeeper, login)
         web = NameNodeWeb(settings.namenode_tls)
     except SettingError as error:
