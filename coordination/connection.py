@@ -17,6 +17,7 @@ from nncache.coordination.kazoo_client import (
     ClientId,
     Closed,
     Connected,
+    Distrusted,
     Ended,
     Expired,
     LoginFailed,
@@ -25,6 +26,7 @@ from nncache.coordination.kazoo_client import (
 from nncache.coordination.login import Login
 from nncache.coordination.session_expiry import SessionExpiry
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.tls import tls_of
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +58,11 @@ class Connection:
         on_connected: Callable[[], None],
         login: Login | None = None,
     ) -> None:
-        """Prepare one; with a `login` each client logs in with it."""
+        """Prepare one; with a `login` each client logs in with it.
+
+        Raises:
+            SettingError: a file for TLS cannot be used.
+        """
         self.timeout_s = settings.zookeeper_session_timeout_s
         self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
         self.connections = 0  # counts; also the id of the present one
@@ -68,6 +74,8 @@ class Connection:
         self._label = f"{log_name}: " if log_name else ""  # of each line in the log
         self._on_connected = on_connected
         self._login = login
+        self._tls = tls_of(settings)
+        self._distrust: set[str] = set()  # what the log has said of servers with which TLS fails
         self._login_failure = ""  # of the last login; "" after one that has not failed
         self._client: Client | None = None  # the one in use
         self._leaving: set[Client] = set()  # the others, as long as anything is left of them
@@ -90,7 +98,7 @@ class Connection:
         """Begin to connect; returns at once."""
         self._failure = "no answer yet"
         self._lost_at = self._clock()
-        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login)
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
         self._tick()
 
     async def close(self) -> None:
@@ -146,12 +154,8 @@ class Connection:
                 _log.warning("%s%s has ended session %s", self._label, self.name, self._shown_session())
                 self._lose(now, "the session has expired")
                 self._end_session()
-            case Attempted(""):
-                self._expiry.reached(now)
-                self._failure = self._login_failure or "it is there, and grants no session"
-            case Attempted(failure):
-                self._expiry.not_reached()
-                self._failure = failure
+            case Attempted(failure) | Distrusted(failure):
+                self._attempted(failure, now, is_distrusted=isinstance(event, Distrusted))
             case LoginFailed(why):
                 self._refused(why)
             case Ended():
@@ -172,7 +176,7 @@ class Connection:
                 client.retire()
             case Closed():
                 self._leaving.discard(client)
-            case Suspended() | Expired() | Attempted() | LoginFailed():
+            case Suspended() | Expired() | Attempted() | Distrusted() | LoginFailed():
                 pass
             case _:
                 assert_never(event)
@@ -193,6 +197,17 @@ class Connection:
             )
         self._failure = self._login_failure = failure
 
+    def _attempted(self, failure: str, now: float, *, is_distrusted: bool) -> None:
+        """Take note of a server that was reached, if there is no failure, or of one that was not."""
+        if failure:
+            self._expiry.not_reached()
+        else:
+            self._expiry.reached(now)
+        self._failure = failure or self._login_failure or "it is there, and grants no session"
+        if is_distrusted and failure not in self._distrust:  # said of each server, though another one may do
+            self._distrust.add(failure)
+            _log.warning("%sZooKeeper at %s; it is tried again", self._label, failure)
+
     def _take(self, client_id: ClientId, now: float) -> None:
         is_new = client_id != self._client_id
         self.connections += 1
@@ -212,6 +227,7 @@ class Connection:
             self._timer = None
         self._is_told = False
         self._login_failure = ""
+        self._distrust.clear()
         self._connected.set()
         self._close_orphan()
         self._on_connected()
@@ -257,13 +273,15 @@ class Connection:
         if self._client is not None:
             self._leaving.add(self._client)
             self._client.retire()
-        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login)
+        self._client = Client(self._hosts, self.timeout_s, self._hear, login=self._login, tls=self._tls)
 
     def _close_orphan(self) -> None:
         """Take up the session that was given up, in order to close it."""
         if self._orphan is None:
             return
-        closer = Client(self._hosts, self.timeout_s, self._hear, resume=self._orphan, login=self._login)
+        closer = Client(
+            self._hosts, self.timeout_s, self._hear, resume=self._orphan, login=self._login, tls=self._tls
+        )
         self._orphan = None
         self._leaving.add(closer)
         asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)

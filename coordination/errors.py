@@ -52,4 +52,8 @@ class NotAllowedError(ZnodeError):
     """ZooKeeper's ACL refuses it to this client; only an administrator can help."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, "ZooKeeper refuses it (ACL)")
+        super().__init__(
+            path,
+            "ZooKeeper's ACL refuses it to this client: see zookeeper_sasl here, and at the publisher zookeeper_acl "
+            "and, for a subscriber, the filter's list",
+        )

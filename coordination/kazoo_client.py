@@ -27,6 +27,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.kazoo_log import KazooLog
 from nncache.coordination.login import Attempt, Login
 from nncache.coordination.loop_handler import LoopHandler
+from nncache.coordination.tls import ZooKeeperTls
 
 MAX_IN_FLIGHT: Final = 64
 """Calls that kazoo has and ZooKeeper has not answered; the others wait here."""
@@ -69,6 +70,13 @@ class Attempted:
 
 
 @dataclass(frozen=True, slots=True)
+class Distrusted:
+    """A server was reached, and TLS with it has failed."""
+
+    why: str  # begins with its address
+
+
+@dataclass(frozen=True, slots=True)
 class LoginFailed:
     """A server was reached and the login failed; kazoo takes that for final, and Ended follows."""
 
@@ -85,7 +93,9 @@ class Closed:
     """It was retired, and nothing is left of it."""
 
 
-ClientEvent: TypeAlias = Connected | Suspended | Expired | Attempted | LoginFailed | Ended | Closed
+ClientEvent: TypeAlias = (
+    Connected | Suspended | Expired | Attempted | Distrusted | LoginFailed | Ended | Closed
+)
 
 
 class Client:
@@ -105,6 +115,7 @@ class Client:
         *,
         resume: ClientId | None = None,
         login: Login | None = None,
+        tls: ZooKeeperTls | None = None,
     ) -> None:
         """Start one, on the running loop; with a `login` it is connected once the server has let it in.
 
@@ -116,6 +127,8 @@ class Client:
             self._loop,
             on_attempt=lambda failure: self._tell(Attempted(failure)),
             on_thread_ended=lambda: self._tell(Ended()),
+            tls=tls,
+            on_distrust=lambda why: self._tell(Distrusted(why)),
         )
         self._attempt = None if login is None else Attempt(self._connected)
         self._kazoo = KazooClient(
@@ -196,7 +209,7 @@ class Client:
                 self._is_connected = False
                 for future in list(self._in_flight):
                     self._replied(future, None)
-            case Attempted() | LoginFailed() | Closed():
+            case Attempted() | Distrusted() | LoginFailed() | Closed():
                 pass
             case _:
                 assert_never(event)

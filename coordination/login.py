@@ -16,6 +16,11 @@ class Login(Protocol):
         """For messages."""
         ...
 
+    @property
+    def subscriber(self) -> str:
+        """How ZooKeeper knows a user that logs in the same way: scheme:id, `{user}` for their name; "" if unknown."""
+        ...
+
     def options(self, attempt: "Attempt") -> Mapping[str, Any]:
         """Return kazoo's `sasl_options` for one client."""
         ...

@@ -12,16 +12,23 @@ import math
 import os
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from kazoo.handlers.threading import AsyncResult, KazooTimeoutError
 from kazoo.protocol.states import Callback, EventType
 
+from nncache.coordination.tls import WORDS, ReportingSocket, ZooKeeperTls
+from nncache.hadoop.tls_failure import why_no_tls
+
 CONNECT_TIMEOUT_S: Final = 2.0
 """For TCP to connect: a host that is gone without a word is left for the next one, or asked again."""
+
+TLS_S: Final = 3.0
+"""For a TLS handshake, which is a matter of CPU on both sides."""
 
 HANDSHAKE_S: Final = 1.0
 """For a server to answer whether it grants a session; doubled each time it does not, up to what kazoo would wait.
@@ -61,6 +68,8 @@ class LoopHandler:
         on_attempt: Callable[[str], None],
         on_thread_ended: Callable[[], None],
         handshake_s: float = HANDSHAKE_S,
+        tls: ZooKeeperTls | None = None,
+        on_distrust: Callable[[str], None] | None = None,
     ) -> None:
         """Make a handler; the functions are called on the loop.
 
@@ -69,7 +78,11 @@ class LoopHandler:
             on_attempt: told of each attempt to reach a server: what failed, or nothing.
             on_thread_ended: told when the connection's thread has ended.
             handshake_s: see HANDSHAKE_S.
+            tls: how servers are reached over TLS; None: without.
+            on_distrust: told why TLS with a server has failed, before `on_attempt` is.
         """
+        self._tls = tls
+        self._on_distrust = on_distrust or on_attempt
         self._loop = loop
         self._on_attempt = on_attempt
         self._on_thread_ended = on_thread_ended
@@ -138,7 +151,14 @@ class LoopHandler:
         for writer in writers:
             poll.register(writer, select.POLLOUT)
         poll.register(self._alarm, select.POLLIN)
+        # What TLS has decrypted already no socket tells: without this a reply would wait for the next one.
+        decrypted = {
+            reader.fileno() for reader in readers if isinstance(reader, ssl.SSLSocket) and reader.pending()
+        }
+        if decrypted:
+            timeout = 0.0
         ready = {found for found, _ in poll.poll(None if timeout is None else math.ceil(timeout * 1000))}
+        ready |= decrypted
         if self._is_interrupted:
             raise KazooTimeoutError("interrupted")
         if self._is_in_handshake and not ready:
@@ -149,8 +169,10 @@ class LoopHandler:
             [],
         )
 
-    def create_connection(self, address: tuple[str, int], timeout: float, **_: Any) -> socket.socket:  # noqa: ANN401 - what kazoo says about TLS, which is not used
-        """Connect to an address of numbers.
+    def create_connection(
+        self, address: tuple[str, int], timeout: float, hostname: str = "", **_: object
+    ) -> socket.socket:
+        """Connect to an address of numbers, whose host is called `hostname`; what else kazoo says is about its TLS.
 
         Raises:
             OSError: no connection.
@@ -158,6 +180,11 @@ class LoopHandler:
         self._is_in_handshake = False
         try:
             connection = self._connect(*address, min(timeout, CONNECT_TIMEOUT_S))
+            if self._tls is not None:
+                connection = self._secured(connection, self._tls, hostname)
+        except ssl.SSLError as exc:
+            self._distrust(f"{hostname}:{address[1]}", why_no_tls(exc, WORDS))
+            raise
         except OSError as exc:
             self.post(self._on_attempt, exc.strerror or str(exc))
             raise
@@ -190,6 +217,45 @@ class LoopHandler:
             self.post(self._on_attempt, f"{type(exc).__name__}: {exc}")
         finally:
             self.post(self._on_thread_ended)
+
+    def _secured(self, connection: socket.socket, tls: ZooKeeperTls, host: str) -> socket.socket:
+        """Make the handshake of TLS with the server of that name.
+
+        Raises:
+            OSError: the server is silent; ssl.SSLError: or it is not believed.
+        """
+        where = f"{host}:{connection.getpeername()[1]}"
+        deadline = time.monotonic() + TLS_S
+        with contextlib.ExitStack() as undo:
+            undo.callback(connection.close)
+            secured = tls.wrap(connection, host)
+            undo.callback(secured.close)
+            secured.on_failure = lambda why: self._distrust(where, why)
+            while not self._has_shaken_hands(secured, deadline - time.monotonic()):
+                pass
+            undo.pop_all()
+        return secured
+
+    def _has_shaken_hands(self, secured: ReportingSocket, timeout_s: float) -> bool:
+        """Go on with a handshake; return whether it is over."""
+        try:
+            secured.do_handshake()
+        except ssl.SSLWantReadError:
+            is_ready = bool(self.select([secured], [], [], max(0.0, timeout_s))[0])
+        except ssl.SSLWantWriteError:
+            is_ready = bool(self.select([], [secured], [], max(0.0, timeout_s))[1])
+        except ssl.SSLEOFError as exc:
+            raise OSError(
+                errno.ECONNRESET, f"it ends the connection in the TLS handshake: {WORDS.plain}"
+            ) from exc
+        else:
+            return True
+        if not is_ready:
+            raise OSError(errno.ETIMEDOUT, f"no answer to a TLS handshake in {TLS_S:g} s: {WORDS.plain}")
+        return False
+
+    def _distrust(self, where: str, why: str) -> None:
+        self.post(self._on_distrust, f"{where}: {why}")
 
     def _connect(self, host: str, port: int, timeout_s: float) -> socket.socket:
         family, kind, _, _, target = socket.getaddrinfo(

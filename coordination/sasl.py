@@ -17,6 +17,7 @@ from puresasl.mechanisms import DigestMD5Mechanism, Mechanism, mechanisms
 
 from nncache.coordination.login import Attempt, Login
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.tls import tls_of
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal
@@ -43,6 +44,12 @@ class KerberosLogin:
     def who(self) -> str:
         """The principal."""
         return self._identity.name
+
+    @property
+    def subscriber(self) -> str:
+        """Principals of the same realm, as servers name them unless kerberos.removeRealmFromPrincipal is set."""
+        _, at, realm = self._identity.name.rpartition("@")
+        return f"sasl:{{user}}@{realm}" if at and " " not in realm else ""
 
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
         """Return what kazoo needs. Call it on the event loop."""
@@ -79,6 +86,11 @@ class DigestLogin:
     def who(self) -> str:
         """The user."""
         return f"user {self.user}"
+
+    @property
+    def subscriber(self) -> str:
+        """Other users of the JAAS configuration."""
+        return "sasl:{user}"
 
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
         """Return what kazoo needs."""
@@ -145,8 +157,9 @@ def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> 
     """Return the login that the settings name; None for none.
 
     Raises:
-        SettingError: It cannot be: there is no identity, or the file of the password cannot be used.
+        SettingError: It cannot be: there is no identity, or a file of the password or for TLS cannot be used.
     """
+    tls_of(settings)  # what the first connection would find is said at the start
     match settings.zookeeper_sasl:
         case "kerberos":
             if identity is None:

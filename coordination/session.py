@@ -14,13 +14,14 @@ from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
 
 from nncache.coordination import translation
+from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.connection import Connection
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
-from nncache.coordination.zookeeper import Create, Operation, Znode
+from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
@@ -134,17 +135,26 @@ class Session:
             raise refusal
         self._counters.writes += 1
 
-    async def ensure(self, path: str) -> None:
-        """See that a znode is there, and those above it; empty ones are made."""
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it; see ZooKeeper.ensure."""
         missing: list[str] = []
         while path and not await self._is_there(path):
             missing.append(path)
             path = path.rpartition("/")[0]
         for absent in reversed(missing):
             try:
-                await self.commit([Create(absent, b"")])
+                await self.commit([Create(absent, b"", acl=acl)])
             except NodeExistsError:
                 continue  # another client has made it meanwhile
+
+    async def acl(self, path: str) -> ZnodeAcl:
+        """Return a znode's ACL; see ZooKeeper.acl."""
+        return translation.znode_acl(await self._call(path, lambda kazoo: kazoo.get_acls_async(path)))
+
+    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
+        """Replace the ACL of this version; see ZooKeeper.set_acl."""
+        entries = translation.kazoo_acl(acl)
+        await self._call(path, lambda kazoo: kazoo.set_acls_async(path, entries, version))
 
     def watch(self, path: str) -> WatchHandle:
         """Return a look at the data of a path."""

@@ -34,6 +34,34 @@ class ZooKeeperSettings:
         },
     )
 
+    zookeeper_tls: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether zookeeper are secure ports (secureClientPort): TLS 1.2 or 1.3. A certificate must name "
+            "the host as zookeeper does."
+        },
+    )
+    zookeeper_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate authorities that vouch for the servers of ZooKeeper, as their "
+            "ssl.trustStore holds; one that is replaced is read when the next connection is made. Empty: those of the "
+            "operating system."
+        },
+    )
+    zookeeper_certificate: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate that is shown to ZooKeeper, with its chain, where the servers' "
+            "ssl.clientAuth wants one; in ACLs it is x509:SUBJECT. A file that is replaced is read when the next "
+            "connection is made."
+        },
+    )
+    zookeeper_key: str = field(
+        default="",
+        metadata={"help": "PEM file of the key of zookeeper_certificate, without a password, mode 0400."},
+    )
+
     zookeeper_sasl: Literal["none", "kerberos", "digest"] = field(
         default="none",
         metadata={
@@ -52,6 +80,11 @@ class ZooKeeperSettings:
         metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."},
     )
 
+    @property
+    def has_identity(self) -> bool:
+        """Whether ZooKeeper knows who this is."""
+        return self.zookeeper_sasl != "none" or bool(self.zookeeper_certificate)
+
     def __post_init__(self) -> None:
         for address in self.zookeeper:
             try:
@@ -61,6 +94,15 @@ class ZooKeeperSettings:
                 allowed = f"must be host:port, {where}; /{below} belongs in zookeeper_root"
                 is_chroot = slash and "://" not in address
                 raise SettingError("zookeeper", address, allowed if is_chroot else str(exc)) from exc
+        for key in ("zookeeper_ca", "zookeeper_certificate", "zookeeper_key"):
+            if getattr(self, key) and not self.zookeeper_tls:
+                raise SettingError(key, getattr(self, key), "needs zookeeper_tls = true")
+        if bool(self.zookeeper_certificate) != bool(self.zookeeper_key):
+            raise SettingError(
+                "zookeeper_key" if self.zookeeper_certificate else "zookeeper_certificate",
+                "none",
+                "must be given too: a certificate needs its key",
+            )
         if self.zookeeper_sasl == "digest" and not self.zookeeper_password_file:
             raise SettingError(
                 "zookeeper_password_file",

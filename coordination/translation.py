@@ -7,7 +7,9 @@ from kazoo import exceptions as kazoo_errors
 from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import ZnodeStat
+from kazoo.security import ACL, Id
 
+from nncache.coordination.acl import Acl, AclEntry, Right
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
@@ -18,7 +20,7 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZnodeAcl
 
 _NOT_REACHED = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 """What ZooKeeper says of the operations before and after the one that made it refuse a transaction."""
@@ -35,6 +37,20 @@ def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
         children=stat.numChildren,
         owner_session=stat.ephemeralOwner,
     )
+
+
+def znode_acl(reply: tuple[Sequence[ACL], ZnodeStat]) -> ZnodeAcl:
+    """Return a reply to getACL."""
+    entries, stat = reply
+    return ZnodeAcl(
+        tuple(AclEntry(entry.id.scheme, entry.id.id or "", Right(entry.perms)) for entry in entries),
+        stat.aversion,
+    )
+
+
+def kazoo_acl(acl: Acl) -> list[ACL]:
+    """Return an ACL as kazoo takes it."""
+    return [ACL(int(entry.rights), Id(entry.scheme, entry.id)) for entry in acl]
 
 
 def failure(path: str, error: Exception) -> CoordinationError:
@@ -54,10 +70,15 @@ def failure(path: str, error: Exception) -> CoordinationError:
             kazoo_errors.NoChildrenForEphemeralsError()
             | kazoo_errors.QuotaExceededError()
             | kazoo_errors.BadArgumentsError()
-            | kazoo_errors.InvalidACLError()
             | kazoo_errors.MarshallingError()
         ):
             return ZnodeError(path, f"ZooKeeper refuses it ({type(error).__name__})")
+        case kazoo_errors.InvalidACLError():
+            return ZnodeError(
+                path,
+                "ZooKeeper refuses its ACL: the servers need an authProvider for each scheme in it, and must have "
+                "authenticated this client (zookeeper_sasl, or zookeeper_certificate and the servers' ssl.clientAuth)",
+            )
         case kazoo_errors.SessionClosedRequireSaslError():
             return ConnectionLostError(f"{path}: ZooKeeper wants a login by SASL: set zookeeper_sasl")
         case _:
@@ -69,8 +90,8 @@ def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IA
     transaction = kazoo.transaction()
     for operation in operations:
         match operation:
-            case Create(path, data, ephemeral):
-                transaction.create(path, data, ephemeral=ephemeral)
+            case Create(path, data, ephemeral, acl):
+                transaction.create(path, data, acl=kazoo_acl(acl), ephemeral=ephemeral)
             case SetData(path, data, version):
                 transaction.set_data(path, data, version)
             case Delete(path, version):

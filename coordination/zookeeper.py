@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
+from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.stats import SessionStats
 
 ANY_VERSION: Final = -1
@@ -27,12 +28,21 @@ class Znode:
 
 
 @dataclass(frozen=True, slots=True)
+class ZnodeAcl:
+    """Who may do what with a znode, as it was read."""
+
+    acl: Acl
+    version: int  # counts up with each change of the ACL
+
+
+@dataclass(frozen=True, slots=True)
 class Create:
     """Make a znode; its parent must be there."""
 
     path: str
     data: bytes
     ephemeral: bool = False
+    acl: Acl = OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +130,25 @@ class ZooKeeper(Protocol):
             ConnectionLostError: it is not known whether it was carried out.
         """
 
-    async def ensure(self, path: str) -> None:
-        """See that a znode is there, and those above it; empty ones are made."""
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+        """See that a znode is there, and those above it; those that are missing are made empty, with this ACL."""
+
+    async def acl(self, path: str) -> ZnodeAcl:
+        """Return a znode's ACL, which needs the right to read or to administer it.
+
+        Raises:
+            NoNodeError: there is no such znode.
+            NotAllowedError: ZooKeeper's ACL forbids it.
+        """
+
+    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
+        """Replace the ACL of this version. ZooKeeper has no transaction that can do so.
+
+        Raises:
+            NoNodeError, BadVersionError: the znode is not there, or another client has set its ACL in between.
+            NotAllowedError: ZooKeeper's ACL forbids it.
+            ZnodeError: ZooKeeper knows no identities of such a scheme.
+        """
 
     def watch(self, path: str) -> ZnodeWatch:
         """Return a look at the data of a path."""

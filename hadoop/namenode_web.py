@@ -10,6 +10,7 @@ from typing import Final
 from nncache.hadoop.namenode_settings import NameNodeTlsSettings
 from nncache.hadoop.secret_file import state_of
 from nncache.hadoop.settings import SettingError
+from nncache.hadoop.tls_client import client_context
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class NameNodeWeb:
         """
         self._ca = settings.namenode_ca
         self._state = state_of(self._ca)  # of the file that was read last
-        self._context = _context(self._ca) if settings.namenode_tls else None
+        self._context = client_context(_KEY, self._ca) if settings.namenode_tls else None
 
     def url(self, address: str) -> str:
         """Return the URL of the root of the server at "host:port"."""
@@ -44,7 +45,7 @@ class NameNodeWeb:
         if self._context is not None and self._ca and (state := state_of(self._ca)) != self._state:
             self._state = state
             try:
-                self._context = _context(self._ca)
+                self._context = client_context(_KEY, self._ca)
             except SettingError as error:
                 _log.error("%s; the certificate authorities that were read before stay in force", error)
             else:
@@ -55,24 +56,6 @@ class NameNodeWeb:
     def ssl(self) -> ssl.SSLContext | bool:
         """The same in the words of aiohttp: True is its default."""
         return self.context or True
-
-
-def _context(ca: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks host names
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if not ca:
-        context.load_default_certs()
-        return context
-    # As in Java's truststores, an authority is believed that was itself certified by another one.
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    try:
-        context.load_verify_locations(ca)
-    except ssl.SSLError as exc:
-        pem = "holds no certificate in PEM form (keytool -exportcert -rfc writes it)"
-        raise SettingError(_KEY, ca, f"{pem}: {exc.reason or exc}") from exc
-    except OSError as exc:
-        raise SettingError(_KEY, ca, f"cannot be read: {exc.strerror or exc}") from exc
-    return context
 
 
 PLAIN: Final = NameNodeWeb()

@@ -78,8 +78,11 @@ class CorruptZnodeError(InvalidationError):
 
 
 class UnknownFilterError(ChannelUnavailableError):
-    """No filter of that name is published. `names` are those that are."""
+    """No filter of that name is published. `names` are those that are; None where ZooKeeper's ACL hides them."""
 
-    def __init__(self, name: str, names: tuple[str, ...]) -> None:
-        super().__init__(f"there is no filter {name!r}; there are: {', '.join(names) or 'none'}")
+    def __init__(self, name: str, names: tuple[str, ...] | None) -> None:
+        others = "this user may not list those that there are"
+        if names is not None:
+            others = f"there are: {', '.join(names) or 'none'}"
+        super().__init__(f"there is no filter {name!r}; {others}")
         self.names = names

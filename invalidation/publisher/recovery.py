@@ -5,7 +5,7 @@ the records say, their readers check. What is not sound is restarted, never mend
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from nncache.coordination.zookeeper import Znode
@@ -45,9 +45,16 @@ class FoundTree:
 
 
 def recover(
-    znodes: Znodes, found: FoundTree, max_records: int, counts: OutputStats
+    znodes: Znodes,
+    found: FoundTree,
+    max_records: int,
+    counts: OutputStats,
+    acl_bytes: Callable[[str], int] = lambda _: 0,
 ) -> tuple[PublishedState, WritePlan | None]:
-    """Return what is published, and the tree to go on with; without it everything is to be restarted."""
+    """Return what is published, and the tree to go on with; without it everything is to be restarted.
+
+    `acl_bytes` is how large the ACL of a znode is, by its path.
+    """
     cache = None if found.cache is None else _cache(znodes, found.cache, found.newest)
     generation = None if found.filters is None else parse_txid(found.filters.data)
     filters, damaged = _definitions(znodes, found)
@@ -63,6 +70,7 @@ def recover(
         cache=cache,
         generation=generation,
         filters_version=found.filters.version,
+        acl_bytes=acl_bytes,
     )
     for name in found.streams:
         tree.add_place(name)

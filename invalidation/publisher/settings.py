@@ -1,10 +1,17 @@
 """What an operator may choose about publishing. (invalidation/publisher/settings.py)"""
 
 from dataclasses import dataclass, field
+from typing import Final
 
+from nncache.coordination.acl import parse_acl_entry
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.settings import ZOOKEEPER
+
+USER: Final = "{user}"
+"""Stands for the name of a user of HDFS in `zookeeper_subscriber_id`."""
+
+_SUBSCRIBER_SCHEMES: Final = ("sasl", "x509")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +69,39 @@ class PublisherSettings:
         },
     )
 
+    zookeeper_acl: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Who beside this publisher has which rights to all that it writes to ZooKeeper, "
+            "scheme:id:permissions each as in ha.zookeeper.acl: other publishers with cdrwa, proxies with r. All "
+            "others have none, but a filter's subscribers read that filter. world:anyone:cdrwa leaves everything open. "
+            "Needs zookeeper_sasl or zookeeper_certificate."
+        },
+    )
+    zookeeper_subscriber_id: str = field(
+        default="",
+        metadata={
+            "help": "How ZooKeeper knows a user of HDFS that may read a filter, scheme:id with {user} in it, such as "
+            "sasl:{user}@EXAMPLE.COM or x509:CN={user}. Empty: sasl:{user}@ with the realm of principal for "
+            "zookeeper_sasl kerberos, sasl:{user} for digest."
+        },
+    )
+
     def __post_init__(self) -> None:
         parse_endpoint("admin", self.admin)
+        for entry in self.zookeeper_acl:
+            try:
+                parse_acl_entry(entry)
+            except ValueError as exc:
+                raise SettingError("zookeeper_acl", entry, str(exc)) from exc
+        scheme, _, form = self.zookeeper_subscriber_id.partition(":")
+        if self.zookeeper_subscriber_id and (scheme not in _SUBSCRIBER_SCHEMES or form.count(USER) != 1):
+            raise SettingError(
+                "zookeeper_subscriber_id",
+                self.zookeeper_subscriber_id,
+                f"must be {' or '.join(_SUBSCRIBER_SCHEMES)}, a colon and an id with {USER} in it once, such as "
+                f"sasl:{USER}@EXAMPLE.COM",
+            )
         for key in ("max_write_ops_per_s", "coverage_interval_s", "filters_reread_s"):
             value = getattr(self, key)
             if not 0 < value < float("inf"):

@@ -23,6 +23,7 @@ class OutputStats:
     standby_waits: int = 0  # times that another publisher led, and its end was waited for
     epoch: int = 0  # of this publisher's last election; 0 before the first
     writes_fenced: int = 0  # transactions refused since another publisher leads
+    acls_repaired: int = 0  # znodes of ours that had another ACL than they must have
 
 
 @dataclass(slots=True, kw_only=True)

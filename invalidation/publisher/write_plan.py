@@ -5,7 +5,7 @@ records go first, each multi under a check of `.cache`, and `.cache` goes last: 
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
@@ -79,7 +79,10 @@ class WritePlan:
         cache: Stream,
         generation: int,
         filters_version: int,
+        acl_bytes: Callable[[str], int] = lambda _: 0,
     ) -> None:
+        """Begin with what is there; `acl_bytes` is how large the ACL of a znode is, by its path."""
+        self._acl_bytes = acl_bytes
         self._znodes = znodes
         self._max_records = max_records
         self._counts = counts
@@ -109,6 +112,19 @@ class WritePlan:
             **{stream.path: stream.version for stream in streams},
             **{self._znodes.definition(name): self._definitions[name] for name in self._filters},
         }
+
+    def znodes(self) -> tuple[str, ...]:
+        """Return the paths of all znodes that are this publisher's, as far as they are known now."""
+        own = (self._znodes.record(self._cache.path, txid) for txid in self._cache.records)
+        return (*own, *(path for name in self._filters for path in self.znodes_of(name)))
+
+    def znodes_of(self, name: str) -> tuple[str, ...]:
+        """Return the paths of a filter's znodes; none if it is not in force."""
+        stream = self._streams.get(name)
+        if stream is None:
+            return ()
+        records = (self._znodes.record(stream.path, txid) for txid in stream.records)
+        return (self._znodes.definition(name), stream.path, *records)
 
     def positions(self) -> dict[str, FilterPosition]:
         """Return the filters in force and how far their records go, by name."""
@@ -166,7 +182,7 @@ class WritePlan:
             for unit in self._filter_units(name, content)
         ]
         fence = self.fence
-        *before, last = pack([*units, self._cache_unit(publication)], reserved=(fence,))
+        *before, last = self._packed([*units, self._cache_unit(publication)], (fence,))
         for operations in before:
             yield (fence, *operations)
         yield last
@@ -179,7 +195,7 @@ class WritePlan:
         change of nothing counts it up, and followers of the set read it again.
         """
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
-        sets = pack(self._set_units(change, stuck), reserved=heads)
+        sets = self._packed(self._set_units(change, stuck), heads)
         for operations in [[]] if change.is_empty else sets:
             self._generation += 1
             yield (
@@ -190,8 +206,13 @@ class WritePlan:
             self._cache.version += 1
             self._filters_version += 1
         fence = self.fence
-        for operations in pack(self._update_units(change), reserved=(fence,)):
+        for operations in self._packed(self._update_units(change), (fence,)):
             yield (fence, *operations)
+
+    def _packed(
+        self, units: Iterable[Sequence[Operation]], reserved: Sequence[Operation]
+    ) -> list[list[Operation]]:
+        return pack(units, reserved=reserved, acl_bytes=self._acl_bytes)
 
     def _filter_units(self, name: str, content: Events | Dropped) -> Iterator[list[Operation]]:
         stream = self._streams[name]
@@ -300,17 +321,21 @@ def tampered(
 
 
 def pack(
-    units: Iterable[Sequence[Operation]], *, reserved: Sequence[Operation] = ()
+    units: Iterable[Sequence[Operation]],
+    *,
+    reserved: Sequence[Operation] = (),
+    acl_bytes: Callable[[str], int] = lambda _: 0,
 ) -> list[list[Operation]]:
     """Put units, each of which must stay whole, into as few multis as their order allows.
 
-    `reserved` is what will be added to each.
+    `reserved` is what will be added to each; a znode that is made brings its ACL with it.
     """
     packed: list[list[Operation]] = []
     base = sum(map(_size, reserved))
     size = 0
     for unit in units:
         unit_size = sum(map(_size, unit))
+        unit_size += sum(acl_bytes(each.path) for each in unit if isinstance(each, Create))
         if (
             not packed
             or base + size + unit_size > MAX_BYTES

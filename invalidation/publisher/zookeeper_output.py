@@ -15,7 +15,7 @@ from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyEr
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
-from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.records import PublishedFilter, Stale
 from nncache.invalidation.channel.znodes import (
     Znodes,
     encode_number,
@@ -24,6 +24,8 @@ from nncache.invalidation.channel.znodes import (
     parse_txid,
 )
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
+from nncache.invalidation.publisher.access import ZnodeAccess, rules_of
+from nncache.invalidation.publisher.acl_repair import AclRepair
 from nncache.invalidation.publisher.delete_tree import Commit, clear, delete_all, in_order
 from nncache.invalidation.publisher.election import Election
 from nncache.invalidation.publisher.identity import PublisherIdentity
@@ -35,6 +37,7 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
+from nncache.invalidation.publisher.protected_session import ProtectedSession
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
@@ -63,16 +66,20 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._root = setup.zookeeper.zookeeper_root
         self._max_records = setup.publisher.max_records_per_filter
         self._clock = setup.clock
-        self._zookeeper: ZooKeeperSession = session or Session(
-            setup.zookeeper, setup.clock, log_name="publishing", login=setup.login
+        self._counts = OutputStats()
+        self._access = ZnodeAccess(self._znodes, rules_of(setup.publisher, setup.zookeeper, setup.login))
+        self._zookeeper: ZooKeeperSession = ProtectedSession(
+            session or Session(setup.zookeeper, setup.clock, log_name="publishing", login=setup.login),
+            self._access.acl_of,
         )
+        self._found: tuple[str, ...] = ()  # paths that a run began with, whose ACLs are still to be looked at
+        self._acls = AclRepair(self._zookeeper, self._access.acl_of, self._counts)
         self._left = LeftZnodes(self._zookeeper, self._znodes)
         self._new_id = new_id  # of chains
         self._is_entered = False
         self._election: Election | None = None
         self._tree: WritePlan | None = None  # of this run; None: nothing to go on with, or the filters change
         self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
-        self._counts = OutputStats()
 
     @property
     def waiting_for(self) -> str:
@@ -95,13 +102,18 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         if self._election is None:
             self._election = Election(self._zookeeper, self._znodes, identity, self._counts)
         await self._election.lead()
+        await self._close_what_is_shared()
         found = await read_tree(self._zookeeper, self._znodes)
-        state, self._tree = recover(self._znodes, found, self._max_records, self._counts)
+        state, self._tree = recover(
+            self._znodes, found, self._max_records, self._counts, self._access.size_of
+        )
+        self._admit(position.filter for position in state.filters.values())
+        self._found = () if self._tree is None or self._access.is_open else self._tree.znodes()
         return state
 
     async def keep(self) -> None:
         """Raise as soon as another process may lead, or has written to what is ours."""
-        await run_all(self._elected.keep, self._watch_for_tampering)
+        await run_all(self._elected.keep, self._watch_for_tampering, self._close_what_is_there)
 
     async def begin(self, txid: int) -> None:
         """Give up all that is published, and begin after this transaction.
@@ -131,6 +143,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             cache=cache,
             generation=generation,
             filters_version=filters.version + 1,
+            acl_bytes=self._access.size_of,
         )
         tree.add_places(left)
         (first,) = tree.plan_publication(Publication(txid=txid, content=Stale(()), filters={}))
@@ -159,8 +172,11 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         tree.forget_places(set(hidden).difference(left))
         self._blocked = frozenset(path.rpartition("/")[2] for path in left)
         possible = change.without(self._blocked)
+        self._admit((*possible.added, *possible.updated))
         if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
             await self._commit_all(tree.plan_filters(possible, left))
+        if not self._access.is_open:
+            await self._acls.apply(path for each in possible.updated for path in tree.znodes_of(each.name))
         self._tree = tree
         return self._counts.writes - before
 
@@ -183,6 +199,34 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     def session_stats(self) -> SessionStats:
         """Return the figures of the session."""
         return self._zookeeper.stats()
+
+    async def _close_what_is_shared(self) -> None:
+        """See that the znodes of all filters have their ACLs, before what is below them is believed."""
+        if self._access.is_open:
+            return
+        znodes = self._znodes
+        made = await self._zookeeper.acl(znodes.publisher)
+        if made.version == 0:  # as it was made, by this very session
+            self._access.learn(made.acl)
+        elif not self._access.is_known:
+            raise ChannelUnavailableError(f"another client has set the ACL of {znodes.publisher}")
+        names = await self._zookeeper.children(znodes.namespace)
+        shared = (f"{znodes.namespace}/{name}" for name in names if name.startswith("."))
+        await self._acls.repair((self._root, znodes.namespace, *shared))
+
+    async def _close_what_is_there(self) -> None:
+        """See once in each run that all that was found has its ACLs, beside publishing: it may be very much."""
+        found, self._found = self._found, ()
+        await self._acls.repair(found)
+
+    def _admit(self, filters: Iterable[PublishedFilter]) -> None:
+        for name, users in self._access.admit(filters).items():
+            _log.warning(
+                "filter %s has more subscribers than an ACL of ZooKeeper can name: the last %d, in the order of their "
+                "names, cannot read it",
+                name,
+                users,
+            )
 
     async def _watch_for_tampering(self) -> NoReturn:
         """Look now and then whether all znodes are as they were left: readers must not wait for the next run."""

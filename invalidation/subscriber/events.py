@@ -226,11 +226,13 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         except CorruptZnodeError as exc:
             raise ChannelUnavailableError(str(exc)) from exc
 
-    async def _filter_names(self) -> tuple[str, ...]:
+    async def _filter_names(self) -> tuple[str, ...] | None:
         try:
             children = await self._zookeeper.children(self._znodes.filters)
         except NoNodeError as exc:
             raise ChannelUnavailableError(f"{exc}: nothing was published yet for this nameservice") from exc
+        except NotAllowedError:  # only the service itself may list them
+            return None
         return tuple(sorted(filter(is_filter_name, children)))
 
     async def _published_txid(self) -> int:

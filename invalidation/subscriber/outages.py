@@ -1,10 +1,11 @@
 """Notice that ZooKeeper or the publisher is away for too long. (invalidation/subscriber/outages.py)"""
 
 import asyncio
+import math
 from collections.abc import Callable
 from typing import Final
 
-from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.znodes import Znodes
@@ -12,6 +13,9 @@ from nncache.invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 
 PUBLISHER_GRACE_S: Final = 10.0
 """How long the publisher may be away: it is started again, or another one takes its place."""
+
+HIDDEN_LOOK_S: Final = 3.0
+"""Between two looks at a publisher's presence that its ACL does not show: no watch can be set on it."""
 
 RETRY_LIMIT_S: Final = 1.0
 """Between two questions to a ZooKeeper that does not answer."""
@@ -37,6 +41,7 @@ class OutageDetector:
         self._backoff = Backoff(limit_s=RETRY_LIMIT_S)
         self._silent_since: float | None = None  # when the first of the questions in a row was asked
         self._gone_since: float | None = None  # since when no publisher is seen
+        self._hidden_until = -math.inf  # when to look again at a presence that is not shown
 
     def answered(self) -> None:
         """ZooKeeper has answered."""
@@ -68,13 +73,19 @@ class OutageDetector:
         Raises:
             PublisherAwayError: there has been none for too long.
             ConnectionLostError: ZooKeeper does not answer.
-            NotAllowedError: ZooKeeper's ACL forbids it.
         """
-        if await self._publisher.changed(0):
-            is_there = await self._publisher.read() is not None
-            if is_there:
+        if self._clock() >= self._hidden_until and await self._publisher.changed(0):
+            if await self._is_there():
                 self._gone_since = None
             elif self._gone_since is None:
                 self._gone_since = self._clock()
         if self._gone_since is not None and self._clock() - self._gone_since > PUBLISHER_GRACE_S:
             raise PublisherAwayError(f"no publisher has been there for {PUBLISHER_GRACE_S:g} s")
+
+    async def _is_there(self) -> bool:
+        """Tell whether a publisher is there; what may not be read is: what is not there is not refused."""
+        try:
+            return await self._publisher.read() is not None
+        except NotAllowedError:
+            self._hidden_until = self._clock() + HIDDEN_LOOK_S
+            return True

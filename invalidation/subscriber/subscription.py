@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, Self
 
-from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.znodes import Znodes
@@ -156,5 +156,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
                 if await watch.read() is not None:
                     return
                 await watch.changed(LOOK_S)
+            except NotAllowedError:
+                return  # what is not there is not refused
             except ConnectionLostError:
                 await asyncio.sleep(LOOK_S)

@@ -26,6 +26,9 @@ _HTTPS: Final = "the NameNode's HTTPS address (dfs.namenode.https-address, port 
 """What is right in `namenode_http` with `namenode_tls`."""
 
 _NO_TLS: Final = "the server must also have a plain port, as with dfs.http.policy HTTP_AND_HTTPS"
+_SECURE_PORT: Final = frozenset({ServerKind.TLS})
+"""What is wanted in `zookeeper` with `zookeeper_tls`; what it speaks inside shows when a session is asked for."""
+
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
@@ -59,13 +62,23 @@ def _exchanged(facts: Facts) -> Finding | None:
 def _list(
     facts: Facts, key: str, listed: tuple[str, ...], *, is_exchanged: bool = False
 ) -> Iterator[Finding]:
-    works = any(facts.has_kind(address, *_WANTED[key]) for address in listed)
+    works = any(facts.has_kind(address, *_wanted(facts, key)) for address in listed)
     for address in listed:
         contact = facts.contacts.get(address)
         if contact is None:
             yield skipped(f"{key} {address} was not looked at in time")
         elif not is_exchanged:
             yield _one(facts, key, contact, has_others=works)
+
+
+def _wanted(facts: Facts, key: str) -> frozenset[ServerKind]:
+    """Return what may answer at the addresses of this key."""
+    return _SECURE_PORT if key == "zookeeper" and _is_secure(facts) else _WANTED[key]
+
+
+def _is_secure(facts: Facts) -> bool:
+    settings = facts.subject.zookeeper
+    return settings is not None and settings.zookeeper_tls
 
 
 def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Finding:
@@ -87,10 +100,19 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
         if contact.trouble is Trouble.UNRESOLVED:
             return failed(text, replace)
         return failed(text, f"start that server, open the way to it, or {replace}")
+    return _of_kind(facts, key, contact, replace)
+
+
+def _of_kind(facts: Facts, key: str, contact: Contact, replace: str) -> Finding:
+    """Judge which kind of server answers; `replace` says how to name another one."""
+    subject = facts.subject
+    is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
     assert contact.kind is not None, "connected, and not recognised"
-    text = f"{key} {address} {contact.kind.value}" + (f" ({contact.name})" if contact.name else "")
-    if contact.kind in _WANTED[key]:
+    text = f"{key} {contact.address} {contact.kind.value}" + (f" ({contact.name})" if contact.name else "")
+    if contact.kind in _wanted(facts, key):
         return ok(text)
+    if key == "zookeeper" and contact.kind in {ServerKind.TLS, ServerKind.ZOOKEEPER}:
+        return failed(text, _other_port(facts, contact.address))
     if contact.kind is ServerKind.TLS:
         if key == "namenode_http" and not is_https:
             return failed(
@@ -101,11 +123,29 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
         return failed(text, replace)
     if contact.kind is ServerKind.PLAIN_HTTP:
         return failed(text, f"{replace}, or set {subject.at('namenode_tls')} to false")
-    if contact.kind is ServerKind.PROXY:
-        return failed(text, f"{replace}: the NameNode itself, not a proxy in front of it")
-    if contact.kind is ServerKind.SILENT:
-        return failed(text, f"see whether that server hangs, or {replace}")
-    return failed(text, replace)
+    match contact.kind:
+        case ServerKind.PROXY:
+            remedy = f"{replace}: the NameNode itself, not a proxy in front of it"
+        case ServerKind.SILENT:
+            remedy = f"see whether that server hangs, or {replace}"
+        case _:
+            remedy = replace
+    return failed(text, remedy)
+
+
+def _other_port(facts: Facts, address: str) -> str:
+    """Say what to do about a plain port of ZooKeeper's where a secure one is wanted, or the other way round."""
+    at = facts.subject.at
+    if _is_secure(facts):
+        return (
+            f"in {at('zookeeper')}, replace {address} by that server's secureClientPort, or set {at('zookeeper_tls')} "
+            "to false"
+        )
+    return (
+        f"if that is a secureClientPort of ZooKeeper, set {at('zookeeper_tls')} to true and {at('zookeeper_ca')} to "
+        f"the PEM file of the authority that signed its certificate; else, in {at('zookeeper')}, replace {address} by "
+        f"{_RIGHT['zookeeper']}"
+    )
 
 
 def _is_own(contact: Contact, endpoint: Endpoint | None) -> bool:

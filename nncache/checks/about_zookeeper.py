@@ -3,14 +3,16 @@
 Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
+from nncache.coordination.acl import CHANGES, Acl, Right
 
 _NOT_USED: Final = "nothing goes through ZooKeeper (no zookeeper, or another channel)"
 _NOT_ASKED: Final = "no ZooKeeper answers"
+_TOLD: Final = 5  # znodes that a line names
 
 
 def _skip(facts: Facts) -> Finding | None:
@@ -37,6 +39,55 @@ def session(facts: Facts) -> Iterator[Finding]:
     else:
         state = "can be read" if facts.zookeeper.has_root else "is not there yet"
         yield ok(f"a session was granted; {settings.zookeeper_root} {state}")
+
+
+def acls(facts: Facts) -> Iterator[Finding]:
+    """Judge whether clients that have not logged in can write or read, where this one does log in."""
+    if (skip := _skip(facts)) is not None:
+        yield skip
+        return
+    settings, found = facts.subject.zookeeper, facts.zookeeper
+    assert settings is not None
+    assert found is not None
+    if not settings.has_identity:
+        yield skipped(
+            "no login at ZooKeeper is set (zookeeper_sasl, zookeeper_certificate): nothing is protected"
+        )
+        return
+    if not found.acls:
+        yield skipped("no ACL could be read")
+        return
+    writable = [path for path, acl in found.acls.items() if _strangers(acl) & CHANGES]
+    readable = [path for path, acl in found.acls.items() if _strangers(acl) & Right.READ]
+    if writable:
+        yield failed(
+            f"clients that have not logged in can change {_some(writable)}: they can forge what is published",
+            "start the publisher again with its login, which sets its ACLs, and see that its zookeeper_acl names "
+            "neither world nor ip",
+        )
+    elif readable:
+        yield warning(
+            f"clients that have not logged in can read {_some(readable)}",
+            "see that zookeeper_acl of the publisher names neither world nor ip, and start it again",
+        )
+    else:
+        yield ok(
+            f"clients that have not logged in can neither read nor change the {len(found.acls)} znodes seen"
+        )
+
+
+def _strangers(acl: Acl) -> Right:
+    """Return what clients may do that ZooKeeper has not authenticated."""
+    rights = Right(0)
+    for entry in acl:
+        if not entry.is_known_identity:
+            rights |= entry.rights
+    return rights
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = len(paths) - _TOLD
+    return ", ".join(paths[:_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def nameservice(facts: Facts) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final
 
 from nncache.checks.subject import Subject
+from nncache.coordination.acl import Acl
 from nncache.hadoop.election_view import Answer, NameNode
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
@@ -120,6 +121,7 @@ class ZooKeeperFound:
         has_moved: whether `.cache` was written while it was watched, before `txid` was read.
         filters: those in force.
         bad_filters: definitions that cannot be read, with the reason.
+        acls: who may do what with the first znodes of each kind, by path; of those whose ACL we may see.
     """
 
     silence: str = ""
@@ -132,6 +134,7 @@ class ZooKeeperFound:
     has_moved: bool = False
     filters: tuple[PublishedFilter, ...] = ()
     bad_filters: Mapping[str, str] = field(default_factory=dict)
+    acls: Mapping[str, Acl] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

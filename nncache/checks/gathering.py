@@ -147,8 +147,9 @@ async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKee
     settings = facts.subject.zookeeper
     if settings is None:
         return None
-    servers = [each for each in settings.zookeeper if facts.has_kind(each, ServerKind.ZOOKEEPER)]
-    if not servers:
+    kind = ServerKind.TLS if settings.zookeeper_tls else ServerKind.ZOOKEEPER
+    servers = [each for each in settings.zookeeper if facts.has_kind(each, kind)]
+    if not servers or facts.host.identity:
         return None
     return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
 

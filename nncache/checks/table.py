@@ -56,7 +56,7 @@ CHECKS: Final = (
     Check(
         "identity",
         "The Kerberos identity can be used, if one is given: gssapi is installed, `keytab` is readable for its owner "
-        "alone, and `zookeeper_sasl` has what it needs. `namenode_ca` holds certificates.",
+        "alone, and `zookeeper_sasl` has what it needs. `namenode_ca` and `zookeeper_ca` hold certificates.",
         about_host.identity,
     ),
     Check(
@@ -68,8 +68,8 @@ CHECKS: Final = (
         "addresses",
         "Each address resolves, something answers there, and it is the kind of server that the key wants: a "
         "NameNode's HTTP port (HTTPS with `namenode_tls`, with a certificate that is trusted), a Hadoop RPC port, a "
-        "ZooKeeper. Swapped ports, TLS ports, plain ports where TLS is wanted, an nncache proxy or "
-        "admin port are named.",
+        "ZooKeeper (a secure port with `zookeeper_tls`). Swapped ports, TLS ports, plain ports where TLS is wanted, an "
+        "nncache proxy or admin port are named.",
         about_addresses.addresses,
     ),
     Check(
@@ -129,6 +129,12 @@ CHECKS: Final = (
         "zookeeper",
         "ZooKeeper grants a session and lets `zookeeper_root` be read.",
         about_zookeeper.session,
+    ),
+    Check(
+        "acls",
+        "With `zookeeper_sasl` or `zookeeper_certificate`: clients that have not logged in can neither change nor read "
+        "what is published in ZooKeeper.",
+        about_zookeeper.acls,
     ),
     Check(
         "nameservice",

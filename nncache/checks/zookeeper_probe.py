@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from nncache.checks.facts import MOVES_S, ZooKeeperFound
-from nncache.coordination.errors import CoordinationError, NoNodeError
+from nncache.coordination.acl import Acl
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
@@ -17,6 +18,9 @@ from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.identity import parse_identity
 
 CONNECT_S: Final = 2.0
+
+MAX_FILTERS: Final = 20
+"""Filters whose ACLs are looked at."""
 
 
 async def ask_zookeeper(
@@ -50,7 +54,7 @@ async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKee
         if publisher is not None and publisher.owner_session != 0:
             found = replace(found, publisher=parse_identity(publisher.data), has_publisher=True)
         filters, bad = await _filters(zookeeper, znodes)
-        found = replace(found, filters=filters, bad_filters=bad)
+        found = replace(found, filters=filters, bad_filters=bad, acls=await _acls(zookeeper, znodes, filters))
         cache = await _got(zookeeper, znodes.cache)
         if cache is None:
             return found
@@ -68,6 +72,19 @@ async def _got(zookeeper: ZooKeeper, path: str) -> Znode | None:
         return await zookeeper.get(path)
     except NoNodeError:
         return None
+
+
+async def _acls(zookeeper: ZooKeeper, znodes: Znodes, filters: Sequence[PublishedFilter]) -> dict[str, Acl]:
+    """Return the ACLs of what all filters share, and of some filters."""
+    names = [each.name for each in filters[:MAX_FILTERS]]
+    shared = (znodes.root, znodes.namespace, znodes.publisher, znodes.filters, znodes.cache)
+    found: dict[str, Acl] = {}
+    for path in (*shared, *map(znodes.definition, names), *map(znodes.stream, names)):
+        try:
+            found[path] = (await zookeeper.acl(path)).acl
+        except (NoNodeError, NotAllowedError):
+            continue
+    return found
 
 
 async def _moves(zookeeper: ZooKeeper, path: str) -> bool:

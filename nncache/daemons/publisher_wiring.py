@@ -18,6 +18,7 @@ from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, 
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
+from nncache.coordination.acl import shown
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
@@ -40,6 +41,7 @@ from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.publisher.access import rules_of
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
@@ -70,6 +72,7 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
         access = access_of(settings.admin, settings.publisher.admin_at.host)
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
+        rules_of(settings.publisher, settings.zookeeper, login)
         web = NameNodeWeb(settings.namenode_tls)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
@@ -185,6 +188,25 @@ class PublisherSystem:
         if "log_level" in changed:
             set_log_level(settings.log)
 
+    def _say_who_may(self) -> None:
+        """Log who may read and write what is published in ZooKeeper."""
+        settings = self._settings
+        rules = rules_of(settings.publisher, settings.zookeeper, self._login)
+        if rules is None:
+            _log.warning(
+                "every client that reaches ZooKeeper can read and change what is published in %s: set zookeeper_sasl "
+                "(or zookeeper_certificate), so that it is protected by ACLs",
+                settings.zookeeper.zookeeper_root,
+            )
+            return
+        _log.info(
+            "what is published in %s is protected by ACLs: all rights for this publisher, %s by zookeeper_acl; a "
+            "filter's owner and subscribers read that filter as %s",
+            settings.zookeeper.zookeeper_root,
+            shown(rules.others),
+            rules.subscriber or "no identity, since zookeeper_subscriber_id is not set",
+        )
+
     def _say_where(self) -> None:
         settings = self._settings
         _log.info(
@@ -198,6 +220,8 @@ class PublisherSystem:
             if self._is_on_zookeeper
             else settings.publisher.output_stream,
         )
+        if self._is_on_zookeeper:
+            self._say_who_may()
         _log.info("health, readiness, metrics and filters on http://%s/", self._admin.address)
 
     @property

@@ -158,4 +158,10 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "znodes",
         "Foreign znodes in the tree, left alone.",
     ),
+    counter(
+        "publisher.output.acls_repaired",
+        "publisher_acls_repaired",
+        "znodes",
+        "Znodes of the publisher whose ACL was wrong and was set again.",
+    ),
 )

@@ -6,8 +6,9 @@ sees of itself, and which watches fire.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, TypeAlias, assert_never
 
+from nncache.coordination.acl import OPEN, Acl, AclEntry, Right
 from nncache.coordination.errors import (
     BadVersionError,
     NodeExistsError,
@@ -16,7 +17,22 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SetData,
+    Znode,
+    ZnodeAcl,
+)
+
+Identities: TypeAlias = frozenset[tuple[str, str]]
+"""Who a session is, scheme and id each."""
+
+ANYONE: Final[Identities] = frozenset({("world", "anyone")})
+SUPERUSER: Final[Identities] = frozenset({("super", "")})
 
 
 @dataclass(slots=True)
@@ -27,6 +43,8 @@ class Node:
     created_zxid: int
     owner_session: int = 0
     version: int = 0
+    acl: Acl = OPEN
+    acl_version: int = 0
     children: set[str] = field(default_factory=set)
 
 
@@ -49,10 +67,10 @@ class FakeTree:
         """All znodes but the root, in order."""
         return tuple(sorted(self._nodes.keys() - {"/"}))
 
-    def read(self, path: str) -> Znode:
+    def read(self, path: str, who: Identities = SUPERUSER) -> Znode:
         """Return a znode."""
         node = self._node(path)
-        self._allow(path)
+        self._allow(path, Right.READ, who)
         return Znode(
             path=path,
             data=node.data,
@@ -62,24 +80,41 @@ class FakeTree:
             owner_session=node.owner_session,
         )
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: str, who: Identities = SUPERUSER) -> bool:
         """Tell whether there is one; that too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
         if path in self._nodes:
-            self._allow(path)
+            self._allow(path, Right.READ, who)
         return path in self._nodes
 
-    def children(self, path: str) -> tuple[str, ...]:
+    def children(self, path: str, who: Identities = SUPERUSER) -> tuple[str, ...]:
         """Return the names of the children."""
         node = self._node(path)
-        self._allow(path)
+        self._allow(path, Right.READ, who)
         return tuple(node.children)
 
-    def commit(self, operations: Sequence[Operation], session: int) -> tuple[str, ...]:
+    def acl(self, path: str, who: Identities = SUPERUSER) -> ZnodeAcl:
+        """Return a znode's ACL."""
+        node = self._node(path)
+        self._allow(path, Right.READ | Right.ADMIN, who)
+        return ZnodeAcl(node.acl, node.acl_version)
+
+    def set_acl(self, path: str, acl: Acl, version: int, who: Identities = SUPERUSER) -> None:
+        """Set it."""
+        node = self._node(path)
+        self._allow(path, Right.ADMIN, who)
+        acl = _written(path, acl, who)
+        if version not in (ANY_VERSION, node.acl_version):
+            raise BadVersionError(path)
+        node.acl, node.acl_version = acl, node.acl_version + 1
+
+    def commit(
+        self, operations: Sequence[Operation], session: int, who: Identities = SUPERUSER
+    ) -> tuple[str, ...]:
         """Carry out all operations or none; return the paths whose data watches fire."""
         undo: list[Callable[[], object]] = []
         self.zxid += 1
         try:
-            changed = [self._carry_out(operation, session, undo) for operation in operations]
+            changed = [self._carry_out(operation, session, undo, who) for operation in operations]
         except ZnodeError:
             for step in reversed(undo):
                 step()
@@ -95,29 +130,32 @@ class FakeTree:
             self._remove(path)
         return gone
 
-    def _carry_out(self, operation: Operation, session: int, undo: list[Callable[[], object]]) -> str:
+    def _carry_out(
+        self, operation: Operation, session: int, undo: list[Callable[[], object]], who: Identities
+    ) -> str:
         """Return the path if it was changed."""
         path = operation.path
         match operation:
-            case Create(_, data, ephemeral):
+            case Create(_, data, ephemeral, acl):
+                acl = _written(path, acl, who)
                 parent = self._node(parent_of(path), path)
-                self._allow(parent_of(path), path)
+                self._allow(parent_of(path), Right.CREATE, who, path)
                 if path in self._nodes:
                     raise NodeExistsError(path)
                 if parent.owner_session:
                     raise ZnodeError(path, "ZooKeeper refuses it (NoChildrenForEphemeralsError)")
-                self._add(path, Node(data, self.zxid, session if ephemeral else 0))
+                self._add(path, Node(data, self.zxid, session if ephemeral else 0, acl=acl))
                 undo.append(lambda: self._remove(path))
             case SetData(_, data, version):
                 node = self._node(path)
-                self._allow(path)
+                self._allow(path, Right.WRITE, who)
                 _see_version(path, node, version)
                 before = node.data
                 node.data, node.version = data, node.version + 1
                 undo.append(lambda: self._put_back(node, before))
             case Delete(_, version):
                 node = self._node(path)
-                self._allow(parent_of(path), path)
+                self._allow(parent_of(path), Right.DELETE, who, path)
                 _see_version(path, node, version)
                 if node.children:
                     raise NotEmptyError(path)
@@ -125,7 +163,7 @@ class FakeTree:
                 undo.append(lambda: self._add(path, node))
             case Check(_, version):
                 node = self._node(path)
-                self._allow(path)
+                self._allow(path, Right.READ, who)
                 _see_version(path, node, version)
                 return ""
             case _:
@@ -138,8 +176,13 @@ class FakeTree:
             raise NoNodeError(blamed or path)
         return node
 
-    def _allow(self, path: str, blamed: str = "") -> None:
-        if path in self.forbidden:
+    def _allow(self, path: str, rights: Right, who: Identities, blamed: str = "") -> None:
+        """See that one of these rights is there."""
+        acl = self._nodes[path].acl
+        is_allowed = who == SUPERUSER or any(
+            entry.rights & rights and (entry.scheme, entry.id) in who | ANYONE for entry in acl
+        )
+        if path in self.forbidden or not is_allowed:
             raise NotAllowedError(blamed or path)
 
     def _add(self, path: str, node: Node) -> None:
@@ -157,3 +200,14 @@ class FakeTree:
 def _see_version(path: str, node: Node, version: int) -> None:
     if version not in (ANY_VERSION, node.version):
         raise BadVersionError(path)
+
+
+def _written(path: str, acl: Acl, who: Identities) -> Acl:
+    """Return an ACL as the server keeps it: `auth` is whom it has authenticated (fixupACL)."""
+    found: list[AclEntry] = []
+    for entry in acl:
+        own = [AclEntry(scheme, id_, entry.rights) for scheme, id_ in sorted(who - ANYONE - SUPERUSER)]
+        found += own if entry.scheme == "auth" else [entry]
+        if entry.scheme == "auth" and not own:
+            raise ZnodeError(path, "ZooKeeper refuses its ACL")
+    return tuple(dict.fromkeys(found))

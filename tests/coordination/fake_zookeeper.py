@@ -11,6 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.errors import (
     ConnectionLostError,
     CoordinationError,
@@ -20,8 +21,8 @@ from nncache.coordination.errors import (
 )
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
-from nncache.coordination.zookeeper import Create, Operation, Znode
-from tests.coordination.fake_tree import FakeTree
+from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl
+from tests.coordination.fake_tree import ANYONE, FakeTree, Identities
 from tests.coordination.fake_wire import TURN_S, Answer, FakeWire
 
 SESSION_TIMEOUT_S = 6.0
@@ -63,9 +64,12 @@ class FakeZooKeeper:
         """How many watches are set."""
         return sum(map(len, self._watchers.values()))
 
-    def session(self) -> "FakeSession":
-        """Return a session, connected if the server is up; `async with` it, or `close` it, or leave it at that."""
-        session = FakeSession(self)
+    def session(self, who: Identities = ANYONE) -> "FakeSession":
+        """Return a session, connected if the server is up; `async with` it, or `close` it, or leave it at that.
+
+        It has logged in as `who`.
+        """
+        session = FakeSession(self, who)
         self._sessions.append(session)
         if self._is_up:
             session.connect(self._new_session_id())
@@ -116,20 +120,20 @@ class FakeZooKeeper:
         """Carry out a commit that has arrived."""
         loses, self._loses_next_commit = self._loses_next_commit, None
         if loses is not False:
-            self._fire(self.tree.commit(operations, session.session_id))
+            self._fire(self.tree.commit(operations, session.session_id, session.who))
         if loses is not None:
             session.disconnect()
             session.connect(session.session_id)
 
     def read(self, session: "FakeSession", path: str, watcher: Watcher | None) -> Znode:
         """Return a znode, and set a watch if there is one to set."""
-        znode = self.tree.read(path)
+        znode = self.tree.read(path, session.who)
         self._watch(session, path, watcher)
         return znode
 
     def exists(self, session: "FakeSession", path: str, watcher: Watcher | None) -> bool:
         """Tell whether a znode is there, and set a watch if there is one to set."""
-        is_there = self.tree.exists(path)
+        is_there = self.tree.exists(path, session.who)
         self._watch(session, path, watcher)
         return is_there
 
@@ -172,7 +176,8 @@ class FakeZooKeeper:
 class FakeSession:
     """A session with the fake; what it promises is said in `nncache.coordination.zookeeper.ZooKeeper`."""
 
-    def __init__(self, server: FakeZooKeeper) -> None:
+    def __init__(self, server: FakeZooKeeper, who: Identities = ANYONE) -> None:
+        self.who = who
         self.session_id = 0
         self.connection_id = 0
         self.lost_at = 0.0  # since when it is not connected
@@ -236,7 +241,7 @@ class FakeSession:
 
     async def children(self, path: str) -> tuple[str, ...]:
         """Return the names of the children."""
-        names: tuple[str, ...] = await self._call(lambda: self._server.tree.children(path))
+        names: tuple[str, ...] = await self._call(lambda: self._server.tree.children(path, self.who))
         return names
 
     async def commit(self, operations: Sequence[Operation]) -> None:
@@ -250,14 +255,23 @@ class FakeSession:
             raise
         self._counters.writes += 1
 
-    async def ensure(self, path: str) -> None:
+    async def acl(self, path: str) -> ZnodeAcl:
+        """Return a znode's ACL."""
+        found: ZnodeAcl = await self._call(lambda: self._server.tree.acl(path, self.who))
+        return found
+
+    async def set_acl(self, path: str, acl: Acl, version: int) -> None:
+        """Set a znode's ACL."""
+        await self._call(lambda: self._server.tree.set_acl(path, acl, version, self.who))
+
+    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
         """Make a path."""
         parts = path.strip("/").split("/")
         for depth in range(1, len(parts) + 1):
             above = "/" + "/".join(parts[:depth])
             with contextlib.suppress(NodeExistsError, NotAllowedError):
                 if not await self.exists(above, None):
-                    await self.commit([Create(above, b"")])
+                    await self.commit([Create(above, b"", acl=acl)])
 
     def watch(self, path: str) -> WatchHandle:
         """Return a look at a path."""

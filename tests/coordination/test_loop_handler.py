@@ -3,16 +3,23 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import Callback, EventType, WatchedEvent
 
+from nncache.coordination import loop_handler
 from nncache.coordination.loop_handler import LoopHandler
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.tls import ZooKeeperTls
+from nncache.testbed.certificates import Authority
 from tests.patience import HANG_S
+from tests.tls import server_context
 
 LONG_S = 10.0
 HANDSHAKE_S = 0.1
@@ -172,3 +179,88 @@ async def test_a_server_that_does_not_answer_is_left_sooner_than_kazoo_would(han
             threading.Timer(5 * HANDSHAKE_S, handler.interrupt).start()
             with pytest.raises(KazooTimeoutError):
                 handler.select([connection], [], [], LONG_S)
+
+
+async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> None:
+    """Two replies in one record of TLS: the socket tells of the first alone, and the second must not wait."""
+    authority = Authority(tmp_path)
+    of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
+    handler = LoopHandler(
+        asyncio.get_running_loop(),
+        on_attempt=heard.attempts.append,
+        on_thread_ended=heard.ended.set,
+        tls=ZooKeeperTls(of),
+    )
+    with serving(authority, lambda connection: connection.sendall(b"onetwo")) as address:
+        connection = await asyncio.to_thread(
+            handler.create_connection, address, timeout=LONG_S, hostname="localhost"
+        )
+        with connection:
+            for reply in (b"one", b"two"):
+                assert handler.select([connection], [], [], HANG_S) == ([connection], [], [])
+                received = b""
+                while not received:
+                    with contextlib.suppress(ssl.SSLWantReadError):
+                        received = connection.recv(3)
+                assert received == reply
+            assert handler.select([connection], [], [], 0.0) == ([], [], [])
+    handler.close()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_handshake_ends_in_time(
+    tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, *, ends: bool
+) -> None:
+    """With a server that hangs up, or says nothing: what to do is said; an interrupt ends it at once."""
+    monkeypatch.setattr(loop_handler, "TLS_S", 0.2)
+    authority = Authority(tmp_path)
+    of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
+    handler = LoopHandler(
+        asyncio.get_running_loop(),
+        on_attempt=heard.attempts.append,
+        on_thread_ended=heard.ended.set,
+        tls=ZooKeeperTls(of),
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        if ends:
+
+            def hang_up() -> None:
+                server.accept()[0].close()
+
+            threading.Thread(target=hang_up, daemon=True).start()
+        with pytest.raises(OSError, match=r"secureClientPort|reset"):
+            await asyncio.to_thread(
+                handler.create_connection, server.getsockname(), timeout=LONG_S, hostname="localhost"
+            )
+        if not ends:
+            monkeypatch.setattr(loop_handler, "TLS_S", HANG_S)
+            threading.Timer(0.05, handler.interrupt).start()
+            with pytest.raises(KazooTimeoutError):
+                await asyncio.to_thread(
+                    handler.create_connection, server.getsockname(), timeout=LONG_S, hostname="localhost"
+                )
+    await asyncio.sleep(0)
+    assert len(heard.attempts) == 1
+    handler.close()
+
+
+@contextlib.contextmanager
+def serving(authority: Authority, serve: Callable[[ssl.SSLSocket], None]) -> Iterator[tuple[str, int]]:
+    """Serve one connection over TLS on a thread; yield the address."""
+    context = server_context(authority)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = threading.Event()
+
+        def run() -> None:
+            accepted = server.accept()[0]
+            with context.wrap_socket(accepted, server_side=True) as connection:
+                serve(connection)
+                done.wait(HANG_S)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()
+        finally:
+            done.set()
+            thread.join()

@@ -11,7 +11,7 @@ import pytest
 
 from nncache.coordination import connection
 from nncache.coordination.errors import CoordinationError
-from nncache.coordination.sasl import DigestLogin, login_of
+from nncache.coordination.sasl import DigestLogin, KerberosLogin, login_of
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
@@ -179,3 +179,13 @@ def test_kerberos_needs_an_identity() -> None:
 def test_a_password_is_in_no_text() -> None:
     """Of the login itself."""
     assert "secret" not in repr(DigestLogin("pub", "secret"))
+
+
+def test_a_login_says_how_other_users_are_known(kdc_server: KdcServer) -> None:
+    """By their principals in the same realm, or as users of the same JAAS file; a bare ticket names no realm."""
+    assert DigestLogin("pub", "secret").subscriber == "sasl:{user}"
+    made = KerberosLogin(identity(kdc_server))
+    assert made.subscriber == f"sasl:{{user}}@{REALM}"
+    for name in ("the ticket in FILE:/tmp/a@b c", "nncache/host"):
+        made._identity.name = name  # noqa: SLF001 - as a ticket cache, or a principal of the default realm, names it
+        assert made.subscriber == ""

@@ -10,8 +10,9 @@ from kazoo.protocol.serialization import Create as KazooCreate
 from kazoo.protocol.serialization import Delete as KazooDelete
 from kazoo.protocol.serialization import SetData as KazooSetData
 from kazoo.protocol.states import ZnodeStat
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 
+from nncache.coordination.acl import OPEN, AclEntry, Right
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
@@ -22,8 +23,17 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.translation import begin_transaction, failure, refusal, znode
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.translation import begin_transaction, failure, kazoo_acl, refusal, znode, znode_acl
+from nncache.coordination.zookeeper import (
+    ANY_VERSION,
+    Check,
+    Create,
+    Delete,
+    Operation,
+    SetData,
+    Znode,
+    ZnodeAcl,
+)
 
 STAT = ZnodeStat(
     czxid=7, mzxid=8, ctime=0, mtime=0, version=3, cversion=4, aversion=5, ephemeralOwner=-9,
@@ -50,6 +60,7 @@ def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) ->
         (kazoo_errors.NoChildrenForEphemeralsError(), ZnodeError),
         (kazoo_errors.QuotaExceededError(), ZnodeError),
         (kazoo_errors.BadArgumentsError(), ZnodeError),
+        (kazoo_errors.InvalidACLError(), ZnodeError),
         (kazoo_errors.ConnectionLoss(), ConnectionLostError),
         (kazoo_errors.SessionClosedRequireSaslError(), ConnectionLostError),
         (kazoo_errors.SessionExpiredError(), ConnectionLostError),
@@ -84,6 +95,7 @@ def test_operations_are_sent_as_they_are() -> None:
         [
             Create("/a", b"1"),
             Create("/b", b"2", ephemeral=True),
+            Create("/f", b"", acl=(AclEntry("sasl", "a", Right.READ | Right.WRITE),)),
             SetData("/c", b"3", 4),
             Delete("/d"),
             Check("/e", 5),
@@ -92,6 +104,7 @@ def test_operations_are_sent_as_they_are() -> None:
     assert client.last.operations == [
         KazooCreate("/a", b"1", OPEN_ACL_UNSAFE, 0),
         KazooCreate("/b", b"2", OPEN_ACL_UNSAFE, 1),
+        KazooCreate("/f", b"", [ACL(3, Id("sasl", "a"))], 0),
         KazooSetData("/c", b"3", 4),
         KazooDelete("/d", ANY_VERSION),
         CheckVersion("/e", 5),
@@ -112,3 +125,10 @@ def test_the_operation_that_failed_is_named(results: Sequence[object], path: str
     operations: list[Operation] = [Create("/a", b""), Check("/b", 1)]
     refused = refusal(operations, results)
     assert (refused and str(refused)) == (path and str(BadVersionError(path)))
+
+
+def test_an_acl_is_the_same_there_and_back() -> None:
+    """Its version is that of the ACL, not of the data; an id may be absent."""
+    acl = (*OPEN, AclEntry("sasl", "a", Right.READ))
+    assert znode_acl((kazoo_acl(acl), STAT)) == ZnodeAcl(acl, 5)
+    assert znode_acl(([ACL(1, Id("auth", None))], STAT)).acl == (AclEntry("auth", "", Right.READ),)

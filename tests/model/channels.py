@@ -12,9 +12,10 @@ from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStrea
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.settings import PollingSettings
 from nncache.invalidation.stream import InotifyEventInputStream
+from tests.coordination.fake_tree import SUPERUSER
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation.fakes import FakePool
-from tests.invalidation.publisher.stage import FakeFilters, FakeProcess, Stage
+from tests.invalidation.publisher.stage import ACL, OURS, PROXY, ZNODES, FakeFilters, FakeProcess, Stage
 from tests.invalidation.virtual_time import clock
 from tests.model.cluster import Cluster
 from tests.model.namespace import Step
@@ -43,6 +44,9 @@ class ModelChannel(Protocol):
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Begin what runs beside the proxy."""
+
+    def shown_to_strangers(self) -> str:
+        """Return what of the service others may read or change; "" for nothing."""
 
     def befall(self, number: int) -> str:
         """Let something happen to it; return what kind of thing that is."""
@@ -74,6 +78,10 @@ class Direct:
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Nothing runs beside it."""
+
+    def shown_to_strangers(self) -> str:
+        """Nothing is stored anywhere."""
+        return ""
 
     def befall(self, number: int) -> str:
         """Nothing but the NameNode can break."""
@@ -111,15 +119,16 @@ class ThroughZooKeeper:
         self._zookeeper = FakeZooKeeper(clock)
         self._filters = FakeFilters(_FilterWriter(cluster))  # type: ignore[arg-type]  # nothing else is asked of it
         self._stage = Stage(
-            settings=PublisherSettings(max_records_per_filter=8, max_changes_per_record=6),
+            settings=PublisherSettings(max_records_per_filter=8, max_changes_per_record=6, **ACL),
             polling=settings,
             namenodes=cluster.namenodes,
             pool=pool,
             zookeeper=self._zookeeper,
             filters=self._filters,
-            outsider=self._zookeeper.session(),
+            outsider=self._zookeeper.session(SUPERUSER),
+            who=OURS,
         )
-        self._session = self._zookeeper.session()
+        self._session = self._zookeeper.session(frozenset({PROXY}))
         self.stream: InotifyEventInputStream = ZooKeeperInotifyEventInputStream(
             channel_setup(pool, clock, polling=settings),
             connect=lambda _settings, _clock: self._session,
@@ -133,6 +142,17 @@ class ThroughZooKeeper:
         """Start the publisher."""
         self._tasks = tasks
         self._start()
+
+    def shown_to_strangers(self) -> str:
+        """Return a znode that others may read or change than service, proxy and its filter's owner; "" for none."""
+        tree = self._zookeeper.tree
+        for path in tree.paths:
+            named = path.removeprefix(f"{ZNODES.namespace}/").removeprefix(".filters/").partition("/")[0]
+            allowed = {*OURS, PROXY, ("sasl", f"owner-of-{named}@R")}
+            others = [entry for entry in tree.acl(path).acl if (entry.scheme, entry.id) not in allowed]
+            if others:
+                return f"{path} is shown to {others[0]}"
+        return ""
 
     def befall(self, number: int) -> str:
         """Let something happen to ZooKeeper, the publisher or the filters."""
@@ -166,7 +186,7 @@ class ThroughZooKeeper:
         await self.stream.shut_down()
 
     def _put(self, number: int) -> None:
-        self._filters.put(f"f{number}", self._globs[number])
+        self._filters.put(f"f{number}", self._globs[number], owner=f"owner-of-f{number}")
         self.filters_changed += 1
 
     def _toggle(self, number: int) -> None:
@@ -186,7 +206,7 @@ class ThroughZooKeeper:
     def _start(self) -> None:
         if self._process is None:
             assert self._tasks is not None
-            process = FakeProcess(self._stage, "a", self._zookeeper.session(), self._stage.settings)
+            process = FakeProcess(self._stage, "a", self._zookeeper.session(OURS), self._stage.settings)
             self._process = process, self._tasks.create_task(process.publisher.run())
 
     def _kill(self) -> None:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.model.acts import ACTS, PAUSES_S, World
 from tests.model.channels import ChannelName
+from tests.model.guarantee import Guarantee
 from tests.model.judge import Violation
 from tests.model.plots import PLOTS
 from tests.model.system import System
@@ -118,6 +119,8 @@ async def _story(told: list[Step], seed: int, channel: ChannelName, *, stop_earl
             (PLOTS[act] if act in PLOTS else ACTS[act][1])(world, number)
             await asyncio.sleep(pause_s)
             system.judge.sweep()
+            if shown := system.channel.shown_to_strangers():
+                system.judge.say(Guarantee.PROVEN_GRANT, shown)
             if not world.stats().is_open:
                 system.judge.closed()
             if step % CHECKED_EVERY == 0:

@@ -35,7 +35,7 @@ from nncache.invalidation.channel.records import (
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.publisher.narrowing import concerns
-from tests.coordination.fake_tree import FakeTree
+from tests.coordination.fake_tree import SUPERUSER, FakeTree, Identities
 
 
 @dataclass
@@ -63,9 +63,11 @@ class AuditedTree(FakeTree):
         super().__init__()
         self._audit = audit
 
-    def commit(self, operations: Sequence[Operation], session: int) -> tuple[str, ...]:
+    def commit(
+        self, operations: Sequence[Operation], session: int, who: Identities = SUPERUSER
+    ) -> tuple[str, ...]:
         """Carry out all operations or none."""
-        fired = super().commit(operations, session)
+        fired = super().commit(operations, session, who)
         self._audit(self, operations)
         return fired
 

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.invalidation.channel.records import (
@@ -26,6 +27,7 @@ from nncache.invalidation.publisher.publisher import Publisher
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.zookeeper_output import ZooKeeperInotifyEventOutputStream
 from nncache.invalidation.settings import PollingSettings
+from tests.coordination.fake_tree import ANYONE, SUPERUSER, Identities
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
@@ -96,11 +98,22 @@ class FakeFilters:
         return found
 
 
+ACL: dict[str, Any] = {"zookeeper_acl": ("sasl:proxy@R:r",), "zookeeper_subscriber_id": "sasl:{user}@R"}
+"""Settings of a publisher that protects its znodes."""
+
+PROTECTED = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file="/password")
+"""Of one that has an identity at ZooKeeper; the fake's sessions have logged in as they say."""
+
+OURS: Identities = frozenset({("sasl", "publisher@R")})
+PROXY = ("sasl", "proxy@R")
+
+
 class FakeProcess:
     """A publisher's process: it can be killed, and started again under the same name."""
 
     def __init__(self, stage: "Stage", name: str, session: FakeSession, settings: PublisherSettings) -> None:
-        setup = OutputSetup(nameservice="ns1", publisher=settings, zookeeper=ZooKeeperSettings(), clock=clock)
+        zookeeper = ZooKeeperSettings() if stage.who == ANYONE else PROTECTED
+        setup = OutputSetup(nameservice="ns1", publisher=settings, zookeeper=zookeeper, clock=clock)
         self.session = session
         self.output = ZooKeeperInotifyEventOutputStream(setup, session)
         self.publisher = Publisher(
@@ -133,6 +146,7 @@ class Stage:
     zookeeper: FakeZooKeeper
     filters: FakeFilters
     outsider: FakeSession  # of whoever looks at the tree, or damages it
+    who: Identities = ANYONE  # as whom publishers log in at ZooKeeper
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
@@ -143,7 +157,7 @@ class Stage:
     @asynccontextmanager
     async def publisher(self, name: str = "a") -> AsyncIterator[FakeProcess]:
         """Run a publisher's process; it ends in order."""
-        process = FakeProcess(self, name, self.zookeeper.session(), self.settings)
+        process = FakeProcess(self, name, self.zookeeper.session(self.who), self.settings)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(process.run())
             try:
@@ -211,7 +225,12 @@ class Stage:
         return [(f"{path}/{name}", tree.read(f"{path}/{name}").data) for name in names]
 
 
-def play(story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **settings: float) -> None:
+def play(
+    story: Callable[[Stage], Awaitable[None]],
+    *peers: FakeNameNode,
+    who: Identities = ANYONE,
+    **settings: object,
+) -> None:
     """Play a story in virtual time."""
 
     async def on_stage() -> None:
@@ -220,14 +239,20 @@ def play(story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **sett
             namenode.unlink(f"/before/{number}")
         zookeeper = FakeZooKeeper(clock)
         stage = Stage(
-            settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # integers among the floats
+            settings=PublisherSettings(**settings),  # type: ignore[arg-type]  # of the right types
             polling=PollingSettings(),
             namenodes=(namenode, *peers),
             pool=FakePool(clock, namenode, *peers),
             zookeeper=zookeeper,
             filters=FakeFilters(namenode),
-            outsider=zookeeper.session(),
+            outsider=zookeeper.session(SUPERUSER),
+            who=who,
         )
         await story(stage)
 
     virtual_time.run(on_stage())
+
+
+def play_protected(story: Callable[[Stage], Awaitable[None]], **settings: object) -> None:
+    """Play a story in which publishers log in, and so protect what they write."""
+    play(story, who=OURS, **(ACL | settings))

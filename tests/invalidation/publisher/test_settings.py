@@ -25,6 +25,11 @@ def test_the_pages_are_on_loopback() -> None:
         ("max_records_per_filter", 10_001),
         ("max_changes_per_record", 0),
         ("max_changes_per_record", 10_001),
+        ("zookeeper_acl", ("sasl:proxy:r", "sasl:proxy")),
+        ("zookeeper_subscriber_id", "sasl:joe"),
+        ("zookeeper_subscriber_id", "sasl:{user}{user}"),
+        ("zookeeper_subscriber_id", "digest:{user}"),
+        ("zookeeper_subscriber_id", "{user}"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(key: str, value: object) -> None:

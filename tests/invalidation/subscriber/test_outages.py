@@ -6,7 +6,8 @@ import pytest
 
 from nncache.invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 from nncache.invalidation.subscriber.events import Position
-from nncache.invalidation.subscriber.outages import PUBLISHER_GRACE_S
+from nncache.invalidation.subscriber.outages import HIDDEN_LOOK_S, PUBLISHER_GRACE_S
+from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.channel.stage import Stage, play
 from tests.invalidation.channel.subscription import follow, received, take
 from tests.invalidation.virtual_time import clock
@@ -54,5 +55,25 @@ def test_a_publisher_away_for_long_is_an_outage() -> None:
         assert await take(again, 2) == [Position(10), received(11, "/joe/a")]
         with pytest.raises(PublisherAwayError, match="no publisher"):
             await anext(again)
+
+    play(story)
+
+
+def test_a_publisher_whose_presence_is_hidden_is_there() -> None:
+    """An ACL refuses what is there, and nothing else; it is looked at seldom, since no watch can be set."""
+
+    async def story(stage: Stage) -> None:
+        stage.server.tree.forbidden.add(ZNODES.publisher)
+        stream = follow(stage)
+        await anext(stream)
+        calls = stage.session.stats().calls
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(stream), 30)
+        assert stage.session.stats().calls - calls < 30 + 30 / HIDDEN_LOOK_S + 5
+        stage.press.vanish()
+        gone_at = clock()
+        with pytest.raises(PublisherAwayError, match="no publisher"):
+            await anext(stream)
+        assert clock() - gone_at < PUBLISHER_GRACE_S + HIDDEN_LOOK_S + 2.1
 
     play(story)

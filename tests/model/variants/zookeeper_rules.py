@@ -6,6 +6,7 @@ from typing import Final
 from tests.model.guarantee import Guarantee
 from tests.model.variants.variant import Variant
 
+_ACCESS = "invalidation/publisher/access.py"
 _CHAIN = "invalidation/channel/chain.py"
 _DIGEST = "invalidation/publisher/digest.py"
 _FRESHNESS = "invalidation/follower/freshness.py"
@@ -121,6 +122,23 @@ _RULES: Final = (
         module="invalidation/publisher/pending.py",
         old="content=Dropped(self._txid + 1, last_txid, reason),",
         new="content=Stale(()),",
+    ),
+    # -- who may read what is published --------------------------------------------------------------------
+    Variant(
+        name="znodes-made-open",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="A publisher with an identity at ZooKeeper makes no znode without its ACL.",
+        module="invalidation/publisher/protected_session.py",
+        old="return replace(operation, acl=self._acl_of(operation.path))",
+        new="return operation",
+    ),
+    Variant(
+        name="subscribers-of-any-filter",
+        guarantee=Guarantee.PROVEN_GRANT,
+        rule="A filter's owner and subscribers read the znodes of that filter, and of no other.",
+        module=_ACCESS,
+        old="return self._filters.get(self._filter_name(path), self._common)",
+        new="return merged((*self._common, *(each for acl in self._filters.values() for each in acl)))",
     ),
 )
 

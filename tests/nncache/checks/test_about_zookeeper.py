@@ -1,7 +1,10 @@
 """What ZooKeeper holds, for a proxy that follows a publisher and for a publisher."""
 
-from nncache.checks.about_zookeeper import nameservice, publisher, session
+from typing import Any
+
+from nncache.checks.about_zookeeper import acls, nameservice, publisher, session
 from nncache.checks.facts import Facts, ZooKeeperFound
+from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from tests.nncache.checks.samples import (
     ON_ZOOKEEPER,
@@ -122,3 +125,30 @@ def test_a_publisher_is_told_of_another_one() -> None:
     other = of_publisher(zookeeper=published(has_publisher=True, publisher=PUBLISHER))
     assert told(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")
     assert told(publisher(of_publisher(zookeeper=published())))[0].startswith("ok: no publisher is running")
+
+
+def test_acls_are_judged_where_there_is_a_login() -> None:
+    """Who can write can forge: that fails. Who can only read is a warning; without a login nothing is expected."""
+    logged_in = ON_ZOOKEEPER | {"zookeeper_sasl": "digest", "zookeeper_password_file": "/p"}
+
+    def judged(flags: dict[str, Any], **found: Any) -> str:
+        (line,) = told(acls(of_proxy(flags, zookeeper=published(**found))))
+        return line
+
+    closed = (AclEntry("sasl", "us", ALL), AclEntry("sasl", "joe", Right.READ))
+    shown = (*closed, AclEntry("world", "anyone", Right.READ))
+    addressed = (*closed, AclEntry("ip", "10.0.0.0/8", Right.CREATE))
+    assert told(acls(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
+    assert judged(ON_ZOOKEEPER, acls={"/a": OPEN}).startswith("skipped: because no login at ZooKeeper is set")
+    assert judged(logged_in).startswith("skipped: because no ACL could be read")
+    assert judged(logged_in, acls={"/a": closed}).startswith(
+        "ok: clients that have not logged in can neither"
+    )
+    line = judged(logged_in, acls={"/a": closed, "/b": shown})
+    assert line.startswith("warning: clients that have not logged in can read /b | see that zookeeper_acl")
+    for acl in (OPEN, addressed):
+        line = judged(logged_in, acls={f"/{number}": acl for number in range(7)})
+        assert line.startswith(
+            "failed: clients that have not logged in can change /0, /1, /2, /3, /4 and 2 more: they"
+        )
+        assert "start the publisher again with its login" in line

@@ -1,0 +1,101 @@
+"""ACLs of ZooKeeper, and of the fake that stands for it, allow and refuse the same."""
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from nncache.coordination.acl import OF_ITS_MAKER, OPEN, AclEntry, Right
+from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError, ZnodeError
+from nncache.coordination.zookeeper import Check, Create, Delete, SetData, ZnodeAcl
+from nncache.testbed import Cluster
+from tests.coordination.worlds import FakeWorld, RealWorld, World, connected, remove
+
+ALLOWED = {
+    Right.READ: {"get", "children", "check"},
+    Right.WRITE: {"set"},
+    Right.CREATE: {"create"},
+    Right.DELETE: {"delete"},
+    Right.ADMIN: set(),
+}
+"""What may be done to a znode, and to its children, with one right."""
+
+
+async def is_allowed(attempt: Callable[[], Awaitable[object]]) -> bool:
+    """Tell whether an ACL allows it."""
+    try:
+        await attempt()
+    except NotAllowedError:
+        return False
+    return True
+
+
+@pytest.fixture(params=["fake", "real"])
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """Yield the fake, or the ZooKeeper of the cluster."""
+    if request.param == "fake":
+        fake = FakeWorld()
+        await fake.zookeeper.ensure(fake.root)
+        yield fake
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    assert cluster.zookeeper is not None
+    root = f"/contract-{uuid.uuid4().hex[:12]}"
+    async with connected(cluster.zookeeper.address) as session:
+        await session.ensure(root)
+        yield RealWorld(cluster.zookeeper.address, root, session)
+        await remove(session, root)
+
+
+async def test_each_right_allows_what_it_is_for(world: World) -> None:
+    """CREATE and DELETE are about children; an ACL is seen by who may read or administer."""
+    for right in Right:
+        path = f"{world.root}/{right.name}"
+        await world.zookeeper.commit([Create(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")])
+        await world.zookeeper.set_acl(path, (AclEntry("world", "anyone", right | Right.ADMIN),), 0)
+        deeds: dict[str, Callable[[], Awaitable[object]]] = {
+            "get": partial(world.zookeeper.get, path),
+            "children": partial(world.zookeeper.children, path),
+            "check": partial(world.zookeeper.commit, [Check(path, 0)]),
+            "set": partial(world.zookeeper.commit, [SetData(path, b"")]),
+            "create": partial(world.zookeeper.commit, [Create(f"{path}/z", b"")]),
+            "delete": partial(world.zookeeper.commit, [Delete(f"{path}/x")]),
+        }
+        assert {deed for deed, attempt in deeds.items() if await is_allowed(attempt)} == ALLOWED[right]
+        assert (await world.zookeeper.acl(path)).acl == (AclEntry("world", "anyone", right | Right.ADMIN),)
+        await world.zookeeper.set_acl(path, OPEN, 1)
+
+
+async def test_an_acl_has_a_version_of_its_own(world: World) -> None:
+    """It is set against that; data and ACL do not count each other's changes."""
+    path = f"{world.root}/a"
+    with pytest.raises(NoNodeError):
+        await world.zookeeper.acl(path)
+    with pytest.raises(NoNodeError):
+        await world.zookeeper.set_acl(path, OPEN, 0)
+    await world.zookeeper.commit([Create(path, b"")])
+    await world.zookeeper.commit([SetData(path, b"")])
+    found = await world.zookeeper.acl(path)
+    assert (found.acl, found.version) == (OPEN, 0)
+    read = (AclEntry("world", "anyone", Right.READ | Right.ADMIN),)
+    await world.zookeeper.set_acl(path, read, 0)
+    for version in (0, 2):
+        with pytest.raises(BadVersionError):
+            await world.zookeeper.set_acl(path, OPEN, version)
+    assert await world.zookeeper.acl(path) == ZnodeAcl(read, 1)
+    assert (await world.zookeeper.get(path)).version == 1
+    await world.zookeeper.set_acl(path, (AclEntry("world", "anyone", Right.READ),), 1)
+    with pytest.raises(NotAllowedError):
+        await world.zookeeper.set_acl(path, OPEN, 2)
+
+
+async def test_a_session_without_an_identity_makes_nothing_its_own(world: World) -> None:
+    """ZooKeeper refuses `auth`, and the whole transaction with it."""
+    with pytest.raises(ZnodeError, match=r"must have authenticated this client|refuses its ACL"):
+        await world.zookeeper.commit(
+            [Create(f"{world.root}/a", b""), Create(f"{world.root}/b", b"", acl=OF_ITS_MAKER)]
+        )
+    with pytest.raises(ZnodeError):
+        await world.zookeeper.ensure(f"{world.root}/c", OF_ITS_MAKER)
+    assert await world.zookeeper.children(world.root) == ()

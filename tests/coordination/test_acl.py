@@ -1,0 +1,70 @@
+"""ACLs and their text."""
+
+import pytest
+
+from nncache.coordination.acl import (
+    ALL,
+    CHANGES,
+    OPEN,
+    ZOOKEEPER_BYTES_OF_AN_ENTRY,
+    AclEntry,
+    Right,
+    is_same,
+    merged,
+    parse_acl_entry,
+    shown,
+    size_bytes,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("sasl:alice@R:r", AclEntry("sasl", "alice@R", Right.READ)),
+        ("sasl:nncache/h1@R:adwrc", AclEntry("sasl", "nncache/h1@R", ALL)),
+        ("digest:u:vlUvLnd8MlacsE80rDuu6ONESbM=:cdwa", AclEntry("digest", "u:vlUvLnd8MlacsE80rDuu6ONESbM=", CHANGES)),
+        ("x509:CN=a,O=b:r", AclEntry("x509", "CN=a,O=b", Right.READ)),
+        ("world:anyone:cdrwa", OPEN[0]),
+    ],
+)  # fmt: skip
+def test_an_entry_is_read_as_hadoop_writes_it(text: str, entry: AclEntry) -> None:
+    """An id may hold colons; the permissions come in any order, and are shown in one."""
+    assert parse_acl_entry(text) == entry
+    assert parse_acl_entry(str(entry)) == entry
+
+
+@pytest.mark.parametrize("text", ["", "sasl", "sasl:alice", "sasl:alice:", "sasl:alice:x", ":a:r", "sasl::r"])
+def test_what_is_no_entry_is_refused_with_an_example(text: str) -> None:
+    """Each part has to be there."""
+    with pytest.raises(ValueError, match=r"must be scheme:id:permissions .* such as sasl:"):
+        parse_acl_entry(text)
+
+
+def test_entries_of_one_identity_count_together() -> None:
+    """ZooKeeper asks whether any of them allows it; their order means nothing."""
+    read, write = AclEntry("sasl", "a", Right.READ), AclEntry("sasl", "a", Right.WRITE)
+    other = AclEntry("sasl", "b", Right.READ)
+    assert merged((read, other, write)) == (AclEntry("sasl", "a", Right.READ | Right.WRITE), other)
+    assert is_same((read, other, write), (other, AclEntry("sasl", "a", Right.READ | Right.WRITE)))
+    assert not is_same((read,), (write,))
+    assert not is_same((read,), (read, other))
+
+
+def test_who_is_known_and_who_is_anybody() -> None:
+    """An address proves nothing about who is there."""
+    for scheme, is_known in (
+        ("world", False),
+        ("ip", False),
+        ("sasl", True),
+        ("x509", True),
+        ("digest", True),
+    ):
+        assert AclEntry(scheme, "x", Right.READ).is_known_identity is is_known
+
+
+def test_an_acl_is_shown_and_measured() -> None:
+    """The size is that of a request; an ACL without entries is shown, too."""
+    acl = (AclEntry("sasl", "é", Right.READ), *OPEN)
+    assert shown(acl) == "sasl:é:r, world:anyone:cdrwa"
+    assert shown(()) == "no one"
+    assert size_bytes(acl) == len("sasl") + 2 + len("worldanyone") + 2 * ZOOKEEPER_BYTES_OF_AN_ENTRY

@@ -1,0 +1,124 @@
+"""Which ACL each znode must have."""
+
+from pathlib import Path
+
+import pytest
+
+from nncache.coordination.acl import ALL, OF_ITS_MAKER, OPEN, Acl, AclEntry, Right, is_same, size_bytes
+from nncache.coordination.sasl import DigestLogin
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.settings import SettingError
+from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.publisher.access import MAX_ACL_BYTES, AccessRules, ZnodeAccess, rules_of
+from nncache.invalidation.publisher.settings import PublisherSettings
+from tests.invalidation.publisher.stage import ZNODES
+
+OWN = AclEntry("sasl", "nncache", ALL)
+PROXY = AclEntry("sasl", "proxy", Right.READ)
+RULES = AccessRules((PROXY,), "sasl:{user}@R")
+
+
+def of(name: str, owner: str = "joe", *users: str) -> PublishedFilter:
+    """Return a filter in force."""
+    return PublishedFilter(
+        name=name, id="1", path_glob="/a", since_txid=1, owner=owner, allowed_subscribers=users
+    )
+
+
+def readers(*users: str) -> Acl:
+    """Return the ACL of a filter that these may read."""
+    return (OWN, PROXY, *(AclEntry("sasl", f"{user}@R", Right.READ) for user in users))
+
+
+def access(*filters: PublishedFilter, rules: AccessRules = RULES) -> ZnodeAccess:
+    """Return the access of a publisher that knows who it is, with filters."""
+    made = ZnodeAccess(ZNODES, rules)
+    made.learn((OWN, PROXY))
+    assert made.admit(filters) == {}
+    return made
+
+
+def test_a_filters_owner_and_subscribers_read_that_filter_alone() -> None:
+    """Its definition, its stream and each record; all else is for the service and for zookeeper_acl."""
+    made = access(of("f", "joe", "ann", "joe"), of("g", "bob"))
+    top = ZNODES.namespace
+    for path in (ZNODES.definition("f"), ZNODES.stream("f"), f"{top}/f/12"):
+        assert is_same(made.acl_of(path), readers("joe", "ann")), path
+    assert is_same(made.acl_of(f"{top}/g/12"), readers("bob"))
+    closed = (
+        ZNODES.root,
+        top,
+        ZNODES.publisher,
+        ZNODES.filters,
+        ZNODES.cache,
+        f"{ZNODES.cache}/12",
+        f"{top}2/f",
+    )
+    for path in (*closed, f"{top}/unknown/1", ZNODES.definition("unknown"), "/f", "/elsewhere/f/1"):
+        assert is_same(made.acl_of(path), readers()), path
+    assert made.size_of(f"{top}/f/12") == size_bytes(readers("joe", "ann"))
+    assert not made.is_open
+
+
+def test_other_subscribers_count_from_when_they_are_admitted() -> None:
+    """The others lose their right; who the publisher is may be known later than its rules."""
+    made = access(of("f", "joe", "ann"))
+    made.admit([of("f", "joe", "bob")])
+    assert is_same(made.acl_of(ZNODES.stream("f")), readers("joe", "bob"))
+    made.learn((OWN, PROXY))
+    assert is_same(made.acl_of(ZNODES.stream("f")), readers()), "admitted again by each run"
+
+
+def test_before_it_is_known_who_we_are_a_znode_is_its_makers() -> None:
+    """And of zookeeper_acl. Where that names us, too, we have all rights all the same."""
+    made = ZnodeAccess(ZNODES, RULES)
+    assert made.common == (*OF_ITS_MAKER, PROXY)
+    assert not made.is_known
+    other = AclEntry("sasl", "nncache2", ALL)
+    made = ZnodeAccess(ZNODES, AccessRules((other, AclEntry("sasl", "nncache", Right.READ)), ""))
+    made.learn((OWN, other, AclEntry("sasl", "nncache", Right.READ)))
+    assert made.is_known
+    assert is_same(made.common, (OWN, other))
+
+
+def test_without_rules_all_is_open() -> None:
+    """As before there were any."""
+    made = ZnodeAccess(ZNODES, None)
+    made.learn(OPEN)
+    assert made.is_open
+    assert made.is_known
+    assert made.admit([of("f")]) == {}
+    assert made.acl_of(ZNODES.stream("f")) == OPEN
+
+
+def test_no_form_for_users_admits_none() -> None:
+    """A certificate alone says nothing about how users are called."""
+    made = access(of("f", "joe", "ann"), rules=AccessRules((PROXY,), ""))
+    assert is_same(made.acl_of(ZNODES.stream("f")), readers())
+
+
+def test_more_subscribers_than_an_acl_can_name_are_counted() -> None:
+    """The first ones are admitted: a record and its ACL fit into one packet."""
+    users = tuple(f"user{number:05}{'x' * 90}" for number in range(2500))
+    made = ZnodeAccess(ZNODES, RULES)
+    made.learn((OWN, PROXY))
+    left_out = made.admit([of("f", "joe", *users), of("g")])
+    acl = made.acl_of(ZNODES.stream("f"))
+    assert left_out == {"f": len(users) + 3 - len(acl)}
+    assert MAX_ACL_BYTES - 200 < size_bytes(acl) <= MAX_ACL_BYTES
+
+
+def test_rules_need_an_identity(tmp_path: Path) -> None:
+    """Without one everything is open, and rules would lock the publisher out; users are named as the login does."""
+    publisher = PublisherSettings(zookeeper_acl=("sasl:proxy:r",))
+    with pytest.raises(SettingError, match="zookeeper_acl: sasl:proxy:r: needs zookeeper_sasl or"):
+        rules_of(publisher, ZooKeeperSettings(), None)
+    with pytest.raises(SettingError, match=r"zookeeper_subscriber_id: .* needs zookeeper_sasl or"):
+        rules_of(PublisherSettings(zookeeper_subscriber_id="sasl:{user}"), ZooKeeperSettings(), None)
+    assert rules_of(PublisherSettings(), ZooKeeperSettings(), None) is None
+    known = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file=str(tmp_path))
+    assert rules_of(publisher, known, DigestLogin("pub", "x")) == AccessRules((PROXY,), "sasl:{user}")
+    named = PublisherSettings(zookeeper_subscriber_id="x509:CN={user}")
+    assert rules_of(named, known, DigestLogin("pub", "x")) == AccessRules((), "x509:CN={user}")
+    certified = ZooKeeperSettings(zookeeper_tls=True, zookeeper_certificate="/c", zookeeper_key="/k")
+    assert rules_of(PublisherSettings(), certified, None) == AccessRules((), "")
