@@ -1,5 +1,6 @@
 """Fixtures of all tests. No JVM starts unless a test asks for the cluster."""
 
+import gc
 import logging
 import os
 import sys
@@ -78,6 +79,15 @@ def log_afterwards() -> Iterator[None]:
     """Undo what `be_quiet` has done: the tests that follow wait for what the log says."""
     yield
     speak()
+
+
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """Put the garbage collector back to what it was, after a proxy or a publisher has run in this process."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
 
 
 @pytest.fixture(scope="session")
