@@ -33,7 +33,6 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/deploy/test_systemd.py": "deploy/systemd",
     "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",
     "tests/hadoop/test_any_election.py": "hadoop",
-    "tests/hadoop/test_failover.py": "hadoop",
     "tests/nncache/commands/test_signals.py": "nncache/commands",
     "tests/invalidation/edits/test_rolls.py": "invalidation/edits",
     "tests/invalidation/publisher/test_new_nameservice.py": "invalidation/publisher",
