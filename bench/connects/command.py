@@ -90,8 +90,7 @@ def main(connects: int, rounds: int, other: str | None, out: Path, *, cold: bool
 
 def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
     """Let some poll, then make that many connects."""
-    pid = proxy.process.pid
-    assert pid is not None
+    pid = proxy.process.running_pid
     with (
         _apart(pollers.run, proxy.address) as polling,
         _apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,

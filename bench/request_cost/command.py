@@ -139,8 +139,7 @@ def _stand() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
         cluster = running.enter_context(Cluster.start(spec))
         namenode = cluster.namenodes[0]
         asyncio.run(_make(cluster))
-        pid = namenode.process.pid
-        assert pid is not None
+        pid = namenode.process.running_pid
         direct = Running(address=namenode.http, processes={"namenode": pid})
         ours = running.enter_context(nncache(cluster, (f"{ROOT}/?/*",), Channel.DIRECT))
         cached = {
