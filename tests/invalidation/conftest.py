@@ -9,6 +9,7 @@ import pytest
 from tests.invalidation.virtual_time import VirtualLoop
 
 IN_VIRTUAL_TIME = {
+    "channel/test_many_znodes.py",
     "channel/test_reader.py",
     "edits/test_confirmed_namenode.py",
     "edits/test_poller.py",
@@ -20,7 +21,9 @@ IN_VIRTUAL_TIME = {
     "publisher/test_delete_tree.py",
     "publisher/test_filter_follower.py",
     "publisher/test_resume.py",
+    "publisher/test_znode_snapshot.py",
     "subscriber/test_events.py",
+    "test_task_group.py",
 }
 
 

@@ -8,7 +8,6 @@ from nncache.coordination.errors import BadVersionError, NotAllowedError, NotEmp
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation
 from nncache.invalidation.publisher.delete_tree import AT_ONCE, clear, delete_all, in_order
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
 
@@ -34,19 +33,15 @@ async def test_a_subtree_is_deleted_in_bounded_steps() -> None:
         assert steps[-1][-1] == Delete("/f/1199")
 
 
-def test_what_an_acl_does_not_let_us_delete_stays() -> None:
+async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
     """It can be seen; whoever asked for its end is told."""
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        await zookeeper.ensure("/a/b")
 
-    async def story() -> None:
-        async with FakeZooKeeper(clock).session() as zookeeper:
-            await zookeeper.ensure("/a/b")
+        async def refuse(operations: Sequence[Operation]) -> None:
+            raise NotAllowedError(operations[0].path)
 
-            async def refuse(operations: Sequence[Operation]) -> None:
-                raise NotAllowedError(operations[0].path)
-
-            assert not await clear(zookeeper, "/a", refuse)
-
-    virtual_time.run(story())
+        assert not await clear(zookeeper, "/a", refuse)
 
 
 async def test_what_is_not_there_is_fine() -> None:
@@ -77,23 +72,17 @@ async def test_a_child_of_something_else_is_an_error() -> None:
             await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Delete("/g"), *deletions]))
 
 
-def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
+async def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
     """Whoever owns the parent may delete it; with something below it stays, and costs nothing else."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with server.session() as zookeeper:
-            await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
-            server.tree.forbidden = {"/a", "/b"}
-            assert not await clear(zookeeper, "/a", zookeeper.commit)
-            await delete_all(zookeeper, ["/a"], zookeeper.commit)
-            assert server.tree.paths == ("/b", "/b/c")
-            await zookeeper.commit(
-                [Create(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")]
-            )
-            server.tree.forbidden = {"/b", "/d/f"}
-            left = await delete_all(zookeeper, ["/a", "/b", "/d", "/h"], zookeeper.commit)
-            assert sorted(left) == ["/b", "/d"]
-            assert " ".join(server.tree.paths) == "/b /b/c /d /d/f /d/f/g"
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper:
+        await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
+        server.tree.forbidden = {"/a", "/b"}
+        assert not await clear(zookeeper, "/a", zookeeper.commit)
+        await delete_all(zookeeper, ["/a"], zookeeper.commit)
+        assert server.tree.paths == ("/b", "/b/c")
+        await zookeeper.commit([Create(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")])
+        server.tree.forbidden = {"/b", "/d/f"}
+        left = await delete_all(zookeeper, ["/a", "/b", "/d", "/h"], zookeeper.commit)
+        assert sorted(left) == ["/b", "/d"]
+        assert " ".join(server.tree.paths) == "/b /b/c /d /d/f /d/f/g"
