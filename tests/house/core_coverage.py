@@ -36,10 +36,6 @@ BY_PROPERTIES = frozenset(
         "cache/subtrees.py",
         "hadoop/globs.py",
         "hadoop/paths.py",
-        "hadoop/rpc/framing.py",
-        "hadoop/rpc/messages.py",
-        "invalidation/publisher/digest.py",
-        "proxy/space_saving.py",
     }
 )
 """Modules with branches that property tests alone reach: such a test of theirs is measured, all others are not.
