@@ -40,7 +40,7 @@ help: ## Show this list
 
 test: $(READY) ## Check everything: lint, types, import order, tests (HADOOP=3.4.1 for that release)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint types imports
-	@$(MAKE) --no-print-directory core others
+	@$(MAKE) --no-print-directory --jobs=2 core others # at once: `others` begins with tests that wait for servers
 
 demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
 	$(BIN)/python -m nncache.demo

@@ -178,10 +178,10 @@ def _stand() -> Iterator[tuple[Way, ...]]:
         cookie = secured.namenodes[0].access.headers(USER)["Cookie"]
         named = f"&user.name={USER}"
         yield (
-            Way(PLAIN, ours.address, _pid(ours), query=named),
-            Way(COOKIE, theirs.address, _pid(theirs), cookie=cookie),
-            Way(TOKEN, theirs.address, _pid(theirs), query=f"&delegation={_token(secured)}"),
-            Way(TLS, tls, _pid(ours), "https", named),
+            Way(PLAIN, ours.address, ours.process.running_pid, query=named),
+            Way(COOKIE, theirs.address, theirs.process.running_pid, cookie=cookie),
+            Way(TOKEN, theirs.address, theirs.process.running_pid, query=f"&delegation={_token(secured)}"),
+            Way(TLS, tls, ours.process.running_pid, "https", named),
             Way(NGINX, first.address, first.processes["nginx"], query=named),
             Way(NGINX_TLS, second.address, second.processes["nginx"], "https", named),
         )
@@ -219,12 +219,6 @@ def _token(cluster: Cluster) -> str:
     with Asker(namenode.http) as asker:
         reply = asker.ask("GET", target, headers=namenode.access.headers(USER))
     return str(json.loads(reply.body)["Token"]["urlString"])
-
-
-def _pid(proxy: Proxy) -> int:
-    pid = proxy.process.pid
-    assert pid is not None
-    return pid
 
 
 if __name__ == "__main__":

@@ -107,11 +107,6 @@ class Workload:
         """Random changes a second, as they are run."""
         return self.changes_per_s * self.time_factor
 
-    @property
-    def polls_per_s(self) -> float:
-        """Polls a second that the schedule asks for, as it is run."""
-        return self.pollers * self.paths_per_poller / self.real_period_s
-
     def scaled(self, *, pollers: int) -> "Workload":
         """Return the same with fewer or more pollers, and everything else in proportion (at least one of each)."""
         share = pollers / self.pollers

@@ -6,7 +6,6 @@ Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an or
 
 import base64
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -93,9 +92,7 @@ class WebHdfs:
         await self._transport.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._transport.close()
 
     def url(self, op: str, path: str, **parameters: str) -> str:

@@ -4,7 +4,6 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Self
 
 from nncache.testbed import https, java, readiness, secured
@@ -103,9 +102,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def fs_shell(self, *arguments: str, user: str | None = None, stdin: str = "") -> ShellResult:

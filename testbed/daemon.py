@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.running import Running
 
 _ASK_TIMEOUT_S = 5.0
 _ADMIN = "--admin"
@@ -23,7 +23,7 @@ _LABEL = re.compile(r'[a-z_]+="[^"]*"')
 _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE)
 
 
-class Daemon:
+class Daemon(Running):
     """A running `nncache COMMAND`, on free ports of its own; ends with the `with` block, or with this process.
 
     It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
@@ -96,18 +96,6 @@ class Daemon:
         """Stop it, give its ports back and remove its log; it can't be started again. May be called again."""
         self.stop()
         self._close.close()
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def readiness(self) -> dict[str, Any]:
         """Return the page /ready; empty while there is none."""

@@ -2,14 +2,14 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from nncache.testbed import four_letters
 from nncache.testbed.errors import StartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.process import await_all
+from nncache.testbed.running import Running
 from nncache.testbed.spec import ZooKeeperSecurity
 from nncache.testbed.zookeeper import ZooKeeper, temporary_place
 from nncache.testbed.zookeeper_security import ClientPorts
@@ -18,7 +18,7 @@ SIZE: Final = 3
 """The smallest number of servers of which one may be missing."""
 
 
-class ZooKeeperEnsemble:
+class ZooKeeperEnsemble(Running):
     """Servers on free ports and a temporary directory, for as long as the `with` block lasts.
 
     With TLS the servers speak it to each other, too. They also end when this process does, in whatever way (see
@@ -99,19 +99,6 @@ class ZooKeeperEnsemble:
         for server in self.servers:
             server.process.kill()  # their data will not be read again
         self._close.close()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _lines(peers: tuple[str, ...], authority: Path | None) -> tuple[str, ...]:

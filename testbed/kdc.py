@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from nncache.testbed import readiness
 from nncache.testbed.errors import KerberosError, MissingToolError
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.running import Running
 from nncache.testbed.spec import REALM
 
 _PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
@@ -233,7 +232,7 @@ class Kdc:
         return done
 
 
-class KdcServer(Kdc):
+class KdcServer(Kdc, Running):
     """A KDC of its own: a free port and a temporary directory, for as long as the `with` block lasts.
 
     It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
@@ -255,19 +254,6 @@ class KdcServer(Kdc):
             ports = self._close.enter_context(PortLease())
             super().__init__(made, ports.take(), log=made / "kdc.log", lifeline=lifeline)
             undo.pop_all()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End it, give its port back and remove its directory. May be called again."""

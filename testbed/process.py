@@ -89,6 +89,13 @@ class ServerProcess:
         """The process id, or None when it doesn't run."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
+    @property
+    def running_pid(self) -> int:
+        """The process id of one that is known to run."""
+        pid = self.pid
+        assert pid is not None, f"{self.name} does not run"
+        return pid
+
     def launch(self) -> None:
         """Start the process without waiting for the server to be up."""
         if self.pid is not None:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
 
 from nncache.testbed.asker import Asker
 from nncache.testbed.errors import MissingToolError
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.running import Running
 from nncache.testbed.shell import environment
 
 _START_TIMEOUT_S = 60.0
@@ -48,7 +48,7 @@ def installed() -> str:
     return program
 
 
-class Prometheus:
+class Prometheus(Running):
     """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it.
 
     Attributes:
@@ -95,18 +95,13 @@ class Prometheus:
             )
             undo.pop_all()
 
-    def __enter__(self) -> Self:
-        try:
-            self.process.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def start(self) -> None:
+        """Start it and wait until it serves.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Raises:
+            StartError: it ended, or does not serve in time.
+        """
+        self.process.start()
 
     def close(self) -> None:
         """End it, give its port back and remove its directory. May be called again."""

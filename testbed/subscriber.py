@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from nncache.testbed.process import Lifeline, ServerProcess
+from nncache.testbed.running import Running
 
 
-class Subscriber:
+class Subscriber(Running):
     """A running `nncache watch FILTER --json`; ends with the `with` block, or with this process.
 
     `arguments` are its flags beside the filter's name and `--json`.
@@ -51,18 +51,6 @@ class Subscriber:
             self.process.stop()
             raise
         return self
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End it and remove what it has printed. May be called again."""

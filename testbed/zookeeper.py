@@ -4,8 +4,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from nncache.testbed import four_letters, java, readiness
 from nncache.testbed.configuration import write_zookeeper_configuration
@@ -13,6 +11,7 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.own_user import own_user
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess
+from nncache.testbed.running import Running
 from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity
 from nncache.testbed.workplace import Workplace, workplace
 from nncache.testbed.zookeeper_security import ClientPorts, Places, jaas, lines, options
@@ -128,7 +127,7 @@ def temporary_place(name: str, hadoop_version: str) -> Iterator[tuple[Workplace,
         yield place, ports
 
 
-class ZooKeeperServer(ZooKeeper):
+class ZooKeeperServer(ZooKeeper, Running):
     """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
 
     It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
@@ -161,18 +160,13 @@ class ZooKeeperServer(ZooKeeper):
             laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
         )
 
-    def __enter__(self) -> Self:
-        try:
-            self.process.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def start(self) -> None:
+        """Start it and wait until it serves.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Raises:
+            StartError: it ended, or does not serve in time.
+        """
+        self.process.start()
 
     def close(self) -> None:
         """End it, give its port back and remove its directory. May be called again."""

@@ -3,7 +3,6 @@
 import http.client
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from nncache.testbed.asker import Asker, RawReply
@@ -39,9 +38,7 @@ class Pollers:
             thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ending.set()
         for thread in self._threads:
             thread.join()

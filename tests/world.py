@@ -68,11 +68,6 @@ def was_forwarded(reply: RawReply) -> bool:
     return "fwd=" in how and "collapsed" not in how
 
 
-def status_target(path: str, user: str) -> str:
-    """The request target by which a poller asks."""
-    return USER_NAME.of(user).target(path)
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """How long a change took to be seen: from its acknowledgement to the start of the first right read."""

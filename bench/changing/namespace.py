@@ -7,7 +7,6 @@ one of those who poll it.
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, assert_never
 from urllib.parse import quote
 
@@ -57,9 +56,7 @@ class BenchNamespace:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._close.aclose()
 
     # ---- lay out -----------------------------------------------------------------------------------------------------

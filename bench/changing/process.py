@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from types import TracebackType
 from typing import IO, Self
 
 import msgspec
@@ -63,8 +62,6 @@ class ChangerProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.communicate()

@@ -25,8 +25,9 @@ from nncache.bench.connects import pollers, storm
 from nncache.bench.connects.figures import Round, lines, times_between, times_of, verdicts
 from nncache.bench.connects.heads import PATHS, ROOT, path_of
 from nncache.bench.connects.pollers import Polled
-from nncache.bench.connects.storm import Stormed, raise_files
+from nncache.bench.connects.storm import Stormed
 from nncache.bench.servers.counters import use_of
+from nncache.bench.wrk import let_open
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.daemon import Proxy
@@ -40,11 +41,6 @@ _START_TIMEOUT_S: Final = 60.0
 _END_TIMEOUT_S: Final = 60.0
 _TRIES: Final = 2  # for each round that is wanted: a busy machine makes some too slowly
 _SHORTFALL: Final = 1
-
-
-def _say(line: str) -> None:
-    click.echo(line)
-    sys.stdout.flush()
 
 
 @click.command(context_settings={"show_default": True})
@@ -66,7 +62,7 @@ def main(connects: int, rounds: int, other: str | None, out: Path, *, cold: bool
         programs[_OTHER] = (other,)
     found = list[Round]()
     try:
-        raise_files(connects + 100)
+        let_open(connects + 100)
         with ExitStack() as running:
             spec = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False)
             cluster = running.enter_context(Cluster.start(spec))
@@ -77,15 +73,15 @@ def main(connects: int, rounds: int, other: str | None, out: Path, *, cold: bool
             for number in range(1, _TRIES * rounds + 1):
                 for name, proxy in proxies.items():
                     found.append(measure(name, proxy, connects, is_cold=cold))
-                    _say(f"round {number}, {name}: made in {found[-1].connects_s:.2f} s")
+                    click.echo(f"round {number}, {name}: made in {found[-1].connects_s:.2f} s")
                 if sum(each.is_in_time for each in found if each.program == _OURS) >= rounds:
                     break
     except (TestbedError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    _say("\n".join(lines(found)))
+    click.echo("\n".join(lines(found)))
     judged = verdicts([each for each in found if each.program == _OURS], rounds)
     for verdict in judged:
-        _say(f"{'met  ' if verdict.is_met else 'SHORT'} {verdict.what}: {verdict.seen}")
+        click.echo(f"{'met  ' if verdict.is_met else 'SHORT'} {verdict.what}: {verdict.seen}")
     out.mkdir(parents=True, exist_ok=True)
     (out / "rounds.json").write_text(json.dumps([asdict(each) for each in found], indent=1), encoding="utf-8")
     if not all(verdict.is_met for verdict in judged):
@@ -94,8 +90,7 @@ def main(connects: int, rounds: int, other: str | None, out: Path, *, cold: bool
 
 def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
     """Let some poll, then make that many connects."""
-    pid = proxy.process.pid
-    assert pid is not None
+    pid = proxy.process.running_pid
     with (
         _apart(pollers.run, proxy.address) as polling,
         _apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,

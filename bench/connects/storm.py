@@ -5,7 +5,6 @@ stay open until all have their answers, and then end together.
 """
 
 import gc
-import resource
 import select
 import socket
 import time
@@ -15,6 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from nncache.bench.connects.heads import as_new, heads_for, is_good, is_hit, is_whole
+from nncache.bench.wrk import let_open
 
 TIMEOUT_S: Final = 30.0
 """After which what has no answer has failed."""
@@ -148,21 +148,9 @@ class Storm:
             self._forwarded += 1
 
 
-def raise_files(least: int) -> None:
-    """Let this process have as many connections as it needs.
-
-    Raises:
-        OSError: fewer files may be open here.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < least:
-        raise OSError(f"at most {hard} files may be open here, {least} are needed: ulimit -n {least}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 def run(pipe: Connection, address: str, count: int, *, is_cold: bool = False) -> None:
     """Say that this process is ready, begin when told to, and send back a `Stormed`."""
-    raise_files(count + 100)
+    let_open(count + 100)
     storm = Storm(address, count, is_cold=is_cold)
     gc.disable()
     pipe.send(None)

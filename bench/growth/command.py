@@ -25,11 +25,6 @@ from nncache.testbed.spec import FULL_SPEED_JVM
 _SHORTFALL: Final = 1
 
 
-def _say(line: str) -> None:
-    click.echo(line)
-    sys.stdout.flush()
-
-
 @click.command(context_settings={"show_default": True})
 @click.option("--seconds", default=2.0, type=click.FloatRange(min=0.5), help="Of load in each round.")
 @click.option("--rounds", default=6, type=click.IntRange(1), help="Of each growth.")
@@ -60,14 +55,14 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
                 found += _rounds(growth, cluster, max_entries, rounds, seconds, warm_up)
     except TestbedError as error:
         raise click.ClickException(str(error)) from error
-    _say("\n".join(lines(found)))
+    click.echo("\n".join(lines(found)))
     judged = verdicts(found)
     for each in judged:
-        _say(f"{'met  ' if each.is_met else 'SHORT'} {each.what}: {each.seen}")
+        click.echo(f"{'met  ' if each.is_met else 'SHORT'} {each.what}: {each.seen}")
     out.mkdir(parents=True, exist_ok=True)
     (out / "rounds.json").write_text(json.dumps([asdict(each) for each in found], indent=1), encoding="utf-8")
     draw(found, out / "growth.svg")
-    _say(f"chart and rounds: {out}")
+    click.echo(f"chart and rounds: {out}")
     if not all(each.is_met for each in judged):
         sys.exit(_SHORTFALL)
 
@@ -75,7 +70,7 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
 def _rounds(
     growth: Growth, cluster: Cluster, max_entries: int, rounds: int, seconds: float, warm_up_s: float
 ) -> Iterator[Round]:
-    _say(f"{growth}: starting and filling all sizes")
+    click.echo(f"{growth}: starting and filling all sizes")
     with stand(growth, cluster, max_entries) as subjects:
         for each in subjects:
             warm_up(each)
@@ -85,7 +80,7 @@ def _rounds(
             for way in WAYS[growth]:
                 for each in in_turn(subjects, number):
                     done = measure(each, way, number, seconds)
-                    _say(
+                    click.echo(
                         f"{growth}, {way}, round {number} of {rounds}, {done.name} with {done.size:,}: "
                         f"{done.per_hit_s * 1e6:,.2f} µs for each of {done.hits:,} hits"
                     )

@@ -31,8 +31,7 @@ def make_paths(cluster: Cluster) -> None:
 def stand(growth: Growth, cluster: Cluster, most_entries: int) -> Iterator[Sequence[Subject]]:
     """Start the servers of each size, smallest first, and fill their caches."""
     namenode = cluster.namenodes[0]
-    pid = namenode.process.pid
-    assert pid is not None
+    pid = namenode.process.running_pid
     counted = NameNodeAt(namenode.http, cluster.superuser, pid)
 
     def subject(

@@ -64,11 +64,6 @@ _IDLE_S: Final = 5.0
 _SHORTFALL: Final = 1
 
 
-def _say(line: str) -> None:
-    click.echo(line)
-    sys.stdout.flush()
-
-
 @click.command(context_settings={"show_default": True})
 @click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
 @click.option("--rounds", default=0, type=click.IntRange(0), help="Of each shape; 0: 10 or 5.")
@@ -91,7 +86,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str, out: Path) -> None:
         find_nginx()
         find_haproxy()
         with _stand() as (cached, forwarded):
-            _say(f"warming the NameNode up for {warm_up} s")
+            click.echo(f"warming the NameNode up for {warm_up} s")
             measure(Shape.FORWARDED, forwarded[Name.NAMENODE], warm_up)
             if only in IDLE:
                 idle_bytes = {name: bytes_per_connection(cached[name]) for name in (Name.NGINX, Name.NNCACHE)}
@@ -99,15 +94,15 @@ def main(seconds: int, rounds: int, warm_up: int, only: str, out: Path) -> None:
                 found += _rounds(shape, cached, forwarded, rounds or ROUNDS.get(shape, _ROUNDS), seconds)
     except TestbedError as error:
         raise click.ClickException(str(error)) from error
-    _say("\n".join(lines(found, idle_bytes)))
+    click.echo("\n".join(lines(found, idle_bytes)))
     judged = verdicts(found, idle_bytes)
     for each in judged:
-        _say(f"{'met  ' if each.is_met else 'SHORT'} {each.what}: {each.seen}")
+        click.echo(f"{'met  ' if each.is_met else 'SHORT'} {each.what}: {each.seen}")
     out.mkdir(parents=True, exist_ok=True)
     (out / "rounds.json").write_text(json.dumps([asdict(each) for each in found], indent=1), encoding="utf-8")
     if found:
         draw(found, out / "http.svg")
-    _say(f"chart and rounds: {out}")
+    click.echo(f"chart and rounds: {out}")
     if not all(each.is_met for each in judged):
         sys.exit(_SHORTFALL)
 
@@ -124,11 +119,15 @@ def _rounds(
     if is_forwarded:
         time.sleep(_IDLE_S)  # a JVM goes on compiling for a while
         idle = measure_idle([targets[name] for name in SERVERS[shape]], _IDLE_S)
-        _say("without load: " + ", ".join(f"{name} {each.server:.3f} CPUs" for name, each in idle.items()))
+        click.echo(
+            "without load: " + ", ".join(f"{name} {each.server:.3f} CPUs" for name, each in idle.items())
+        )
     for number in range(1, rounds + 1):
         for name in SERVERS[shape]:
             done = measure(shape, targets[name], seconds, idle.get(name, Idle()))
-            _say(f"{shape}, round {number} of {rounds}, {name}: {done.per_cpu_s:,.0f} for each CPU-second")
+            click.echo(
+                f"{shape}, round {number} of {rounds}, {name}: {done.per_cpu_s:,.0f} for each CPU-second"
+            )
             yield done
 
 
@@ -140,8 +139,7 @@ def _stand() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
         cluster = running.enter_context(Cluster.start(spec))
         namenode = cluster.namenodes[0]
         asyncio.run(_make(cluster))
-        pid = namenode.process.pid
-        assert pid is not None
+        pid = namenode.process.running_pid
         direct = Running(address=namenode.http, processes={"namenode": pid})
         ours = running.enter_context(nncache(cluster, (f"{ROOT}/?/*",), Channel.DIRECT))
         cached = {

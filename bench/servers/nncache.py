@@ -74,7 +74,7 @@ def nncache(
         daemons["proxy"] = proxy
         yield Running(
             address=proxy.address,
-            processes={source: _pid(daemon) for source, daemon in daemons.items()},
+            processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
             progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
         )
@@ -92,9 +92,3 @@ async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> Non
 def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:
     probes = (daemon.metrics()["nncache_namenode_probes_total"] for daemon in daemons.values())
     return {"upkeep:probe (JMX)": sum(probes)}
-
-
-def _pid(daemon: Daemon) -> int:
-    pid = daemon.process.pid
-    assert pid is not None
-    return pid

@@ -62,5 +62,4 @@ def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator
         )
         close.callback(process.stop)
         process.start()
-        assert process.pid is not None
-        yield Running(address=address, processes={name: process.pid})
+        yield Running(address=address, processes={name: process.running_pid})

@@ -186,8 +186,7 @@ def deaf_proxy(cluster: Cluster, place: Path) -> Iterator[Running]:
         )
         try:
             process.start()
-            assert process.pid is not None
-            yield Running(address=address, processes={"proxy": process.pid})
+            yield Running(address=address, processes={"proxy": process.running_pid})
         finally:
             process.stop()
             lifeline.close()

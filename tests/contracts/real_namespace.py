@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Final, Self
 
 from nncache.hadoop.calls import PREFIX
@@ -102,9 +101,7 @@ class RealNamespace:
         make_directory(self.cluster, self.top, "755")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.call("DELETE", "/", "op=DELETE&recursive=true", SUPERUSER)
         for connection in self._open.values():
             connection.close()

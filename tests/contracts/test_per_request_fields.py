@@ -1,6 +1,5 @@
 """Header fields that are left out of the key of an answer change nothing in what a NameNode says."""
 
-import http.client
 import re
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.proxy.clients.per_request_fields import NAMES
 from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 
 VALUES = (
     "",
@@ -22,17 +22,14 @@ def asked(
     cluster: Cluster, path: str, field: tuple[str, str] | None
 ) -> tuple[int, list[tuple[str, str]], bytes]:
     """Return status, fields and body; what differs each time is blanked."""
-    connection = http.client.HTTPConnection(cluster.namenodes[0].http, timeout=30)
-    headers = dict([field] if field is not None else [])
-    connection.request("GET", f"{PREFIX}{path}?op=GETFILESTATUS&user.name=alice", headers=headers)
-    reply = connection.getresponse()
-    body = reply.read()
-    connection.close()
+    with Asker(cluster.namenodes[0].http) as namenode:
+        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=alice"
+        reply = namenode.ask("GET", target, headers=[] if field is None else [field])
     fields = [
         (name, "" if name in {"Date", "Expires"} else re.sub(r"&e=.*", "", value))
-        for name, value in reply.getheaders()
+        for name, value in reply.headers
     ]
-    return reply.status, fields, body
+    return reply.status, fields, reply.body
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Self
 
 from nncache.hadoop.errors import RemoteCallError
@@ -35,8 +34,6 @@ class OpenFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._runner.run(self._rpc.close())
         self._runner.close()

@@ -1,14 +1,20 @@
-"""The direct channel over real NameNodes that are restarted, killed, or have purged what was not read yet."""
+"""Real NameNodes are restarted, killed, cannot read their edits, or have purged what was not read yet."""
 
 import asyncio
-import signal
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec, Relay
-from tests.cluster import HADOOP
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
+from tests.patience import HANG_S
+from tests.pollers import Pollers
+from tests.world import MAX_STALENESS_S, Where, World
 
 pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 
@@ -23,17 +29,84 @@ PURGING = {
 
 @pytest.fixture(scope="module")
 def lone() -> Iterator[Cluster]:
-    """A NameNode to be maltreated."""
-    spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False, overrides=PURGING)
+    """A NameNode that purges, to be maltreated."""
+    spec = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, overrides=PURGING)
     with Cluster.start(spec) as started:
         yield started
 
 
-@pytest.fixture(scope="module")
-def pair() -> Iterator[Cluster]:
-    """An HA pair to be maltreated."""
-    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_datanode=False, ha=True)) as started:
-        yield started
+def test_purged_edits_are_told_to_every_filter(lone: Cluster) -> None:
+    """GapFlush: never a silent skip. Proxies forget everything, subscribers are told from where to where."""
+    for directory in ("/t", "/t/a", "/t/b"):
+        make_directory(lone, directory)
+    with proxied(lone, "/t/a/*", "/t/b/*", channel=Channel.ZOOKEEPER) as world:
+        assert world.service is not None
+        assert world.publisher is not None
+        path = "/t/a/f"
+        world.make_hit(path, "alice")
+        with world.service.subscriber("f0") as one, world.service.subscriber("f1") as other:
+            world.settle()
+            flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+            world.publisher.process.stop()
+            made = world.must(world.write(Where.NAMENODE, path, b"x", "alice"))
+            world.await_agreement(path, "alice", since=made.ended_at)
+            checkpoint(world.cluster)
+            world.publisher.process.start()
+            for subscriber in (one, other):
+                subscriber.await_that(lambda it: bool(it.gaps()), "is told of no gap")
+            assert world.make_hit(path, "alice").status == 200
+            assert world.proxy.metrics()["nncache_cache_flushes_total"] > flushes
+            gone = world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", path, "alice"))
+            world.await_agreement(path, "alice", since=gone.ended_at)
+            one.await_that(
+                lambda it: any(event["type"] == "UNLINK" for event in it.events()),
+                "is told of nothing after the gap",
+            )
+            assert [event["type"] for event in one.events()] == ["UNLINK"]
+            assert other.events() == ()
+
+
+@contextmanager
+def unreadable_edits(cluster: Cluster) -> Iterator[None]:
+    """Move the open segment out of the NameNode's sight; it goes on writing to it."""
+    current = cluster.directory / "data" / cluster.namenodes[0].id / "current"
+    (segment,) = current.glob("edits_inprogress_*")
+    away = Path(cluster.directory / segment.name)
+    segment.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(segment)
+
+
+def test_while_edits_cannot_be_read_no_read_fails_and_none_is_older_than_the_bound(lone: Cluster) -> None:
+    """FailToNameNode and Bounded: calls are forwarded while edits can't be read; then caching resumes."""
+    make_directory(lone, "/u")
+    made, gone = "/u/made", "/u/gone"
+    with proxied(lone, "/u/*", roll_interval_s=0) as world:
+        world.mkdirs(gone)
+        asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
+        for path, user in asked:
+            world.make_hit(path, user)
+        with Pollers(world.proxy.address, asked) as pollers:
+            pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
+            with unreadable_edits(lone):
+                made_at, gone_at = _make_and_delete(world, made, gone)
+                world.proxy.await_gate(is_open=False)
+                for path, user in asked:
+                    world.await_agreement(path, user, since=gone_at)
+            pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
+        assert pollers.failed() == []
+        assert pollers.older_than(MAX_STALENESS_S, path=made, changed_at=made_at, old_status=404) == []
+        assert pollers.older_than(MAX_STALENESS_S, path=gone, changed_at=gone_at, old_status=200) == []
+
+
+def _make_and_delete(world: World, made: str, gone: str) -> tuple[float, float]:
+    """Change both behind the proxy's back; return when each change was acknowledged."""
+    return (
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", made)).ended_at,
+        world.must(world.call(Where.NAMENODE, "DELETE", "DELETE", gone)).ended_at,
+    )
 
 
 async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -> None:
@@ -91,19 +164,3 @@ async def test_a_paused_namenode_covers_nothing_and_costs_nothing(lone: Cluster)
         await follower.make("/paused/a")
         await follower.covered()
     assert follower.judge.opened == 1
-
-
-async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> None:
-    """The active one is killed: nothing is covered until the other is, under another term."""
-    follower = Follower(pair)
-    async with follower.running():
-        await follower.covered()
-        await follower.make("/pair/a")
-        await follower.covered()
-        pair.namenodes[0].process.signal(signal.SIGKILL)
-        await asyncio.to_thread(pair.transition_to_active, 1)
-        await follower.until(lambda: follower.judge.opened == 2)
-        await follower.make("/pair/b")
-        await follower.covered()
-    assert {"/pair/a", "/pair/b"} <= set(follower.judge.applied_at)
-    assert "another one" in follower.judge.closed[0]

@@ -43,13 +43,6 @@ def _is_never_wrong(world: World, *paths: str) -> None:
         world.make_hit(path, "alice")
 
 
-def _await_filters(world: World, number: int) -> None:
-    world.proxy.process.await_that(
-        lambda: world.proxy.metrics()["nncache_channel_filters"] == number,
-        f"has not {number} filters in force",
-    )
-
-
 def test_a_filter_is_added_and_removed_while_everything_runs(world: World, hdfs_directory: str) -> None:
     """By inotify itself; nothing is kept for a filter that the publisher does not match (any more)."""
     assert world.service is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.asker import Asker
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 
@@ -26,12 +27,8 @@ def strict() -> Iterator[Cluster]:
 
 def status_without_a_name(cluster: Cluster) -> int:
     """Ask /jmx without a name."""
-    connection = http.client.HTTPConnection(cluster.namenodes[0].http, timeout=10)
-    try:
-        connection.request("GET", "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus")
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    with Asker(cluster.namenodes[0].http) as namenode:
+        return namenode.ask("GET", "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus").status
 
 
 @pytest.mark.timeout(240)

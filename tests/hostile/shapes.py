@@ -6,8 +6,6 @@ from typing import Final
 
 from nncache.hadoop.calls import PREFIX
 
-FRAME_BYTES: Final = 300  # kept free for the request line, Host and what else each shape has once
-
 
 def head(method: str, target: bytes, *fields: bytes) -> bytes:
     """Make a whole head."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,20 @@ SHOWN = 12
 
 SHARES = 2
 """How many processes work."""
+
+BY_PROPERTIES = frozenset(
+    {
+        "cache/set_aside.py",
+        "cache/subtrees.py",
+        "hadoop/globs.py",
+        "hadoop/paths.py",
+    }
+)
+"""Modules with branches that property tests alone reach: such a test of theirs is measured, all others are not.
+
+Measuring makes them several times slower (with none of them measured it is 110 s of CPU instead of 148), and a branch
+that is reached by chance alone is missed one day. So rather write a case for it than add a module here.
+"""
 
 HANG_S = 600
 """Seconds after which a test hangs: measuring coverage makes a property test several times slower."""
@@ -67,12 +82,24 @@ class ByFile:
     def __init__(self, tracer: coverage.Coverage) -> None:
         self._tracer = tracer
         self._file: Path | None = None
+        self._by_properties = {own_test(ROOT / name) for name in BY_PROPERTIES}
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Name the context after the file; a switch stores what was seen, so not at every test."""
         if item.path != self._file:
             self._file = item.path
             self._tracer.switch_context(shown(item.path))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Measure no property test, unless its file needs it."""
+        if item.get_closest_marker("hypothesis") is None or item.path in self._by_properties:
+            return (yield)
+        self._tracer.stop()
+        try:
+            return (yield)
+        finally:
+            self._tracer.start()
 
 
 def uncovered(tracer: coverage.Coverage, module: Path) -> str:
@@ -115,7 +142,7 @@ def examine(modules: tuple[Path, ...]) -> int:
         print(f"missing: {name}")  # noqa: T201 - this is a program
     for name, text in left_out.items():
         if text:
-            print(f"not covered by its own tests: {name}: {text}")  # noqa: T201 - this is a program
+            print(f"not covered by its own tests, properties aside (BY_PROPERTIES): {name}: {text}")  # noqa: T201 - this is a program
     return 1 if failed or absent or any(left_out.values()) else 0
 
 

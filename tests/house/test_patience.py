@@ -2,11 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, shown
+from tests.house.tree import parsed, shown, sources, text_of
 from tests.patience import HANG_S
 
 CLOCKS = {"boottime", "monotonic", "perf_counter"}
@@ -15,9 +14,7 @@ CLOCKS = {"boottime", "monotonic", "perf_counter"}
 MARGINS = {"HANG_S", "SLACK_S", "SESSION_TIMEOUT_S", "timeout_s"}
 """What the time that a test measures may be compared with: a margin, or a time that something else would take."""
 
-TESTS = tuple(
-    sorted(path for path in (ROOT / "tests").rglob("*.py") if "virtual_time" not in path.read_text())
-)
+LIMIT = "asyncio.timeout"
 
 
 def hasty(tree: ast.AST) -> Iterator[int]:
@@ -25,7 +22,7 @@ def hasty(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             yield from [node.lineno] * any(map(_is_hasty_bound, ast.walk(node.test)))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "asyncio.timeout" and node.args:
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == LIMIT and node.args:
             limit = node.args[0]
             if isinstance(limit, ast.Constant) and isinstance(limit.value, int | float):
                 is_hasty = 0 < limit.value < HANG_S / 4
@@ -57,10 +54,14 @@ def _names(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-@pytest.mark.parametrize("path", TESTS, ids=shown)
-def test_no_test_depends_on_how_fast_the_machine_is(path: Path) -> None:
+def test_no_test_depends_on_how_fast_the_machine_is() -> None:
     """`tests/patience.py` has the margins; speed is shown by the benchmarks."""
-    lines = [f"{shown(path)}:{line}" for line in hasty(ast.parse(path.read_text()))]
+    lines = [
+        f"{shown(path)}:{line}"
+        for path in sources("tests")
+        if "virtual_time" not in (text := text_of(path)) and any(word in text for word in (*CLOCKS, LIMIT))
+        for line in hasty(parsed(path))
+    ]
     assert not lines, "a busy machine makes these fail: compare with HANG_S, or leave it to a benchmark"
 
 

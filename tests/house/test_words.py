@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, sources
+from tests.house.tree import ROOT, parsed, sources
 
 UNWANTED = {
     "whoever": "name the process or the user",
@@ -55,7 +55,7 @@ def test_docstrings_and_messages_are_plain(room: str) -> None:
     found = [
         (path.relative_to(ROOT), node.lineno, words)
         for path in sources(room)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
         if (words := unwanted_in(node.value))
     ]
@@ -66,7 +66,7 @@ def log_lines() -> Iterator[tuple[Path, int, str]]:
     """Yield the first argument of each call that logs."""
     for room in ROOMS:
         for path in sources(room):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                     first = node.args[0]
                     if node.func.attr in LOGGED and isinstance(first, ast.Constant | ast.JoinedStr):

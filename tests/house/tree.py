@@ -1,6 +1,7 @@
 """The source tree as the house's checks see it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +29,17 @@ def sources(*places: str) -> tuple[Path, ...]:
     )
 
 
+@cache
+def text_of(path: Path) -> str:
+    """Return what a file holds; each is read once a session."""
+    return path.read_text(encoding="utf-8")
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return a file's syntax tree. To parse all of them takes seconds: look for a word in the text first."""
+    return ast.parse(text_of(path))
+
+
 def shown(path: Path) -> str:
     """Return the path as a reader of a failure wants it."""
     return path.relative_to(ROOT).as_posix()
@@ -35,8 +47,9 @@ def shown(path: Path) -> str:
 
 def acts(path: Path) -> bool:
     """Say whether the module has a function that does anything; else it only names things."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    functions = (
+        node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
     return any(not _is_empty(statement) for function in functions for statement in function.body)
 
 

@@ -38,7 +38,7 @@ def stage(*peers: FakeNameNode, **settings: float) -> Stage:
 
 
 def play(story: Callable[[Stage], Awaitable[None]], *peers: FakeNameNode, **settings: float) -> None:
-    """Play a story in virtual time."""
+    """Play a story in virtual time, for a test that has no event loop."""
 
     async def on_stage() -> None:
         await story(stage(*peers, **settings))

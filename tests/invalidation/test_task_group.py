@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from nncache.invalidation.task_group import run_all
-from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
 
@@ -33,46 +32,34 @@ class Work:
             raise self._error
 
 
-def test_all_are_waited_for() -> None:
+async def test_all_are_waited_for() -> None:
     """Without an error it lasts as long as the longest."""
-
-    async def story() -> None:
-        await run_all()
-        await run_all(Work(1), Work(3), Work(2))
-        assert clock() == pytest.approx(1003)
-
-    virtual_time.run(story())
+    await run_all()
+    await run_all(Work(1), Work(3), Work(2))
+    assert clock() == pytest.approx(1003)
 
 
-def test_the_first_error_ends_the_others() -> None:
+async def test_the_first_error_ends_the_others() -> None:
     """It comes as it is, not in a group."""
-
-    async def story() -> None:
-        slow, error = Work(10), ValueError("first")
-        with pytest.raises(ValueError, match="first") as caught:
-            await run_all(Work(1, error), slow, Work(2, ValueError("second")))
-        assert caught.value is error
-        assert clock() == pytest.approx(1001)
-        assert slow.was_cancelled == 1
-
-    virtual_time.run(story())
+    slow, error = Work(10), ValueError("first")
+    with pytest.raises(ValueError, match="first") as caught:
+        await run_all(Work(1, error), slow, Work(2, ValueError("second")))
+    assert caught.value is error
+    assert clock() == pytest.approx(1001)
+    assert slow.was_cancelled == 1
 
 
-def test_who_does_not_end_is_cancelled_again() -> None:
+async def test_who_does_not_end_is_cancelled_again() -> None:
     """Work that swallows its cancellation does not keep the others from going on."""
-
-    async def story() -> None:
-        stubborn = Work(1000, ignores=3)
-        with pytest.raises(ValueError, match="first"):
-            await run_all(Work(1, ValueError("first")), stubborn)
-        assert stubborn.was_cancelled == 4
-        assert clock() < 1010
-
-    virtual_time.run(story())
+    stubborn = Work(1000, ignores=3)
+    with pytest.raises(ValueError, match="first"):
+        await run_all(Work(1, ValueError("first")), stubborn)
+    assert stubborn.was_cancelled == 4
+    assert clock() < 1010
 
 
 @pytest.mark.parametrize("error_in_s", [1.0, 1.5])
-def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> None:
+async def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> None:
     """Whoever is cancelled ends, whatever fails at that moment: a task group of Python 3.11 would raise the error."""
 
     async def fail_when_cancelled() -> None:
@@ -81,12 +68,9 @@ def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> None:
         finally:
             raise ValueError("at the end")
 
-    async def story() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            works = (fail_when_cancelled, Work(error_in_s, ValueError("meanwhile")))
-            task = tasks.create_task(run_all(*works))
-            asyncio.get_running_loop().call_later(1.0, task.cancel)
-            await asyncio.wait([task])
-        assert task.cancelled()
-
-    virtual_time.run(story())
+    async with asyncio.TaskGroup() as tasks:
+        works = (fail_when_cancelled, Work(error_in_s, ValueError("meanwhile")))
+        task = tasks.create_task(run_all(*works))
+        asyncio.get_running_loop().call_later(1.0, task.cancel)
+        await asyncio.wait([task])
+    assert task.cancelled()

@@ -238,15 +238,6 @@ class Cluster:
         del self.versions[:-1]
         self.proven = {each for each in self.proven if still_proven(*each)}
 
-    def has_removed_above(self, path: str, since: Version) -> bool:
-        """Whether something above the path was removed after that version."""
-        for version in reversed(self.versions):
-            if version is since:
-                return False
-            if any(ns.is_below(path, each) for each in version.removed):
-                return True
-        return True
-
 
 def _removed(step: Step) -> tuple[str, ...]:
     return tuple(

@@ -131,11 +131,6 @@ def stopped(namespace: Namespace, user: str, path: str) -> Answer | None:
     return None
 
 
-def may_reach(namespace: Namespace, user: str, directory: str) -> bool:
-    """Whether the user is told the truth of what is in a directory, whether it exists or not."""
-    return status_of(namespace, user, f"{directory.rstrip(ROOT)}/0").status != 403
-
-
 def _policy(namespace: Namespace, path: str) -> int:
     """Return the storage policy of what is there, or of the nearest directory above it that has one."""
     return namespace[path].policy or next(

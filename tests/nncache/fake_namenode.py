@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from types import TracebackType
 from typing import Self
 
 from aiohttp import web
@@ -26,9 +25,7 @@ class FakeNameNode:
         self.http = "127.0.0.1:{1}".format(*self._runner.addresses[0])
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:

@@ -6,7 +6,6 @@ import os
 import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import Final, Self
 
 import uvloop
@@ -62,9 +61,7 @@ class Attacker:
         self._pipe.recv()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.join()
 

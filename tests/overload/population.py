@@ -12,7 +12,6 @@ import time
 from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import Any, Final, Self
 
 import uvloop
@@ -181,9 +180,7 @@ class Population:
         self._process.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pipe.send("end")
         self._process.join(PATIENCE_S)
         if self._process.is_alive():

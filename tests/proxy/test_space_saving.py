@@ -80,6 +80,7 @@ def test_errors_decay_like_weights() -> None:
     (new,) = counted.top(1, 80.0)
     assert new.weight == pytest.approx(2.0)
     assert new.error == pytest.approx(1.0)
+    assert counted.total(81.0) == pytest.approx(1.0)
 
 
 def test_only_as_many_as_asked_for() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 TIMEOUT_S = 20.0
@@ -151,9 +150,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.hang_up()
 
 

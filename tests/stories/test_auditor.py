@@ -1,8 +1,7 @@
 """The auditor on a real NameNode: changes behind the proxy's back are no fault, a cache that misses them is."""
 
 import asyncio
-import gc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -24,13 +23,7 @@ from tests.patience import HANG_S
 CHANGES = 40
 
 
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """Put the garbage collector back to what it was: a proxy runs in this process."""
-    before = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*before)
+pytestmark = pytest.mark.usefixtures("collector")
 
 
 @dataclass

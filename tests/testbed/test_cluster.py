@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec, NameNode, Ports, StartError, readiness
+from nncache.testbed.asker import Asker
 from nncache.testbed.errors import PortError
 from nncache.testbed.ports import PortLease
 from tests.cluster import HADOOP, make_directory, webhdfs
@@ -20,10 +21,9 @@ def write_file(cluster: Cluster, path: str, content: bytes, block_bytes: int) ->
     status, body = webhdfs(cluster, "PUT", path, "CREATE", noredirect="true", blocksize=block_bytes)
     assert status == http.client.OK, body
     target = urlsplit(json.loads(body)["Location"])
-    connection = http.client.HTTPConnection(target.netloc, timeout=30)
-    connection.request("PUT", f"{target.path}?{target.query}", body=content)
-    assert connection.getresponse().status == http.client.CREATED
-    connection.close()
+    with Asker(target.netloc) as datanode:
+        reply = datanode.ask("PUT", f"{target.path}?{target.query}", body=content)
+    assert reply.status == http.client.CREATED
 
 
 def file_info_ops(namenode: NameNode) -> int:
@@ -112,10 +112,13 @@ def test_what_the_shell_removes_is_in_the_trash(cluster: Cluster, hdfs_directory
 
 def test_another_cluster_can_run_beside_it_and_crash(cluster: Cluster) -> None:
     """Own ports, own directory; what was acknowledged before a SIGKILL is there after it."""
-    spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False)
+    spec = ClusterSpec(
+        hadoop_version=HADOOP, with_datanode=False, audit_log=True, proxy_servers=("127.0.0.1",)
+    )
     with Cluster.start(spec) as other:
         (namenode,) = other.namenodes
         assert namenode.http != cluster.namenodes[0].http
+        _a_proxy_server_may_say_for_whom_it_asks(other)
         make_directory(other, "/kept")
         namenode.process.kill()
         assert namenode.state() is None
@@ -131,21 +134,15 @@ def test_another_cluster_can_run_beside_it_and_crash(cluster: Cluster) -> None:
     assert nothing_is_left(directory)
 
 
-def test_a_proxy_server_may_say_for_whom_it_asks() -> None:
+def _a_proxy_server_may_say_for_whom_it_asks(proxied: Cluster) -> None:
     """The audit log shows the first address of X-Forwarded-For, if the sender is to be believed."""
-    spec = ClusterSpec(
-        hadoop_version=HADOOP, with_datanode=False, audit_log=True, proxy_servers=("127.0.0.1",)
-    )
-    with Cluster.start(spec) as proxied:
-        connection = http.client.HTTPConnection(proxied.namenodes[0].http, timeout=30)
+    with Asker(proxied.namenodes[0].http) as namenode:
         target = "/webhdfs/v1/asked?op=GETFILESTATUS&user.name=alice"
-        connection.request("GET", target, headers={"X-Forwarded-For": "10.1.2.3, 10.4.5.6"})
-        connection.getresponse().read()
-        connection.close()
-        log = proxied.logs / "hdfs-audit.log"
-        assert eventually(lambda: "src=/asked" in log.read_text(encoding="utf-8"))
-        (line,) = [line for line in log.read_text(encoding="utf-8").splitlines() if "src=/asked" in line]
-        assert "ip=/10.1.2.3\t" in line
+        namenode.ask("GET", target, headers={"X-Forwarded-For": "10.1.2.3, 10.4.5.6"})
+    log = proxied.logs / "hdfs-audit.log"
+    assert eventually(lambda: "src=/asked" in log.read_text(encoding="utf-8"))
+    (line,) = [line for line in log.read_text(encoding="utf-8").splitlines() if "src=/asked" in line]
+    assert "ip=/10.1.2.3\t" in line
 
 
 def test_a_directory_of_ones_own_is_kept(tmp_path: Path) -> None:

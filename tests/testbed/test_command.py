@@ -85,26 +85,16 @@ def test_a_signal_amid_the_start_leaves_nothing(number: signal.Signals) -> None:
 
 
 def test_the_addresses_are_one_json_object() -> None:
-    """They are printed when the cluster serves; SIGTERM then ends all of it."""
-    with spawn("--hadoop", HADOOP) as command:
+    """They are printed when the cluster and the ZooKeeper beside it serve; SIGTERM then ends all of it."""
+    with spawn("--hadoop", HADOOP, "--with-zookeeper") as command:
         told: dict[str, Any] = json.loads(line(command.stdout))
         assert readiness.namenode_is_up(told["namenode_http"][0], told["namenode_rpc"][0])
         assert readiness.is_writable(told["namenode_http"][0])
-        assert told["zookeeper"] is None
-        assert told["pids"].keys() == {"namenode", "datanode"}
+        assert readiness.zookeeper_is_up(told["zookeeper"])
+        assert told["pids"].keys() == {"namenode", "datanode", "zookeeper"}
         command.terminate()
         out, _ = command.communicate(timeout=30)
     assert (command.returncode, out) == (0, "")
-    assert nothing_is_left(told["directory"])
-
-
-def test_a_zookeeper_beside_it_is_named() -> None:
-    """And serves."""
-    with spawn("--hadoop", HADOOP, "--with-zookeeper") as command:
-        told: dict[str, Any] = json.loads(line(command.stdout))
-        assert readiness.zookeeper_is_up(told["zookeeper"])
-        command.terminate()
-        command.communicate(timeout=30)
     assert nothing_is_left(told["directory"])
 
 
@@ -112,8 +102,10 @@ def test_a_killed_command_leaves_nothing() -> None:
     """Its guards see to it: SIGKILL gives it no chance to do so itself."""
     with spawn("--hadoop", HADOOP) as command:
         directory = line(command.stderr).rsplit(" ", 1)[1].strip()
-        json.loads(line(command.stdout))
+        told: dict[str, Any] = json.loads(line(command.stdout))
         command.kill()
+    assert told["zookeeper"] is None, "it was not asked for"
+    assert told["pids"].keys() == {"namenode", "datanode"}
     assert nothing_is_left(directory)
 
 

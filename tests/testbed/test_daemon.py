@@ -24,8 +24,7 @@ def test_it_starts_tells_and_ends(cluster: Cluster) -> None:
         proxy.await_gate()
         assert proxy.explain("/t/f")["answer"] == "miss"
         assert proxy.metrics()["nncache_cache_gate_open"] == 1.0
-        pid = proxy.process.pid
-        assert pid is not None
+        assert proxy.process.running_pid
     assert proxy.process.pid is None
     assert proxy.readiness() == {}
     assert all(is_free(int(address.rpartition(":")[2])) for address in (proxy.address, proxy.admin))

@@ -2,7 +2,6 @@
 
 import gc
 import multiprocessing
-import resource
 import socket
 import threading
 
@@ -10,7 +9,7 @@ import pytest
 
 from nncache.bench.connects import storm
 from nncache.bench.connects.heads import PATHS, path_of
-from nncache.bench.connects.storm import Storm, Stormed, raise_files, run
+from nncache.bench.connects.storm import Storm, Stormed, run
 from tests.bench.connects.test_heads import HIT, MISS, REFUSED
 from tests.bench.polling_server import Act, Script, serving
 
@@ -102,11 +101,3 @@ def test_a_process_begins_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) ->
         thread.join()
     assert isinstance(done, Stormed)
     assert (done.failed, done.forwarded) == (0, 5)  # the script's own replies come from no memory
-
-
-def test_too_few_files_are_said_before() -> None:
-    """With what to do."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with pytest.raises(OSError, match=rf"at most {hard} files .* ulimit -n {hard + 1}"):
-        raise_files(hard + 1)
-    raise_files(1)

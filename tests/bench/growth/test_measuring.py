@@ -24,8 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("wrk") is None, reason="apt-get ins
 def subject(cluster: Cluster) -> Iterator[Subject]:
     """The floor, which counts nothing, before a NameNode that knows none of the paths."""
     namenode = cluster.namenodes[0]
-    pid = namenode.process.pid
-    assert pid is not None
+    pid = namenode.process.running_pid
     looks = iter(range(0, 10**9, 100))
     with floor(namenode.http) as running:
         yield Subject(

@@ -1,6 +1,5 @@
 """What nncache is measured beside says what the NameNode says."""
 
-import http.client
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,6 +12,7 @@ from nncache.bench.servers.haproxy import haproxy
 from nncache.bench.servers.nginx import nginx
 from nncache.bench.servers.running import Running
 from nncache.testbed import Cluster
+from nncache.testbed.asker import Asker
 
 TARGET = "/webhdfs/v1/?op=GETFILESTATUS&user.name=joe"
 SBIN = "/usr/bin:/usr/sbin"
@@ -20,12 +20,9 @@ SBIN = "/usr/bin:/usr/sbin"
 
 def ask(address: str) -> tuple[int, bytes]:
     """Ask on a connection of its own."""
-    connection = http.client.HTTPConnection(address, timeout=30)
-    connection.request("GET", TARGET)
-    reply = connection.getresponse()
-    said = reply.status, reply.read()
-    connection.close()
-    return said
+    with Asker(address) as server:
+        reply = server.ask("GET", TARGET)
+    return reply.status, reply.body
 
 
 @pytest.mark.parametrize(

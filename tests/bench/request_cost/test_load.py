@@ -15,8 +15,7 @@ from nncache.testbed import Cluster
 @pytest.fixture(scope="module")
 def target(cluster: Cluster) -> Iterator[Target]:
     """The floor, before a NameNode that knows none of the paths."""
-    pid = cluster.namenodes[0].process.pid
-    assert pid is not None
+    pid = cluster.namenodes[0].process.running_pid
     with floor(cluster.namenodes[0].http) as running:
         yield Target(Name.FLOOR, running.address, tuple(running.processes.values()), pid)
 

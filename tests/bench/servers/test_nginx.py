@@ -1,6 +1,5 @@
 """nginx keeps what it is told to, for as long as it is told to, and knows nothing of callers."""
 
-import http.client
 import os
 import shutil
 import time
@@ -9,6 +8,7 @@ import psutil
 import pytest
 
 from nncache.bench.servers.nginx import find_nginx, nginx
+from nncache.testbed.asker import Asker
 from nncache.testbed.errors import MissingToolError
 from tests.bench.polling_server import Act, Script, reply, serving
 
@@ -19,15 +19,9 @@ needs_nginx = pytest.mark.skipif(
 
 def asked(address: str, path: str, user: str = "u0000") -> tuple[int, str | None]:
     """Return the status, and what nginx says of its cache."""
-    host, _, port = address.rpartition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=30)
-    try:
-        connection.request("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
-        response = connection.getresponse()
-        response.read()
-        return response.status, response.headers["X-Cache-Status"]
-    finally:
-        connection.close()
+    with Asker(address) as nginx_at:
+        reply = nginx_at.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
+    return reply.status, reply.header("X-Cache-Status")
 
 
 def test_who_has_none_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

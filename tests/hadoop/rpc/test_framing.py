@@ -77,6 +77,7 @@ def test_a_frame_that_is_too_large_is_refused_by_its_announcement() -> None:
         "a frame of 1001 bytes was announced, 1000 are allowed",
     ]
     assert split([LIMIT.to_bytes(4, "big") + bytes(LIMIT)]) == [bytes(LIMIT)]
+    assert split([LIMIT.to_bytes(4, "big") + bytes(LIMIT - 1)]) == [], "the rest is on its way"
 
 
 def test_a_web_server_is_named_as_what_it_is() -> None:

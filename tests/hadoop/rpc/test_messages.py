@@ -102,6 +102,8 @@ def test_what_lacks_a_required_field_is_no_message() -> None:
     """An absent field is not taken for its default: `result` of isFileClosed would say "open"."""
     with pytest.raises(FramingError, match="lacks"):
         parse_message(client.IsFileClosedResponse, b"")
+    with pytest.raises(FramingError, match="1 bytes are no"):
+        parse_message(client.IsFileClosedResponse, b"\xff")
 
 
 def test_a_status_that_is_not_known_is_an_error() -> None:

@@ -1,7 +1,6 @@
 """Ask with raw bytes, on a connection that is opened again when it ends. (tests/hostile/real/raw.py)"""
 
 import asyncio
-from types import TracebackType
 from typing import Self
 
 from tests.proxy.wire import RawClient, RawReply
@@ -20,9 +19,7 @@ class RawAsker:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._close()
 
     async def ask(self, method: str, target: bytes, fields: tuple[tuple[bytes, bytes], ...] = ()) -> RawReply:

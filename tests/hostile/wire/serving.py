@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass
 
-from nncache.hadoop.election_view import NameNode
 from tests.hostile.wire.smuggling import MARK, Row
 from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, proxy_to, says
 
@@ -49,14 +48,6 @@ async def send(row: Row, piece: int = 0) -> Outcome:
         ):
             statuses = statuses_of(await _answers(client, row.raw, piece))
         return Outcome(statuses, tuple(namenode.heads))
-
-
-async def ask_directly(namenode: NameNode, row: Row) -> tuple[int, ...]:
-    """Send a row to a real NameNode, and give the statuses of its replies."""
-    host, _, port = namenode.http.rpartition(":")
-    assert host
-    async with RawClient.connected(int(port)) as client:
-        return statuses_of(await _answers(client, row.raw, 0))
 
 
 async def _answers(client: RawClient, raw: bytes, piece: int) -> bytes:

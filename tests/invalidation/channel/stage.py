@@ -1,7 +1,8 @@
 """A NameNode, its pool, a publisher's hand and a reader's session over a ZooKeeper, in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
@@ -78,15 +79,22 @@ def stage(**filters: str) -> Stage:
     return Stage(namenode, pool, server, session, press, stream)
 
 
+@asynccontextmanager
+async def staged(**filters: str) -> AsyncIterator[Stage]:
+    """Set the stage in virtual time, where the NameNodes are probed each second."""
+    scene = stage(**filters)
+    async with asyncio.TaskGroup() as tasks:
+        probing = tasks.create_task(_probe(scene.pool))
+        yield scene
+        probing.cancel()
+
+
 def play(story: Callable[[Stage], Awaitable[None]], **filters: str) -> None:
-    """Play a story in virtual time."""
+    """Play a story in virtual time, for a test that has no event loop."""
 
     async def on_stage() -> None:
-        scene = stage(**filters)
-        async with asyncio.TaskGroup() as tasks:
-            probing = tasks.create_task(_probe(scene.pool))
+        async with staged(**filters) as scene:
             await story(scene)
-            probing.cancel()
 
     virtual_time.run(on_stage())
 

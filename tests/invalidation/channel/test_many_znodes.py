@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from nncache.coordination.zookeeper import Create, Znode
 from nncache.invalidation.channel.many_znodes import AT_ONCE, Refused, each_znode
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
 
@@ -23,42 +22,30 @@ async def read(zookeeper: FakeSession, paths: Sequence[str]) -> dict[str, bytes 
     return found
 
 
-def test_one_that_is_refused_or_gone_costs_only_itself() -> None:
+async def test_one_that_is_refused_or_gone_costs_only_itself() -> None:
     """All others come with their data, in the order asked for."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        server.tree.forbidden = {"/b"}
-        async with server.session() as zookeeper:
-            await zookeeper.commit([Create(path, path.encode()) for path in ("/a", "/b", "/c")])
-            found = await read(zookeeper, ["/c", "/b", "/gone", "/a"])
-            assert list(found.items()) == [("/c", b"/c"), ("/b", "/b"), ("/gone", None), ("/a", b"/a")]
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    server.tree.forbidden = {"/b"}
+    async with server.session() as zookeeper:
+        await zookeeper.commit([Create(path, path.encode()) for path in ("/a", "/b", "/c")])
+        found = await read(zookeeper, ["/c", "/b", "/gone", "/a"])
+        assert list(found.items()) == [("/c", b"/c"), ("/b", "/b"), ("/gone", None), ("/a", b"/a")]
 
 
-def test_many_are_read_in_bounded_lots() -> None:
+async def test_many_are_read_in_bounded_lots() -> None:
     """Each call for many asks for AT_ONCE at most; one refusal has only its lot read again."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        paths = [f"/{number}" for number in range(2 * AT_ONCE + 1)]
-        server.tree.forbidden = {paths[-1]}
-        async with server.session() as zookeeper:
-            await zookeeper.commit([Create(path, b"x") for path in paths])
-            calls = zookeeper.stats().calls
-            found = await read(zookeeper, paths)
-            assert [*found] == paths
-            assert zookeeper.stats().calls - calls == len(paths) + 1
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    paths = [f"/{number}" for number in range(2 * AT_ONCE + 1)]
+    server.tree.forbidden = {paths[-1]}
+    async with server.session() as zookeeper:
+        await zookeeper.commit([Create(path, b"x") for path in paths])
+        calls = zookeeper.stats().calls
+        found = await read(zookeeper, paths)
+        assert [*found] == paths
+        assert zookeeper.stats().calls - calls == len(paths) + 1
 
 
-def test_none_are_none() -> None:
+async def test_none_are_none() -> None:
     """Nothing is asked."""
-
-    async def story() -> None:
-        async with FakeZooKeeper(clock).session() as zookeeper:
-            assert await read(zookeeper, []) == {}
-
-    virtual_time.run(story())
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        assert await read(zookeeper, []) == {}

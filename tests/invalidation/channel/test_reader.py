@@ -5,27 +5,23 @@ import pytest
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.errors import MissingEventsError
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import staged
 from tests.invalidation.virtual_time import clock
 
 
-def test_many_records_come_in_order_and_once() -> None:
+async def test_many_records_come_in_order_and_once() -> None:
     """However many were written between a notification and the read."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.press.max_records = 1000
         async with stage.stream:
             for burst in (1, 2, 3, 4, 5, 31, 32, 33, 34, 100):
                 txids = [stage.unlink(f"/joe/{burst}/{number}", "/joe/x") for number in range(burst)]
                 assert [(await stage.next_changes())[1] for _ in txids] == txids
 
-    play(story)
 
-
-def test_records_trimmed_before_they_were_read_end_the_life() -> None:
+async def test_records_trimmed_before_they_were_read_end_the_life() -> None:
     """GapFlush: a record that is gone is missed, and said to be."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             for _ in range(stage.press.max_records + 1):
@@ -36,58 +32,43 @@ def test_records_trimmed_before_they_were_read_end_the_life() -> None:
             txid = stage.unlink("/joe/b")
             assert await stage.next_changes() == (("/joe/b",), txid)
 
-    play(story)
 
-
-def test_as_many_records_as_are_kept_are_no_gap() -> None:
+async def test_as_many_records_as_are_kept_are_no_gap() -> None:
     """GapFlush: nothing is flushed that need not be."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            txids = [stage.unlink("/joe/a") for _ in range(stage.press.max_records)]
-            assert [(await stage.next_changes())[1] for _ in txids] == txids
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        txids = [stage.unlink("/joe/a") for _ in range(stage.press.max_records)]
+        assert [(await stage.next_changes())[1] for _ in txids] == txids
 
 
-def test_a_stream_begun_anew_ends_the_life() -> None:
+async def test_a_stream_begun_anew_ends_the_life() -> None:
     """GapFlush: another chain is another stream, though its transactions fit."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.unlink("/joe/a")
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.unlink("/joe/a")
+        await stage.next_changes()
+        stage.press.begin_anew()
+        stage.unlink("/joe/b")
+        with pytest.raises(MissingEventsError, match="restarted"):
             await stage.next_changes()
-            stage.press.begin_anew()
-            stage.unlink("/joe/b")
-            with pytest.raises(MissingEventsError, match="restarted"):
-                await stage.next_changes()
-
-    play(story)
 
 
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
-def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
+async def test_a_value_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
     """GapFlush: position ahead of what is published."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.put(ZNODES.cache, data)
-            with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
-                await stage.next_changes()
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.press.put(ZNODES.cache, data)
+        with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
+            await stage.next_changes()
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b'{"version":1,"chain":"cache-1","previous":3,"txid":11}', b"\xff"]
 )
-def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
+async def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
     """GapFlush: nobody knows what it said; the stream goes on behind it."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.server.disconnect(stage.session)
@@ -104,13 +85,10 @@ def test_a_corrupt_record_ends_the_life(data: bytes) -> None:
             assert await stage.next_changes() == (("/joe/b",), txid)
         assert stage.stream.stats().records.corrupt_znodes == 1
 
-    play(story)
 
-
-def test_foreign_children_are_ignored() -> None:
+async def test_foreign_children_are_ignored() -> None:
     """They are counted, once each."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.press.put(f"{ZNODES.cache}/readme", b"hello")
@@ -121,34 +99,24 @@ def test_foreign_children_are_ignored() -> None:
                 assert [(await stage.next_changes())[1] for _ in txids] == txids
         assert stage.stream.stats().records.foreign_znodes == 1
 
-    play(story)
 
-
-def test_what_was_read_of_a_record_already_is_not_yielded_again() -> None:
+async def test_what_was_read_of_a_record_already_is_not_yielded_again() -> None:
     """A stream that was followed from inside a record yields the rest of it."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.namenode.unlink("/joe/a")
-            stage.namenode.unlink("/joe/b")
-            stage.press.cache.txid = 8
-            stage.press.publish()
-            assert await stage.next_changes() == (("/joe/a", "/joe/b"), 12)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.namenode.unlink("/joe/a")
+        stage.namenode.unlink("/joe/b")
+        stage.press.cache.txid = 8
+        stage.press.publish()
+        assert await stage.next_changes() == (("/joe/a", "/joe/b"), 12)
 
 
-def test_a_chain_that_is_missing_its_newest_record_ends_the_life() -> None:
+async def test_a_chain_that_is_missing_its_newest_record_ends_the_life() -> None:
     """GapFlush: the value says that there was one."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            operations = stage.press.cache_record(Stale(()), 11)[1:]
-            stage.press.commit(*operations)
-            with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
-                await stage.next_changes()
-            assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        operations = stage.press.cache_record(Stale(()), 11)[1:]
+        stage.press.commit(*operations)
+        with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
+            await stage.next_changes()
+        assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)

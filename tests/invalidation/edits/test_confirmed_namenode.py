@@ -8,150 +8,126 @@ from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
 from tests.invalidation.fakes import FakeNameNode
-from tests.invalidation.stage import Stage, play, txids
+from tests.invalidation.stage import Stage, play, stage, txids
 from tests.invalidation.virtual_time import clock
 
 
-def test_a_reply_over_a_new_connection_is_not_believed_before_the_identity_is_confirmed() -> None:
+async def test_a_reply_over_a_new_connection_is_not_believed_before_the_identity_is_confirmed() -> None:
     """The connection is cut under a poll and made again by the client: that reply is thrown away."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        suspicions = len(on.pool.suspicions)
-        on.namenode.during_call = on.namenode.cut
-        on.namenode.unlink("/a")
-        assert txids([await on.source.read()]) == [11]
-        assert on.namenode.asked[-2:] == [11, 11]
-        stats = on.source.stats()
-        assert (stats.polls_distrusted, stats.reconnects) == (1, 1)
-        assert len(on.pool.suspicions) > suspicions
-
-    play(story)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    suspicions = len(on.pool.suspicions)
+    on.namenode.during_call = on.namenode.cut
+    on.namenode.unlink("/a")
+    assert txids([await on.source.read()]) == [11]
+    assert on.namenode.asked[-2:] == [11, 11]
+    stats = on.source.stats()
+    assert (stats.polls_distrusted, stats.reconnects) == (1, 1)
+    assert len(on.pool.suspicions) > suspicions
 
 
-def test_without_confirmation_nothing_is_read() -> None:
+async def test_without_confirmation_nothing_is_read() -> None:
     """While the web pages that tell the identity are silent, a new connection is of no use."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.pool.is_blind = True
-        on.namenode.cut()
-        on.namenode.unlink("/a")
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(on.source.read(), 60)
-        on.pool.is_blind = False
-        assert txids([await on.source.read()]) == [11]
-
-    play(story)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.pool.is_blind = True
+    on.namenode.cut()
+    on.namenode.unlink("/a")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(on.source.read(), 60)
+    on.pool.is_blind = False
+    assert txids([await on.source.read()]) == [11]
 
 
 @pytest.mark.parametrize("lost", [0, 3])
-def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
+async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
     """What its predecessor showed may never have reached the log, whether or not transactions are missing."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.restart(lost=lost)
+    with pytest.raises(MissingEventsError, match=r"another one or was restarted.*term 2 after 1"):
         await on.source.read()
-        on.namenode.restart(lost=lost)
-        with pytest.raises(MissingEventsError, match=r"another one or was restarted.*term 2 after 1"):
-            await on.source.read()
-        await on.source.start(None)
-        assert on.source.term == 2
-
-    play(story)
+    await on.source.start(None)
+    assert on.source.term == 2
 
 
-def test_another_active_ends_the_life_though_the_old_one_answers() -> None:
+async def test_another_active_ends_the_life_though_the_old_one_answers() -> None:
     """The pool's word counts, not that polls succeed."""
     other = FakeNameNode("other", active=False)
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage(other)
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.started_ms += 1  # as the pool sees it; the connection goes on
+    on.pool.probe()
+    with pytest.raises(MissingEventsError):
         await on.source.read()
-        on.namenode.started_ms += 1  # as the pool sees it; the connection goes on
-        on.pool.probe()
-        with pytest.raises(MissingEventsError):
-            await on.source.read()
-
-    play(story, other)
 
 
-def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
+async def test_an_active_that_changes_under_a_poll_ends_the_life() -> None:
     """The reply to a poll during which another became active is not used."""
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
 
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    def fail_over() -> None:
+        on.namenode.started_ms += 1
+        on.pool.probe()
+
+    on.namenode.during_call = fail_over
+    with pytest.raises(MissingEventsError):
         await on.source.read()
 
-        def fail_over() -> None:
-            on.namenode.started_ms += 1
-            on.pool.probe()
 
-        on.namenode.during_call = fail_over
-        with pytest.raises(MissingEventsError):
-            await on.source.read()
-
-    play(story)
-
-
-def test_a_failover_is_survived_by_a_new_life() -> None:
+async def test_a_failover_is_survived_by_a_new_life() -> None:
     """The old one says StandbyException, the pool finds the new one: this run ends, the next reads there."""
     standby = FakeNameNode("nn2", active=False)
-
-    async def story(on: Stage) -> None:
-        standby.log = on.namenode.log
-        await on.source.start(None)
+    on = stage(standby)
+    standby.log = on.namenode.log
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.state, standby.state = HaState.STANDBY, HaState.ACTIVE
+    with pytest.raises(MissingEventsError, match="nn2:9870, term 2"):
         await on.source.read()
-        on.namenode.state, standby.state = HaState.STANDBY, HaState.ACTIVE
-        with pytest.raises(MissingEventsError, match="nn2:9870, term 2"):
-            await on.source.read()
-        await on.source.start(None)
-        on.namenode.unlink("/a")
-        assert txids(await on.read_until(lambda read: bool(read.batches))) == [11]
-        assert standby.asked
-
-    play(story, standby)
+    await on.source.start(None)
+    on.namenode.unlink("/a")
+    assert txids(await on.read_until(lambda read: bool(read.batches))) == [11]
+    assert standby.asked
 
 
-def test_with_peers_coverage_needs_their_word() -> None:
+async def test_with_peers_coverage_needs_their_word() -> None:
     """Bounded: nothing is covered later than the last probe that found one active, and nothing while two claim it."""
     peer = FakeNameNode("nn2", active=False)
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        confirmed_as_of = on.pool.confirmed_as_of
-        await asyncio.sleep(0.5)
-        read = (await on.read_until(lambda _: clock() > 1000.5))[-1]
-        assert read.fresh_as_of == confirmed_as_of
-        on.source.wake()
-        on.source.wake()
-        assert on.pool.suspicions.count("coverage is waited for") == 1
-        read = await on.source.read()
-        assert read.fresh_as_of == on.pool.confirmed_as_of != confirmed_as_of
-        peer.state = HaState.ACTIVE
-        on.pool.probe()
-        assert (await on.source.read()).fresh_as_of is None
-
-    play(story, peer)
+    on = stage(peer)
+    await on.source.start(None)
+    confirmed_as_of = on.pool.confirmed_as_of
+    await asyncio.sleep(0.5)
+    read = (await on.read_until(lambda _: clock() > 1000.5))[-1]
+    assert read.fresh_as_of == confirmed_as_of
+    on.source.wake()
+    on.source.wake()
+    assert on.pool.suspicions.count("coverage is waited for") == 1
+    read = await on.source.read()
+    assert read.fresh_as_of == on.pool.confirmed_as_of != confirmed_as_of
+    peer.state = HaState.ACTIVE
+    on.pool.probe()
+    assert (await on.source.read()).fresh_as_of is None
 
 
-def test_a_connection_that_changes_while_starting_is_not_believed() -> None:
+async def test_a_connection_that_changes_while_starting_is_not_believed() -> None:
     """The position may be that of another process."""
+    on = stage()
+    original = on.pool.suspect
 
-    async def story(on: Stage) -> None:
-        original = on.pool.suspect
+    def suspect_and_arm(*args: object) -> None:
+        original(*args)  # type: ignore[arg-type]  # handed on as they are
+        on.namenode.during_call = on.namenode.cut
 
-        def suspect_and_arm(*args: object) -> None:
-            original(*args)  # type: ignore[arg-type]  # handed on as they are
-            on.namenode.during_call = on.namenode.cut
-
-        on.pool.suspect = suspect_and_arm  # type: ignore[method-assign,assignment]  # a fault at exactly this point
-        with pytest.raises(ChannelUnavailableError, match="connection changed"):
-            await on.source.start(None)
-
-    play(story)
+    on.pool.suspect = suspect_and_arm  # type: ignore[method-assign,assignment]  # a fault at exactly this point
+    with pytest.raises(ChannelUnavailableError, match="connection changed"):
+        await on.source.start(None)
 
 
 def test_a_wish_for_coverage_is_not_forgotten() -> None:
@@ -176,14 +152,11 @@ def test_a_wish_for_coverage_is_not_forgotten() -> None:
     play(story, peer, poll_interval_s=5.0)
 
 
-def test_a_wish_outside_a_life_asks_nobody() -> None:
+async def test_a_wish_outside_a_life_asks_nobody() -> None:
     """There is nobody to ask."""
-
-    async def story(on: Stage) -> None:
-        on.source.wake()
-        assert on.pool.suspicions == []
-
-    play(story)
+    on = stage()
+    on.source.wake()
+    assert on.pool.suspicions == []
 
 
 def elsewhere() -> FakeNameNode:
@@ -195,46 +168,37 @@ def elsewhere() -> FakeNameNode:
     return other
 
 
-def test_a_life_does_not_begin_with_the_edits_of_another_namespace() -> None:
+async def test_a_life_does_not_begin_with_the_edits_of_another_namespace() -> None:
     """Bounded: both namespaces are named; no page is asked for."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.rpc_leads_to = other = elsewhere()
-        with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*BP-1.*--namenode-rpc"):
-            await on.source.start(None)
-        assert other.asked == on.namenode.asked == []
-
-    play(story)
+    on = stage()
+    on.namenode.rpc_leads_to = other = elsewhere()
+    with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*BP-1.*--namenode-rpc"):
+        await on.source.start(None)
+    assert other.asked == on.namenode.asked == []
 
 
-def test_a_connection_made_again_to_another_namespace_ends_the_life() -> None:
+async def test_a_connection_made_again_to_another_namespace_ends_the_life() -> None:
     """Bounded: and it may begin again when the address is put right."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.rpc_leads_to = other = elsewhere()
+    on.namenode.cut()
+    with pytest.raises(WrongNamespaceError):
         await on.source.read()
-        on.namenode.rpc_leads_to = other = elsewhere()
-        on.namenode.cut()
-        with pytest.raises(WrongNamespaceError):
-            await on.source.read()
-        assert other.asked == []
-        on.namenode.rpc_leads_to = None
-        await on.source.start(None)
-        await on.source.read()
-
-    play(story)
+    assert other.asked == []
+    on.namenode.rpc_leads_to = None
+    await on.source.start(None)
+    await on.source.read()
 
 
-def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
+async def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
     """Such as a question of a caller over a connection of its own, or the web page of another NameNode."""
     other = FakeNameNode("peer", active=False)
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage(other)
+    await on.source.start(None)
+    await on.source.read()
+    other.namespace = Namespace("CID-2", "BP-2")
+    on.pool.probe()
+    with pytest.raises(WrongNamespaceError, match="peer:9870 serves namespace BP-2"):
         await on.source.read()
-        other.namespace = Namespace("CID-2", "BP-2")
-        on.pool.probe()
-        with pytest.raises(WrongNamespaceError, match="peer:9870 serves namespace BP-2"):
-            await on.source.read()
-
-    play(story, other)

@@ -16,39 +16,33 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
 )
 from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, remote_error
-from tests.invalidation.stage import Stage, play, txids
+from tests.invalidation.stage import Stage, play, stage, txids
 from tests.invalidation.virtual_time import clock, until
 
 
-def test_a_life_begins_at_the_present_end() -> None:
+async def test_a_life_begins_at_the_present_end() -> None:
     """What happened before is not read; the first poll is believed and covers."""
-
-    async def story(on: Stage) -> None:
-        assert on.source.term == 0
-        opened_at = clock()
-        await on.source.start(None)
-        assert on.source.term == 1
-        assert on.namenode.asked == [11]
-        first = await on.source.read()
-        assert (first.batches, first.through_txid) == ((), 10)
-        assert first.fresh_as_of is not None
-        assert opened_at < first.fresh_as_of < clock()
-        on.source.stop()
-        assert on.source.term == 0
-        with pytest.raises(ChannelUnavailableError, match="not started"):
-            await on.source.read()
-
-    play(story)
+    on = stage()
+    assert on.source.term == 0
+    opened_at = clock()
+    await on.source.start(None)
+    assert on.source.term == 1
+    assert on.namenode.asked == [11]
+    first = await on.source.read()
+    assert (first.batches, first.through_txid) == ((), 10)
+    assert first.fresh_as_of is not None
+    assert opened_at < first.fresh_as_of < clock()
+    on.source.stop()
+    assert on.source.term == 0
+    with pytest.raises(ChannelUnavailableError, match="not started"):
+        await on.source.read()
 
 
-def test_a_life_may_begin_at_a_checkpoint() -> None:
+async def test_a_life_may_begin_at_a_checkpoint() -> None:
     """A publisher goes on where it stopped."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(4)
-        assert txids(await on.read_until(lambda read: read.through_txid == 10)) == [5, 6, 7, 8, 9, 10]
-
-    play(story)
+    on = stage()
+    await on.source.start(4)
+    assert txids(await on.read_until(lambda read: read.through_txid == 10)) == [5, 6, 7, 8, 9, 10]
 
 
 def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
@@ -69,124 +63,103 @@ def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
     play(rolled_back)
 
 
-def test_the_end_may_be_ahead_of_what_is_durable() -> None:
+async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
     """The transaction being synced when the run begins is no sign of a log that went back."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.unsynced = 2
-        await on.source.start(None)
-        assert not (await on.source.read()).is_durable
-        on.namenode.unsynced = 0
-        assert (await on.source.read()).is_durable
-        on.namenode.unlink("/a")
-        assert txids(await on.read_until(lambda read: read.through_txid == 11)) == [11]
-
-    play(story)
+    on = stage()
+    on.namenode.unsynced = 2
+    await on.source.start(None)
+    assert not (await on.source.read()).is_durable
+    on.namenode.unsynced = 0
+    assert (await on.source.read()).is_durable
+    on.namenode.unlink("/a")
+    assert txids(await on.read_until(lambda read: read.through_txid == 11)) == [11]
 
 
-def test_changes_are_read_once_and_in_order_page_after_page() -> None:
+async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
     """Pages follow each other at once, and only the last covers."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.max_events = 2
-        for number in range(7):
-            on.namenode.unlink(f"/{number}")
-        began_at = clock()
-        reads = await on.read_until(lambda read: read.through_txid == 17)
-        assert txids(reads) == [11, 12, 13, 14, 15, 16, 17]
-        assert [read.fresh_as_of is not None for read in reads] == [False, False, False, True]
-        assert clock() - began_at < 0.01 + 5 * on.namenode.takes_s
-        assert on.source.stats().polls_found == 4
-
-    play(story)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.max_events = 2
+    for number in range(7):
+        on.namenode.unlink(f"/{number}")
+    began_at = clock()
+    reads = await on.read_until(lambda read: read.through_txid == 17)
+    assert txids(reads) == [11, 12, 13, 14, 15, 16, 17]
+    assert [read.fresh_as_of is not None for read in reads] == [False, False, False, True]
+    assert clock() - began_at < 0.01 + 5 * on.namenode.takes_s
+    assert on.source.stats().polls_found == 4
 
 
-def test_idle_polls_keep_the_interval() -> None:
+async def test_idle_polls_keep_the_interval() -> None:
     """A quiet second costs a hundred polls."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        end = clock() + 1.0
-        await on.read_until(lambda _: clock() >= end)
-        assert len(on.namenode.asked) == pytest.approx(100, abs=5)
-
-    play(story)
+    on = stage()
+    await on.source.start(None)
+    end = clock() + 1.0
+    await on.read_until(lambda _: clock() >= end)
+    assert len(on.namenode.asked) == pytest.approx(100, abs=5)
 
 
-def test_waking_hurries_the_next_poll() -> None:
+async def test_waking_hurries_the_next_poll() -> None:
     """Coverage is waited for: an idle wait of 5 s is cut short."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        began_at = clock()
-        asyncio.get_running_loop().call_later(0.2, on.source.wake)
-        read = await on.source.read()
-        assert read.fresh_as_of is not None
-        assert 0.2 <= clock() - began_at < 0.3
-        assert not on.pool.suspicions[1:], "alone, nobody else needs to be asked"
-
-    play(story, poll_interval_s=5.0)
+    on = stage(poll_interval_s=5.0)
+    await on.source.start(None)
+    await on.source.read()
+    began_at = clock()
+    asyncio.get_running_loop().call_later(0.2, on.source.wake)
+    read = await on.source.read()
+    assert read.fresh_as_of is not None
+    assert 0.2 <= clock() - began_at < 0.3
+    assert not on.pool.suspicions[1:], "alone, nobody else needs to be asked"
 
 
-def test_polling_keeps_to_its_budget() -> None:
+async def test_polling_keeps_to_its_budget() -> None:
     """Under steady change polls of 0.1 s leave one every two seconds, once the burst is used up."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.takes_s = 0.1
-        end = clock() + 60
-        while clock() < end:
-            on.namenode.unlink("/a")
-            await on.source.read()
-        stats = on.source.stats()
-        assert stats.polls_found == pytest.approx((2.0 + 60 * 0.05) / 0.1, abs=3)
-        assert stats.poll_charged_s == pytest.approx(stats.polls_found * 0.1, rel=0.05)
-        assert stats.poll_budget_s < 0.1
-
-    play(story, roll_interval_s=0.0)
-
-
-def test_a_cut_connection_loses_nothing() -> None:
-    """FailToNameNode: no flush, nothing covered meanwhile, and reading resumes at once when the way is free."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.is_reachable = False
-        on.namenode.cut()
-        cut_at = clock()
-        on.namenode.unlink("/while/away")
-        loop = asyncio.get_running_loop()
-        loop.call_later(30.0, lambda: setattr(on.namenode, "is_reachable", True))
-        read = await on.source.read()
-        assert txids([read]) == [11]
-        assert read.fresh_as_of is not None
-        assert read.fresh_as_of >= cut_at + 30.0
-        assert clock() - cut_at < 31.1
-        stats = on.source.stats()
-        assert stats.reconnects == 1
-        assert 30 <= stats.polls_failed <= 60
-
-    play(story)
-
-
-def test_a_reset_connection_costs_no_waiting() -> None:
-    """The first try after a failure is made at once."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        on.namenode.cut()
+    on = stage(roll_interval_s=0.0)
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.takes_s = 0.1
+    end = clock() + 60
+    while clock() < end:
         on.namenode.unlink("/a")
-        began_at = clock()
-        assert txids([await on.source.read()]) == [11]
-        assert clock() - began_at < 0.05
+        await on.source.read()
+    stats = on.source.stats()
+    assert stats.polls_found == pytest.approx((2.0 + 60 * 0.05) / 0.1, abs=3)
+    assert stats.poll_charged_s == pytest.approx(stats.polls_found * 0.1, rel=0.05)
+    assert stats.poll_budget_s < 0.1
 
-    play(story)
+
+async def test_a_cut_connection_loses_nothing() -> None:
+    """FailToNameNode: no flush, nothing covered meanwhile, and reading resumes at once when the way is free."""
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.is_reachable = False
+    on.namenode.cut()
+    cut_at = clock()
+    on.namenode.unlink("/while/away")
+    loop = asyncio.get_running_loop()
+    loop.call_later(30.0, lambda: setattr(on.namenode, "is_reachable", True))
+    read = await on.source.read()
+    assert txids([read]) == [11]
+    assert read.fresh_as_of is not None
+    assert read.fresh_as_of >= cut_at + 30.0
+    assert clock() - cut_at < 31.1
+    stats = on.source.stats()
+    assert stats.reconnects == 1
+    assert 30 <= stats.polls_failed <= 60
+
+
+async def test_a_reset_connection_costs_no_waiting() -> None:
+    """The first try after a failure is made at once."""
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.cut()
+    on.namenode.unlink("/a")
+    began_at = clock()
+    assert txids([await on.source.read()]) == [11]
+    assert clock() - began_at < 0.05
 
 
 @pytest.mark.parametrize(
@@ -196,129 +169,105 @@ def test_a_reset_connection_costs_no_waiting() -> None:
         RpcAuthenticationError("nn:8020", "Kerberos"),
     ],
 )
-def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
+async def test_who_may_not_read_edits_is_told_so(refusal: Exception) -> None:
     """At the start, and when the right is taken away later."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.refusal = refusal
+    with pytest.raises(NotPermittedError):
         await on.source.read()
-        on.namenode.refusal = refusal
-        with pytest.raises(NotPermittedError):
-            await on.source.read()
-        with pytest.raises(NotPermittedError):
-            await on.source.start(None)
-
-    play(story)
+    with pytest.raises(NotPermittedError):
+        await on.source.start(None)
 
 
-def test_a_start_without_an_active_namenode_fails() -> None:
+async def test_a_start_without_an_active_namenode_fails() -> None:
     """The consumer tries again."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.state = HaState.STANDBY
-        with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
-            await on.source.start(None)
-
-    play(story)
+    on = stage()
+    on.namenode.state = HaState.STANDBY
+    with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
+        await on.source.start(None)
 
 
 @pytest.mark.parametrize("fault", ["unreachable", "standby", "becoming active", "unconfirmed"])
-def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
+async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
     """Nothing is promised before the first poll was believed."""
-
-    async def story(on: Stage) -> None:
-        if fault == "unreachable":
-            on.namenode.is_reachable = False
-        elif fault == "standby":
-            on.namenode.refusal = remote_error(STANDBY)
-        elif fault == "becoming active":
-            on.namenode.becoming_active = True
-        else:
-            on.pool.is_blind = True
-        with pytest.raises(ChannelUnavailableError):
-            await on.source.start(None)
-        assert on.source.term == 0
-
-    play(story)
+    on = stage()
+    if fault == "unreachable":
+        on.namenode.is_reachable = False
+    elif fault == "standby":
+        on.namenode.refusal = remote_error(STANDBY)
+    elif fault == "becoming active":
+        on.namenode.becoming_active = True
+    else:
+        on.pool.is_blind = True
+    with pytest.raises(ChannelUnavailableError):
+        await on.source.start(None)
+    assert on.source.term == 0
 
 
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
-def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
+async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
     """They may be lost for good: a new run at the present end is better than none."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.refusal = fault
+    began_at = clock()
+    with pytest.raises(MissingEventsError, match="unreadable from 11 on") as caught:
         await on.source.read()
-        on.namenode.refusal = fault
-        began_at = clock()
-        with pytest.raises(MissingEventsError, match="unreadable from 11 on") as caught:
-            await on.source.read()
-        assert caught.value.kind is GapKind.UNREADABLE
-        assert UNREADABLE_S <= clock() - began_at < UNREADABLE_S + 2
-
-    play(story)
+    assert caught.value.kind is GapKind.UNREADABLE
+    assert UNREADABLE_S <= clock() - began_at < UNREADABLE_S + 2
 
 
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
-def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) -> None:
+async def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) -> None:
     """A publisher that begins at its checkpoint has to tell them from a NameNode that is not there."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.refusal = fault
-        with pytest.raises(UnreadableEditsError):
+    on = stage()
+    on.namenode.refusal = fault
+    with pytest.raises(UnreadableEditsError):
+        await on.source.start(4)
+    for passing in (remote_error(STANDBY), RpcUnavailableError("cut off", is_sent=True)):
+        on.namenode.refusal = passing
+        with pytest.raises(ChannelUnavailableError) as caught:
             await on.source.start(4)
-        for passing in (remote_error(STANDBY), RpcUnavailableError("cut off", is_sent=True)):
-            on.namenode.refusal = passing
-            with pytest.raises(ChannelUnavailableError) as caught:
-                await on.source.start(4)
-            assert not isinstance(caught.value, UnreadableEditsError)
-
-    play(story)
+        assert not isinstance(caught.value, UnreadableEditsError)
 
 
-def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None:
+async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None:
     """Its syncTxid may be one of its last run as the active one: that is no log that went back."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.unsynced, on.namenode.becoming_active = 5, True
-        with pytest.raises(ChannelUnavailableError, match="becoming active"):
-            await on.source.start(10)
-        on.namenode.unsynced, on.namenode.becoming_active = 0, False
+    on = stage()
+    on.namenode.unsynced, on.namenode.becoming_active = 5, True
+    with pytest.raises(ChannelUnavailableError, match="becoming active"):
         await on.source.start(10)
+    on.namenode.unsynced, on.namenode.becoming_active = 0, False
+    await on.source.start(10)
 
-    play(story)
 
-
-def test_edits_unreadable_for_a_while_lose_nothing() -> None:
+async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
     """Passing refusals, and errors that end in time, are waited for."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
-        loop = asyncio.get_running_loop()
-        for refusal, how_long_s in ((remote_error(IO), 8.0), (remote_error(STANDBY), 60.0)):
-            on.namenode.refusal = refusal
-            on.namenode.unlink("/a")
-            loop.call_later(how_long_s, lambda: setattr(on.namenode, "refusal", None))
-            read = await on.source.read()
-            assert txids([read]) == [on.namenode.log.end]
-
-    play(story)
-
-
-def test_a_cancelled_read_loses_nothing() -> None:
-    """P2: the page is asked for again."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        await on.source.read()
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    loop = asyncio.get_running_loop()
+    for refusal, how_long_s in ((remote_error(IO), 8.0), (remote_error(STANDBY), 60.0)):
+        on.namenode.refusal = refusal
         on.namenode.unlink("/a")
-        on.namenode.takes_s = 2.0
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(on.source.read(), 1.0)
-        assert txids([await on.source.read()]) == [11]
+        loop.call_later(how_long_s, lambda: setattr(on.namenode, "refusal", None))
+        read = await on.source.read()
+        assert txids([read]) == [on.namenode.log.end]
 
-    play(story)
+
+async def test_a_cancelled_read_loses_nothing() -> None:
+    """P2: the page is asked for again."""
+    on = stage()
+    await on.source.start(None)
+    await on.source.read()
+    on.namenode.unlink("/a")
+    on.namenode.takes_s = 2.0
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(on.source.read(), 1.0)
+    assert txids([await on.source.read()]) == [11]
 
 
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

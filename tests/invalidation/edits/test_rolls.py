@@ -7,52 +7,46 @@ import pytest
 
 from nncache.invalidation.edits.poller import ROLL_WAIT_S
 from tests.invalidation.fakes import ACCESS_CONTROL, remote_error
-from tests.invalidation.stage import Stage, play
+from tests.invalidation.stage import Stage, play, stage
 from tests.invalidation.virtual_time import clock
 
 
-def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
+async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
     """The first roll comes with a slow poll, the next ones with the number of transactions."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        on.namenode.takes_s = 0.02
+    on = stage(roll_after_txids=100, roll_interval_s=10.0)
+    await on.source.start(None)
+    on.namenode.takes_s = 0.02
+    on.namenode.unlink("/a")
+    await on.read_until(lambda read: bool(read.batches))
+    await on.source.read()
+    assert on.namenode.rolls == 1
+    on.namenode.takes_s = 0.001
+    for _ in range(100):
         on.namenode.unlink("/a")
-        await on.read_until(lambda read: bool(read.batches))
-        await on.source.read()
-        assert on.namenode.rolls == 1
-        on.namenode.takes_s = 0.001
-        for _ in range(100):
-            on.namenode.unlink("/a")
-        await asyncio.sleep(10)
-        await on.read_until(lambda read: bool(read.batches))
-        await on.source.read()
-        assert on.namenode.rolls == 2
-        assert on.source.stats().rolls == 2
-
-    play(story, roll_after_txids=100, roll_interval_s=10.0)
+    await asyncio.sleep(10)
+    await on.read_until(lambda read: bool(read.batches))
+    await on.source.read()
+    assert on.namenode.rolls == 2
+    assert on.source.stats().rolls == 2
 
 
-def test_a_roll_that_is_not_answered_soon_does_not_hold_up_the_polls() -> None:
+async def test_a_roll_that_is_not_answered_soon_does_not_hold_up_the_polls() -> None:
     """Bounded costs no hits while RPC is slow: two round trips and a third for the roll would close the gate."""
-
-    async def story(on: Stage) -> None:
-        await on.source.start(None)
-        on.namenode.takes_s = 1.1
-        on.namenode.unlink("/a")
-        await on.read_until(lambda read: bool(read.batches))
-        replied_at = clock()
-        await on.source.read()
-        assert clock() - replied_at < 1.1 + ROLL_WAIT_S + 0.1
-        assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
-        on.namenode.takes_s = 0.02
-        await asyncio.sleep(10)
-        on.namenode.unlink("/a")
-        await on.read_until(lambda read: bool(read.batches))
-        await on.source.read()
-        assert on.source.stats().rolls == 1
-
-    play(story, poll_budget_share=1.0, roll_interval_s=10.0)
+    on = stage(poll_budget_share=1.0, roll_interval_s=10.0)
+    await on.source.start(None)
+    on.namenode.takes_s = 1.1
+    on.namenode.unlink("/a")
+    await on.read_until(lambda read: bool(read.batches))
+    replied_at = clock()
+    await on.source.read()
+    assert clock() - replied_at < 1.1 + ROLL_WAIT_S + 0.1
+    assert (on.source.stats().rolls_failed, on.source.stats().rolls) == (1, 0)
+    on.namenode.takes_s = 0.02
+    await asyncio.sleep(10)
+    on.namenode.unlink("/a")
+    await on.read_until(lambda read: bool(read.batches))
+    await on.source.read()
+    assert on.source.stats().rolls == 1
 
 
 def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
@@ -74,20 +68,17 @@ def test_a_forbidden_roll_is_said_once_and_does_no_harm(caplog: pytest.LogCaptur
     assert len(caplog.records) == 1
 
 
-def test_a_failed_roll_is_tried_again_later() -> None:
+async def test_a_failed_roll_is_tried_again_later() -> None:
     """Safe mode ends; a cut connection is a cut connection."""
-
-    async def story(on: Stage) -> None:
-        on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
-        on.namenode.takes_s = 0.02
-        await on.source.start(None)
-        on.namenode.unlink("/a")
-        await on.read_until(lambda read: bool(read.batches))
-        await on.source.read()
-        assert on.source.stats().rolls_failed == 1
-        on.namenode.roll_refusal = None
-        await asyncio.sleep(10)
-        await on.source.read()
-        assert on.source.stats().rolls == 1
-
-    play(story)
+    on = stage()
+    on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
+    on.namenode.takes_s = 0.02
+    await on.source.start(None)
+    on.namenode.unlink("/a")
+    await on.read_until(lambda read: bool(read.batches))
+    await on.source.read()
+    assert on.source.stats().rolls_failed == 1
+    on.namenode.roll_refusal = None
+    await asyncio.sleep(10)
+    await on.source.read()
+    assert on.source.stats().rolls == 1

@@ -8,77 +8,60 @@ from nncache.coordination.zookeeper import Delete, SetData
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
 from nncache.invalidation.stream import Changes, Covered, Filters
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import staged
 from tests.invalidation.virtual_time import clock
 
 
-def test_a_new_filter_comes_before_the_first_record_made_with_it() -> None:
+async def test_a_new_filter_comes_before_the_first_record_made_with_it() -> None:
     """What is kept for a filter is kept under the filters that the records were matched by."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            txid = stage.unlink("/ann/a")
-            assert await stage.next_filters() == {"/joe/*", "/ann/*"}
-            assert await stage.next_changes() == (("/ann/a",), txid)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        txid = stage.unlink("/ann/a")
+        assert await stage.next_filters() == {"/joe/*", "/ann/*"}
+        assert await stage.next_changes() == (("/ann/a",), txid)
 
 
-def test_a_new_filter_comes_on_an_idle_cluster_too() -> None:
+async def test_a_new_filter_comes_on_an_idle_cluster_too() -> None:
     """The set of filters has a watch of its own; no record is needed."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            await asyncio.sleep(1)
-            changed_at = clock()
-            stage.press.change_filters({"ann": "/ann/*"})
-            assert await stage.next_filters() == {"/ann/*"}
-            assert clock() - changed_at < 0.02
-            records = stage.stream.stats().records
-            assert records.filters == 1
-            assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        await asyncio.sleep(1)
+        changed_at = clock()
+        stage.press.change_filters({"ann": "/ann/*"})
+        assert await stage.next_filters() == {"/ann/*"}
+        assert clock() - changed_at < 0.02
+        records = stage.stream.stats().records
+        assert records.filters == 1
+        assert list(records.filter_names.values()) == ["ann"], "for people, who know no id"
 
 
-def test_a_filter_made_anew_between_two_reads_has_another_id() -> None:
+async def test_a_filter_made_anew_between_two_reads_has_another_id() -> None:
     """GapFlush: same name, same glob, but what happened in between was matched by nobody."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream as stream:
-            assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-            stage.press.change_filters({})
-            stage.unlink("/joe/a")
-            stage.press.change_filters({"joe": "/joe/*"})
-            assert await stage.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
-
-    play(story)
+    async with staged() as stage, stage.stream as stream:
+        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+        stage.press.change_filters({})
+        stage.unlink("/joe/a")
+        stage.press.change_filters({"joe": "/joe/*"})
+        assert await stage.next_of(Filters, Changes) == Filters({"joe-3": "/joe/*"})
 
 
-def test_filters_newer_than_a_record_are_no_harm() -> None:
+async def test_filters_newer_than_a_record_are_no_harm() -> None:
     """Definitions read ahead of the records are in force early; the records before come all the same."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.server.disconnect()
-            older = stage.unlink("/joe/a")
-            stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
-            newer = stage.unlink("/ann/a")
-            stage.server.connect()
-            assert await stage.next_changes() == (("/joe/a",), older)
-            assert await stage.next_changes() == (("/ann/a",), newer)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.server.disconnect()
+        older = stage.unlink("/joe/a")
+        stage.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
+        newer = stage.unlink("/ann/a")
+        stage.server.connect()
+        assert await stage.next_changes() == (("/joe/a",), older)
+        assert await stage.next_changes() == (("/ann/a",), newer)
 
 
-def test_a_corrupt_definition_costs_its_filter_only() -> None:
+async def test_a_corrupt_definition_costs_its_filter_only() -> None:
     """The others stay in force; it comes back when it is written again."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.press.put(ZNODES.definition("joe"), b"{")
@@ -88,13 +71,10 @@ def test_a_corrupt_definition_costs_its_filter_only() -> None:
         assert stage.stream.stats().records.corrupt_znodes == 1
         assert stage.stream.stats().records.foreign_znodes == 1
 
-    play(story)
 
-
-def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
+async def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
     """Whoever may make a znode may hide it."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.press.put(ZNODES.definition("hidden"), b"?")
@@ -104,52 +84,38 @@ def test_a_definition_that_an_acl_hides_costs_its_filter_only() -> None:
             await stage.next_covered(clock())
         assert stage.stream.stats().records.corrupt_znodes == 1
 
-    play(story)
 
-
-def test_that_all_definitions_are_hidden_is_for_an_administrator() -> None:
+async def test_that_all_definitions_are_hidden_is_for_an_administrator() -> None:
     """It is no single filter's matter."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.server.tree.forbidden.add(ZNODES.definition("joe"))
         with pytest.raises(NotPermittedError, match="joe"):
             await stage.stream.open()
 
-    play(story)
-
 
 @pytest.mark.parametrize("data", [b"", b"1", b"two"])
-def test_a_generation_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
+async def test_a_generation_that_goes_back_or_is_none_ends_the_life(data: bytes) -> None:
     """GapFlush: nobody knows which filters are in force."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.put(ZNODES.filters, data)
-            with pytest.raises(MissingEventsError, match="generation"):
-                await stage.next_changes()
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.press.put(ZNODES.filters, data)
+        with pytest.raises(MissingEventsError, match="generation"):
+            await stage.next_changes()
 
 
-def test_a_record_of_filters_that_are_not_there_ends_the_life() -> None:
+async def test_a_record_of_filters_that_are_not_there_ends_the_life() -> None:
     """GapFlush: what it was matched by is not known."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.press.generation = 9
-            stage.unlink("/joe/a")
-            with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
-                await stage.next_changes()
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.press.generation = 9
+        stage.unlink("/joe/a")
+        with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
+            await stage.next_changes()
 
 
-def test_without_filters_nothing_is_followed() -> None:
+async def test_without_filters_nothing_is_followed() -> None:
     """The set itself may be gone; then nobody knows what is matched."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
@@ -158,13 +124,10 @@ def test_without_filters_nothing_is_followed() -> None:
         with pytest.raises(MissingEventsError, match="no filters are published"):
             await stage.stream.open()
 
-    play(story)
 
-
-def test_an_empty_set_of_filters_is_one() -> None:
+async def test_an_empty_set_of_filters_is_one() -> None:
     """Nothing is kept then; coverage comes all the same."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.press.change_filters({})
         async with stage.stream as stream:
             assert await anext(stream) == Filters({})
@@ -172,5 +135,3 @@ def test_an_empty_set_of_filters_is_one() -> None:
             stage.press.commit(SetData(ZNODES.filters, b"9"))
             stage.unlink("/joe/a")
             assert await stage.next_changes() == ((), 11)
-
-    play(story)

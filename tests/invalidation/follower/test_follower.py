@@ -9,32 +9,27 @@ from nncache.hadoop.change import Closed, Opened, Touched, Vanished
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 from nncache.invalidation.stream import Changes, Filters
-from tests.invalidation.channel.stage import JOE, Stage, play
+from tests.invalidation.channel.stage import JOE, Stage, staged
 from tests.invalidation.virtual_time import clock
 
 
-def test_a_change_is_there_two_round_trips_after_the_notification() -> None:
+async def test_a_change_is_there_two_round_trips_after_the_notification() -> None:
     """The value, and the record that it names: nothing else is waited for."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.unlink("/joe/first")
-            await stage.next_changes()
-            await asyncio.sleep(0.3)
-            published_at = clock()
-            txid = stage.unlink("/joe/a", "/ann/b")
-            assert await stage.next_changes() == (("/joe/a",), txid)
-            round_trip = stage.server.latency_s
-            assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.unlink("/joe/first")
+        await stage.next_changes()
+        await asyncio.sleep(0.3)
+        published_at = clock()
+        txid = stage.unlink("/joe/a", "/ann/b")
+        assert await stage.next_changes() == (("/joe/a",), txid)
+        round_trip = stage.server.latency_s
+        assert clock() - published_at == pytest.approx(2.5 * round_trip, abs=1e-4)
 
 
-def test_a_lost_connection_costs_nothing_but_time() -> None:
+async def test_a_lost_connection_costs_nothing_but_time() -> None:
     """The position stays; what was published meanwhile comes, in order and once."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             for lasts_s in (0.1, 3.0, 60.0):
@@ -49,33 +44,26 @@ def test_a_lost_connection_costs_nothing_but_time() -> None:
         assert stage.stream.stats().records.resumes == 4
         assert stage.stream.stats().session.sessions == 3
 
-    play(story)
 
-
-def test_a_connection_lost_under_any_read_is_survived() -> None:
+async def test_a_connection_lost_under_any_read_is_survived() -> None:
     """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            for step in range(60):
-                txids = [stage.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
-                if step % 3 == 0:
-                    stage.press.change_filters({"joe": "/joe/*", "more": f"/more{step}"})
-                    txids.append(stage.unlink("/joe/x"))
-                await asyncio.sleep(0.0002 * step)
-                stage.server.disconnect(stage.session)
-                await asyncio.sleep(0.001)
-                stage.server.connect()
-                assert [(await stage.next_changes())[1] for _ in txids] == txids
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        for step in range(60):
+            txids = [stage.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
+            if step % 3 == 0:
+                stage.press.change_filters({"joe": "/joe/*", "more": f"/more{step}"})
+                txids.append(stage.unlink("/joe/x"))
+            await asyncio.sleep(0.0002 * step)
+            stage.server.disconnect(stage.session)
+            await asyncio.sleep(0.001)
+            stage.server.connect()
+            assert [(await stage.next_changes())[1] for _ in txids] == txids
 
 
-def test_dropped_transactions_end_the_life() -> None:
+async def test_dropped_transactions_end_the_life() -> None:
     """GapFlush: the publisher says that it could not read them."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.namenode.unlink("/joe/a")
@@ -86,13 +74,10 @@ def test_dropped_transactions_end_the_life() -> None:
         async with stage.stream:
             assert (await stage.next_covered(0)).txid == 11
 
-    play(story)
 
-
-def test_a_zookeeper_wiped_and_filled_again_ends_the_life() -> None:
+async def test_a_zookeeper_wiped_and_filled_again_ends_the_life() -> None:
     """GapFlush; the next run is one on the new chain, also while nothing happens."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream:
             await stage.next_covered(0)
             stage.unlink("/joe/a")
@@ -111,68 +96,53 @@ def test_a_zookeeper_wiped_and_filled_again_ends_the_life() -> None:
             txid = stage.unlink("/joe/b")
             assert await stage.next_changes() == (("/joe/b",), txid)
 
-    play(story)
 
-
-def test_a_tree_made_anew_under_a_stream_without_a_record_is_no_silent_change() -> None:
+async def test_a_tree_made_anew_under_a_stream_without_a_record_is_no_silent_change() -> None:
     """Before the first record no chain is known; whoever follows from there reads the filters again."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream as stream:
-            assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-            for path in reversed(stage.server.tree.paths):
-                stage.press.delete(path)
-            stage.press.begin()
-            txid = stage.unlink("/joe/a")
-            assert await stage.next_of(Filters, Changes) == Filters({"joe-4": "/joe/*"})
-            assert await stage.next_changes() == (("/joe/a",), txid)
-            assert stage.session.stats().connections == 1
-
-    play(story)
+    async with staged() as stage, stage.stream as stream:
+        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+        for path in reversed(stage.server.tree.paths):
+            stage.press.delete(path)
+        stage.press.begin()
+        txid = stage.unlink("/joe/a")
+        assert await stage.next_of(Filters, Changes) == Filters({"joe-4": "/joe/*"})
+        assert await stage.next_changes() == (("/joe/a",), txid)
+        assert stage.session.stats().connections == 1
 
 
-def test_a_cancelled_wait_has_lost_nothing() -> None:
+async def test_a_cancelled_wait_has_lost_nothing() -> None:
     """S3: however often whoever iterates gives up and asks again."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            stage.press.max_records = 100
-            seen: list[int] = []
-            txids: list[int] = []
-            for _ in range(300):
-                if len(txids) < 40:
-                    txids.append(stage.unlink("/joe/a"))
-                try:
-                    async with asyncio.timeout(0.0007):
-                        seen.append((await stage.next_changes())[1])
-                except TimeoutError:
-                    continue
-            assert seen == txids
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        stage.press.max_records = 100
+        seen: list[int] = []
+        txids: list[int] = []
+        for _ in range(300):
+            if len(txids) < 40:
+                txids.append(stage.unlink("/joe/a"))
+            try:
+                async with asyncio.timeout(0.0007):
+                    seen.append((await stage.next_changes())[1])
+            except TimeoutError:
+                continue
+        assert seen == txids
 
 
-def test_a_notification_that_is_lost_delays_by_half_a_second() -> None:
+async def test_a_notification_that_is_lost_delays_by_half_a_second() -> None:
     """Nothing is concluded from the absence of a notification while coverage is waited for."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            await asyncio.sleep(1)
-            stage.server.forget_watches(stage.session)
-            unlinked_at = clock()
-            stage.unlink("/joe/a")
-            stage.pool.probe()
-            await stage.next_covered(unlinked_at)
-            assert clock() - unlinked_at < 0.53
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        await asyncio.sleep(1)
+        stage.server.forget_watches(stage.session)
+        unlinked_at = clock()
+        stage.unlink("/joe/a")
+        stage.pool.probe()
+        await stage.next_covered(unlinked_at)
+        assert clock() - unlinked_at < 0.53
 
 
-def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
+async def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
     """Items wait in bounded number; the rest stays in ZooKeeper."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.press.max_records = 1000
         async with stage.stream:
             await stage.next_covered(0)
@@ -181,66 +151,56 @@ def test_a_reader_that_does_not_come_is_not_read_for_without_end() -> None:
             assert stage.stream.stats().records.records_read < 100
             assert [(await stage.next_changes())[1] for _ in txids] == txids
 
-    play(story)
 
-
-def test_a_record_of_which_a_part_was_read_already_is_told_as_a_whole() -> None:
+async def test_a_record_of_which_a_part_was_read_already_is_told_as_a_whole() -> None:
     """GapFlush: the publisher of a ZooKeeper that was put back says in one record what it had said in two.
 
     What it merged bears an early number. What ended a two-step write then must not end one that began since.
     """
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            earlier = Earlier(stage)
-            stage.unlink("/joe/a")
-            assert await stage.next_changes() == (("/joe/a",), 11)
-            stage.server.disconnect(stage.session)
-            earlier.put_back()
-            merged = (
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        earlier = Earlier(stage)
+        stage.unlink("/joe/a")
+        assert await stage.next_changes() == (("/joe/a",), 11)
+        stage.server.disconnect(stage.session)
+        earlier.put_back()
+        merged = (
+            (11, Vanished("/joe")),
+            (11, Opened("/joe/f")),
+            (11, Closed("/joe/f")),
+            (12, Closed("/joe/g")),
+        )
+        stage.press.commit(*stage.press.cache_record(Stale(merged), 12))
+        stage.server.connect()
+        assert await stage.next_of(Changes) == Changes(
+            (
                 (11, Vanished("/joe")),
-                (11, Opened("/joe/f")),
-                (11, Closed("/joe/f")),
+                (11, Touched("/joe/f")),
+                (11, Touched("/joe/f")),
                 (12, Closed("/joe/g")),
-            )
-            stage.press.commit(*stage.press.cache_record(Stale(merged), 12))
-            stage.server.connect()
-            assert await stage.next_of(Changes) == Changes(
-                (
-                    (11, Vanished("/joe")),
-                    (11, Touched("/joe/f")),
-                    (11, Touched("/joe/f")),
-                    (12, Closed("/joe/g")),
-                ),
-                12,
-            )
-
-    play(story)
+            ),
+            12,
+        )
 
 
-def test_filters_are_read_anew_over_another_connection() -> None:
+async def test_filters_are_read_anew_over_another_connection() -> None:
     """GapFlush: in a ZooKeeper that was put back the same generation may have come to mean other filters."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            stage.unlink("/joe/a")
-            await stage.next_changes()
-            earlier = Earlier(stage)
-            stage.press.change_filters(JOE | {"ann": "/ann/*"})
-            while "/ann/*" not in await stage.next_filters():
-                continue
-            generation = stage.press.generation
-            stage.server.disconnect(stage.session)
-            earlier.put_back()
-            unmatched = stage.unlink("/ann/a")
-            stage.press.change_filters(JOE | {"ann": "/ann/*"})
-            assert stage.press.generation == generation
-            stage.server.connect()
-            assert await stage.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
-            assert await stage.next_changes() == ((), unmatched)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        stage.unlink("/joe/a")
+        await stage.next_changes()
+        earlier = Earlier(stage)
+        stage.press.change_filters(JOE | {"ann": "/ann/*"})
+        while "/ann/*" not in await stage.next_filters():
+            continue
+        generation = stage.press.generation
+        stage.server.disconnect(stage.session)
+        earlier.put_back()
+        unmatched = stage.unlink("/ann/a")
+        stage.press.change_filters(JOE | {"ann": "/ann/*"})
+        assert stage.press.generation == generation
+        stage.server.connect()
+        assert await stage.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
+        assert await stage.next_changes() == ((), unmatched)
 
 
 class Earlier:

@@ -7,51 +7,43 @@ import pytest
 from nncache.hadoop.errors import WrongAddressError
 from nncache.hadoop.namespace import Namespace
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, WrongNamespaceError
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import staged
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.virtual_time import clock
 
 
-def test_an_idle_cluster_is_covered_without_any_record() -> None:
+async def test_an_idle_cluster_is_covered_without_any_record() -> None:
     """Bounded: each probe covers, also while ZooKeeper is away."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            for _ in range(3):
-                await asyncio.sleep(1)
-                asked_at = clock()
-                stage.pool.probe()
-                assert (await stage.next_covered(asked_at)).txid == 10
-            stage.server.disconnect()
-            await asyncio.sleep(10)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        for _ in range(3):
+            await asyncio.sleep(1)
             asked_at = clock()
             stage.pool.probe()
             assert (await stage.next_covered(asked_at)).txid == 10
+        stage.server.disconnect()
+        await asyncio.sleep(10)
+        asked_at = clock()
+        stage.pool.probe()
+        assert (await stage.next_covered(asked_at)).txid == 10
 
-    play(story)
 
-
-def test_a_publisher_that_has_stopped_is_noticed() -> None:
+async def test_a_publisher_that_has_stopped_is_noticed() -> None:
     """Bounded: what happened and was not published keeps coverage back, and nothing else does."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.namenode.unlink("/joe/a")
-            asked_at = clock() + 0.001
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(stage.next_covered(asked_at), 60)
-            stage.press.publish()
-            assert (await stage.next_covered(asked_at)).txid == 11
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.namenode.unlink("/joe/a")
+        asked_at = clock() + 0.001
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(stage.next_covered(asked_at), 60)
+        stage.press.publish()
+        assert (await stage.next_covered(asked_at)).txid == 11
 
 
-def test_a_steady_flow_keeps_no_coverage_back() -> None:
+async def test_a_steady_flow_keeps_no_coverage_back() -> None:
     """Each probe is covered as soon as its own transaction is read, however many follow."""
+    async with staged() as stage:
 
-    async def story(stage: Stage) -> None:
         async def flow() -> None:
             while True:
                 stage.unlink("/joe/a")
@@ -67,55 +59,41 @@ def test_a_steady_flow_keeps_no_coverage_back() -> None:
             assert stream.stats().records.records_read > 2000
             flowing.cancel()
 
-    play(story)
 
-
-def test_another_active_namenode_ends_the_life() -> None:
+async def test_another_active_namenode_ends_the_life() -> None:
     """What another one acknowledged may not be in these records."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            stage.unlink("/joe/a")
-            await asyncio.sleep(1)
-            stage.namenode.restart()
-            stage.pool.probe()
-            with pytest.raises(MissingEventsError, match="term 2 after 1"):
-                await anext(stage.stream)
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        stage.unlink("/joe/a")
+        await asyncio.sleep(1)
+        stage.namenode.restart()
+        stage.pool.probe()
+        with pytest.raises(MissingEventsError, match="term 2 after 1"):
+            await anext(stage.stream)
 
 
-def test_a_log_that_went_back_within_a_term_ends_the_life() -> None:
+async def test_a_log_that_went_back_within_a_term_ends_the_life() -> None:
     """GapFlush: asked later, it had come less far."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            del stage.namenode.log.transactions[-3:]
-            await asyncio.sleep(1)
-            stage.pool.probe()
-            with pytest.raises(MissingEventsError, match="its last transaction is 7, was 10"):
-                await stage.next_changes()
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        del stage.namenode.log.transactions[-3:]
+        await asyncio.sleep(1)
+        stage.pool.probe()
+        with pytest.raises(MissingEventsError, match="its last transaction is 7, was 10"):
+            await stage.next_changes()
 
 
-def test_no_life_begins_ahead_of_the_log() -> None:
+async def test_no_life_begins_ahead_of_the_log() -> None:
     """S1: a log that went back and grows again must not pass for the one that was published."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.namenode.restart(lost=3)
         with pytest.raises(MissingEventsError, match="its last transaction is 8, was 10"):
             await stage.stream.open()
 
-    play(story)
 
-
-def test_no_life_begins_without_word_of_the_log() -> None:
+async def test_no_life_begins_without_word_of_the_log() -> None:
     """A NameNode that does not say how far its log has come can prove nothing fresh."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.namenode.answers_journal = False
         with pytest.raises(ChannelUnavailableError, match="how far its log has come"):
             await stage.stream.open()
@@ -124,36 +102,29 @@ def test_no_life_begins_without_word_of_the_log() -> None:
         await asyncio.sleep(5)
         assert len(stage.pool.suspicions) == suspicions
 
-    play(story)
 
-
-def test_who_waits_for_coverage_is_probed_for() -> None:
+async def test_who_waits_for_coverage_is_probed_for() -> None:
     """At once, but not more often than every PROBE_SPACING_S; a wish in between is granted a little later."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            await asyncio.sleep(1)
-            before = len(stage.pool.suspicions)
-            for _ in range(20):
-                await asyncio.sleep(0.001)
-                asked_at = clock()
-                stage.stream.request_probe()
-                await stage.next_covered(asked_at)
-                assert clock() - asked_at < 0.06
-            assert len(stage.pool.suspicions) - before <= 20
-            for _ in range(1000):
-                stage.stream.request_probe()
-                await asyncio.sleep(0.001)
-            assert len(stage.pool.suspicions) - before <= 42
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        await asyncio.sleep(1)
+        before = len(stage.pool.suspicions)
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+            asked_at = clock()
+            stage.stream.request_probe()
+            await stage.next_covered(asked_at)
+            assert clock() - asked_at < 0.06
+        assert len(stage.pool.suspicions) - before <= 20
+        for _ in range(1000):
+            stage.stream.request_probe()
+            await asyncio.sleep(0.001)
+        assert len(stage.pool.suspicions) - before <= 42
 
 
-def test_an_rpc_connection_to_another_namespace_ends_the_life() -> None:
+async def test_an_rpc_connection_to_another_namespace_ends_the_life() -> None:
     """OpenFileUncached, OwnWrites: what is asked over RPC is of the namespace that is published, or the gate closes."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         other = FakeNameNode("other")
         other.namespace = Namespace("CID-2", "BP-2")
         async with stage.stream:
@@ -169,5 +140,3 @@ def test_an_rpc_connection_to_another_namespace_ends_the_life() -> None:
         stage.namenode.rpc_leads_to = None
         async with stage.stream:
             await stage.next_covered(0)
-
-    play(story)

@@ -10,38 +10,31 @@ from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedErr
 from nncache.invalidation.stream import Covered, Filters
 from tests.invalidation import virtual_time
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import staged
 from tests.invalidation.channel.world import ACTS, Step, World
 
 
-def test_the_filters_come_first() -> None:
+async def test_the_filters_come_first() -> None:
     """Nothing may be kept, and nothing covered, before it is known what is matched."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         async with stage.stream as stream:
             assert stream.term == 1
             assert await anext(stream) == Filters({"joe-2": "/joe/*"})
             assert isinstance(await anext(stream), Covered)
         assert stage.stream.term == 0
 
-    play(story)
 
-
-def test_another_namespace_is_refused() -> None:
+async def test_another_namespace_is_refused() -> None:
     """A ZooKeeper root of another cluster must not be followed; both are named."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.press.put(ZNODES.namespace, b"BP-2-elsewhere")
         with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
             await stage.stream.open()
 
-    play(story)
 
-
-def test_what_is_away_is_named() -> None:
+async def test_what_is_away_is_named() -> None:
     """No ZooKeeper, no active NameNode, no filters, no right to read: each is told as what it is."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.server.disconnect()
         with pytest.raises(ChannelUnavailableError, match="no connection"):
             await stage.stream.open()
@@ -65,40 +58,29 @@ def test_what_is_away_is_named() -> None:
         with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
             await stage.stream.open()
 
-    play(story)
 
-
-def test_two_watches_are_all_it_holds() -> None:
+async def test_two_watches_are_all_it_holds() -> None:
     """The seed of the service warns of sessions with many watches."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            for number in range(5):
-                stage.unlink("/joe/a")
-                stage.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
-                await asyncio.sleep(0.1)
-                assert stage.server.watches == 2
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        for number in range(5):
+            stage.unlink("/joe/a")
+            stage.press.change_filters({"joe": "/joe/*", "more": f"/more/{number}"})
+            await asyncio.sleep(0.1)
+            assert stage.server.watches == 2
 
 
-def test_an_idle_life_asks_little() -> None:
+async def test_an_idle_life_asks_little() -> None:
     """Of 10,000 readers each may ask for value and generation every two seconds, and for nothing else."""
-
-    async def story(stage: Stage) -> None:
-        async with stage.stream:
-            await stage.next_covered(0)
-            before = stage.session.stats().calls
-            await asyncio.sleep(60)
-            assert stage.session.stats().calls - before <= 62
-
-    play(story)
+    async with staged() as stage, stage.stream:
+        await stage.next_covered(0)
+        before = stage.session.stats().calls
+        await asyncio.sleep(60)
+        assert stage.session.stats().calls - before <= 62
 
 
-def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
+async def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
     """What a run left unread is not in the next; the session stays until it is shut down."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         with pytest.raises(ChannelUnavailableError, match="not open"):
             await anext(stage.stream)
         stage.stream.request_probe()
@@ -114,8 +96,6 @@ def test_it_may_be_closed_at_any_time_and_opened_again() -> None:
             await stage.stream.shut_down()
         await stage.stream.shut_down()
         assert not stage.session.is_connected
-
-    play(story)
 
 
 ACTIONS = st.sampled_from(["write", "write", "publish", "publish", *ACTS])

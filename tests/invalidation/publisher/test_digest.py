@@ -369,3 +369,9 @@ def test_a_digest_takes_at_least_one_change() -> None:
     """Even then it can say that everything is unknown."""
     with pytest.raises(AssertionError):
         Digest(0)
+    least = Digest(1)
+    for txid, path in enumerate(("/a", "/b"), 1):
+        least.add(txid, Touched(path))
+    assert len(least) == 2, "until they are taken"
+    ((txid, change),) = least.take()
+    assert (txid, type(change)) == (2, EverythingUnknown)

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_pacing import ALL, AT_ONCE, MAX_PAUSE_S, MAX_ROUND_S, RETRY_S
-from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode
 from tests.invalidation.publisher.stage import FakeFilters
 from tests.invalidation.virtual_time import clock
@@ -25,27 +25,23 @@ class Scene:
     changed_at: list[float] = field(default_factory=list)
 
 
-def play(story: Callable[[Scene], Awaitable[None]], *, broken: tuple[str, ...] = ()) -> None:
-    """Play a story in virtual time; filters are read again every 60 s."""
-
-    async def on_scene() -> None:
-        filters = FakeFilters(FakeNameNode())
-        filters.put("f", "/f")
-        for name in broken:
-            filters.damage(name)
-        scene = Scene(filters, FilterFollower(filters, 60.0, clock))
-        async with asyncio.TaskGroup() as tasks:
-            following = tasks.create_task(scene.follower.follow(lambda: scene.changed_at.append(clock())))
-            await story(scene)
-            following.cancel()
-
-    virtual_time.run(on_scene())
+@asynccontextmanager
+async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Scene]:
+    """Set the scene; filters are read again every 60 s."""
+    filters = FakeFilters(FakeNameNode())
+    filters.put("f", "/f")
+    for name in broken:
+        filters.damage(name)
+    scene = Scene(filters, FilterFollower(filters, 60.0, clock))
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(scene.follower.follow(lambda: scene.changed_at.append(clock())))
+        yield scene
+        task.cancel()
 
 
-def test_they_are_read_at_once_and_then_seldom() -> None:
+async def test_they_are_read_at_once_and_then_seldom() -> None:
     """What changes them is seen in the edits; the rest is a safety net."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         assert (on.follower.stored, on.follower.path) == (None, on.filters.path)
         began_at = clock()
         await asyncio.sleep(300)
@@ -55,13 +51,10 @@ def test_they_are_read_at_once_and_then_seldom() -> None:
         assert on.changed_at[0] - began_at < 0.02
         assert on.changed_at[1] - began_at == pytest.approx(60, abs=0.1)
 
-    play(story)
 
-
-def test_a_touch_has_them_read_soon() -> None:
+async def test_a_touch_has_them_read_soon() -> None:
     """Several touches in a row cost few readings, and none is missed."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         await asyncio.sleep(10)
         for number in range(50):
             on.filters.put(f"f{number}", "/f")
@@ -75,13 +68,10 @@ def test_a_touch_has_them_read_soon() -> None:
         assert on.follower.reads <= 5
         assert None not in on.filters.read_names[1:]
 
-    play(story)
 
-
-def test_a_touch_during_a_reading_counts() -> None:
+async def test_a_touch_during_a_reading_counts() -> None:
     """What was read may be from before it."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         await asyncio.sleep(10)
         on.filters.takes_s = 2.0
         on.follower.touch(["g"])
@@ -92,71 +82,58 @@ def test_a_touch_during_a_reading_counts() -> None:
         assert on.follower.stored is not None
         assert "g" in on.follower.stored.filters
 
-    play(story)
 
-
-def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFixture) -> None:
+async def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFixture) -> None:
     """Said once, tried again until it works, as seldom as one that keeps changing."""
-
-    async def story(on: Scene) -> None:
-        await asyncio.sleep(10)
-        on.filters.fault = MalformedReplyError("no DataNode")
-        on.filters.put("g", "/g")
-        on.follower.touch(["g"])
-        await asyncio.sleep(10 * RETRY_S)
-        assert on.follower.stored is not None
-        assert "g" not in on.follower.stored.filters
-        assert 4 <= on.follower.reads_failed <= 8
-        on.filters.fault = None
-        await asyncio.sleep(MAX_PAUSE_S)
-        assert "g" in on.follower.stored.filters
-
     with caplog.at_level(logging.INFO):
-        play(story)
+        async with following() as on:
+            await asyncio.sleep(10)
+            on.filters.fault = MalformedReplyError("no DataNode")
+            on.filters.put("g", "/g")
+            on.follower.touch(["g"])
+            await asyncio.sleep(10 * RETRY_S)
+            assert on.follower.stored is not None
+            assert "g" not in on.follower.stored.filters
+            assert 4 <= on.follower.reads_failed <= 8
+            on.filters.fault = None
+            await asyncio.sleep(MAX_PAUSE_S)
+            assert "g" in on.follower.stored.filters
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-def test_a_reading_that_was_cancelled_is_made_again() -> None:
+async def test_a_reading_that_was_cancelled_is_made_again() -> None:
     """The next run of the publisher does not take it for done."""
-
-    async def story() -> None:
-        filters = FakeFilters(FakeNameNode())
-        filters.takes_s = 5.0
-        follower = FilterFollower(filters, 60.0, clock)
-        for limit_s in (2.0, 6.0):
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(follower.follow(lambda: None), limit_s)
-        assert (filters.reads, follower.reads) == (2, 1)
-
-    virtual_time.run(story())
+    filters = FakeFilters(FakeNameNode())
+    filters.takes_s = 5.0
+    follower = FilterFollower(filters, 60.0, clock)
+    for limit_s in (2.0, 6.0):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(follower.follow(lambda: None), limit_s)
+    assert (filters.reads, follower.reads) == (2, 1)
 
 
-def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFixture) -> None:
     """It may be unreadable for a moment only; one that stays broken is asked for less and less often."""
-
-    async def story(on: Scene) -> None:
-        await asyncio.sleep(1 + RETRY_S)
-        assert on.filters.read_names == [None, ("g",)]
-        await asyncio.sleep(600)
-        assert on.filters.read_names.count(("g",)) == 4, "after 2, 6, 14 and 30 seconds"
-        assert on.filters.read_names.count(None) == 11
-        on.filters.broken.clear()
-        await asyncio.sleep(60)
-        reads = on.follower.reads
-        await asyncio.sleep(300)
-        assert on.follower.reads - reads == 5
-
     with caplog.at_level(logging.WARNING):
-        play(story, broken=("g",))
+        async with following(broken=("g",)) as on:
+            await asyncio.sleep(1 + RETRY_S)
+            assert on.filters.read_names == [None, ("g",)]
+            await asyncio.sleep(600)
+            assert on.filters.read_names.count(("g",)) == 4, "after 2, 6, 14 and 30 seconds"
+            assert on.filters.read_names.count(None) == 11
+            on.filters.broken.clear()
+            await asyncio.sleep(60)
+            reads = on.follower.reads
+            await asyncio.sleep(300)
+            assert on.follower.reads - reads == 5
     assert [record.message for record in caplog.records] == [
         "filter g in /apps/nncache/filters can't be used, what is published of it stays: not JSON"
     ]
 
 
-def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None:
+async def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None:
     """What is known of the others stays; what was removed is gone."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         on.filters.put("g", "/g")
         on.filters.put("h", "/h")
         await asyncio.sleep(10)
@@ -171,31 +148,26 @@ def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None:
         assert [set(names or ()) for names in on.filters.read_names[1:]] == [{"g", "h", "never"}]
         assert on.follower.filters_read == 3 + 1
 
-    play(story)
 
-
-def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobody(
+async def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A bounded rate under any toggling; the others' changes are seen at once, its last one in the end."""
-
-    async def story(on: Scene) -> None:
-        await asyncio.sleep(10)
-        for number in range(4 * 300):
-            on.filters.put("f", "/f", allowed=("ann",) if number % 2 else ())
-            on.follower.touch(["f"])
-            await asyncio.sleep(0.25)
-        assert 8 <= on.filters.read_names.count(("f",)) <= 18
-        on.filters.put("g", "/g")
-        on.follower.touch(["g"])
-        await asyncio.sleep(0.1)
-        assert on.follower.stored is not None
-        assert "g" in on.follower.stored.filters
-        await asyncio.sleep(MAX_PAUSE_S)
-        assert on.follower.stored.filters["f"].allowed_subscribers == ("ann",)
-
     with caplog.at_level(logging.WARNING):
-        play(story)
+        async with following() as on:
+            await asyncio.sleep(10)
+            for number in range(4 * 300):
+                on.filters.put("f", "/f", allowed=("ann",) if number % 2 else ())
+                on.follower.touch(["f"])
+                await asyncio.sleep(0.25)
+            assert 8 <= on.filters.read_names.count(("f",)) <= 18
+            on.filters.put("g", "/g")
+            on.follower.touch(["g"])
+            await asyncio.sleep(0.1)
+            assert on.follower.stored is not None
+            assert "g" in on.follower.stored.filters
+            await asyncio.sleep(MAX_PAUSE_S)
+            assert on.follower.stored.filters["f"].allowed_subscribers == ("ann",)
     (warning,) = caplog.records
     assert warning.message == (
         f"filter f in {FakeFilters.path} keeps changing: it is read every 30 s from now on; "
@@ -203,10 +175,9 @@ def test_an_owner_who_keeps_changing_a_filter_costs_little_and_delays_nobody(
     )
 
 
-def test_new_names_do_not_delay_a_known_filter() -> None:
+async def test_new_names_do_not_delay_a_known_filter() -> None:
     """Whoever may make directories there makes as many as they like."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         await asyncio.sleep(30)
         on.follower.touch([f"new{number}" for number in range(2 * AT_ONCE)])
         on.filters.put("f", "/other")
@@ -215,13 +186,10 @@ def test_new_names_do_not_delay_a_known_filter() -> None:
         assert on.filters.read_names[-1] is not None
         assert on.filters.read_names[-1][0] == "f"
 
-    play(story)
 
-
-def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
+async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
     """GapFlush: one that is known alone would end all others."""
-
-    async def story(on: Scene) -> None:
+    async with following() as on:
         await asyncio.sleep(10)
         on.follower.forget()
         on.follower.touch(["f"])
@@ -229,5 +197,3 @@ def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
         on.follower.touch([ALL])
         await asyncio.sleep(1)
         assert on.filters.read_names == [None, None, None]
-
-    play(story)

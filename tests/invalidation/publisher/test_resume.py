@@ -1,7 +1,7 @@
 """A run goes on where the records end, and tells what was missed before it does (GapFlush)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -26,7 +26,6 @@ from nncache.invalidation.publisher.output_stream import (
 from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.resume import UNREADABLE_S, Resumption
 from nncache.invalidation.publisher.stats import PublisherStats
-from tests.invalidation import virtual_time
 from tests.invalidation.publisher.fakes import FakeOutput, ScriptedSource
 from tests.invalidation.publisher.samples import batch, positions, published, read
 from tests.invalidation.publisher.stage import ZNODES, Stage
@@ -57,18 +56,14 @@ def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     return PendingBatch(txid, filters, max_changes=9, filters_path="/filters")
 
 
-def play(story: Callable[[Scene], Awaitable[None]], *, is_known: bool = True) -> None:
-    """Play a story in virtual time; in a process that has left STATE behind itself, unless it has just begun."""
-
-    async def on_scene() -> None:
-        scene = Scene()
-        if is_known:
-            await scene.resumption.begin(STATE)
-            scene.source.started.clear()
-            scene.output.told.clear()
-        await story(scene)
-
-    virtual_time.run(on_scene())
+async def scene(*, is_known: bool = True) -> Scene:
+    """Set the scene: a process that has left STATE behind itself, unless it has just begun."""
+    made = Scene()
+    if is_known:
+        await made.resumption.begin(STATE)
+        made.source.started.clear()
+        made.output.told.clear()
+    return made
 
 
 def dropped(first: int, last: int, reason: str) -> Publication:
@@ -77,204 +72,162 @@ def dropped(first: int, last: int, reason: str) -> Publication:
     return Publication(txid=last, content=Dropped(first, last, reason), filters=filters)
 
 
-def test_it_goes_on_where_the_records_end() -> None:
+async def test_it_goes_on_where_the_records_end() -> None:
     """Nothing is written for that."""
-
-    async def story(on: Scene) -> None:
-        resumed = await on.resumption.begin(STATE)
-        assert resumed.is_continuous
-        assert (resumed.pending.txid, resumed.pending.filters) == (10, STATE.filters)
-        assert on.source.started == [10]
-        assert on.output.told == []
-
-    play(story)
+    on = await scene()
+    resumed = await on.resumption.begin(STATE)
+    assert resumed.is_continuous
+    assert (resumed.pending.txid, resumed.pending.filters) == (10, STATE.filters)
+    assert on.source.started == [10]
+    assert on.output.told == []
 
 
-def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
+async def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
     """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
-
-    async def story(on: Scene) -> None:
-        resumed = await on.resumption.begin(STATE)
-        assert resumed.is_continuous
-        resumed.pending.add(read(12))
-        for txid, is_continuous in ((12, True), (13, False)):
-            again = await on.resumption.begin(PublishedState(txid=txid, filters=STATE.filters))
-            assert again.is_continuous is is_continuous
-        assert not (await Scene().resumption.begin(STATE)).is_continuous, "a process that has just begun"
-
-    play(story)
+    on = await scene()
+    resumed = await on.resumption.begin(STATE)
+    assert resumed.is_continuous
+    resumed.pending.add(read(12))
+    for txid, is_continuous in ((12, True), (13, False)):
+        again = await on.resumption.begin(PublishedState(txid=txid, filters=STATE.filters))
+        assert again.is_continuous is is_continuous
+    assert not (await Scene().resumption.begin(STATE)).is_continuous, "a process that has just begun"
 
 
-def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
+async def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
     """At a transaction that can't be lost any more: its number could be given to another."""
-
-    async def story(on: Scene) -> None:
-        on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
-        resumed = await on.resumption.begin(PublishedState(txid=None))
-        assert not resumed.is_continuous
-        assert (resumed.pending.txid, dict(resumed.pending.filters)) == (31, {})
-        assert (on.source.started, on.output.told) == ([None], [31])
-        assert on.counts.new_chains == 1
-
-    play(story)
+    on = await scene()
+    on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
+    resumed = await on.resumption.begin(PublishedState(txid=None))
+    assert not resumed.is_continuous
+    assert (resumed.pending.txid, dict(resumed.pending.filters)) == (31, {})
+    assert (on.source.started, on.output.told) == ([None], [31])
+    assert on.counts.new_chains == 1
 
 
-def test_damaged_filters_begin_anew_before_anything_else() -> None:
+async def test_damaged_filters_begin_anew_before_anything_else() -> None:
     """Those that can't be read are taken out: caches that knew them must not count on them."""
-
-    async def story(on: Scene) -> None:
-        damaged = {"d": published("d", "/d"), "e": None}
-        resumed = await on.resumption.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
-        anew = published("d", "/d", id="new-1", since_txid=10)
-        assert on.output.told == [FilterChange(removed=("d", "e"), added=(anew,))]
-        assert resumed.pending.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
-
-    play(story)
+    on = await scene()
+    damaged = {"d": published("d", "/d"), "e": None}
+    resumed = await on.resumption.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
+    anew = published("d", "/d", id="new-1", since_txid=10)
+    assert on.output.told == [FilterChange(removed=("d", "e"), added=(anew,))]
+    assert resumed.pending.filters == {**STATE.filters, "d": FilterPosition(anew, 10)}
 
 
 @pytest.mark.parametrize("left", [STATE, PublishedState(txid=10, filters=positions({"f": "/f"}))])
-def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: PublishedState) -> None:
+async def test_who_did_not_leave_the_set_as_it_is_has_everybody_read_it(left: PublishedState) -> None:
     """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
-
-    async def story(on: Scene) -> None:
-        await on.resumption.begin(left)
-        assert on.output.told == [FilterChange()]
-        await on.resumption.begin(left)
-        assert on.output.told == [FilterChange()], "once"
-
-    play(story, is_known=left is not STATE)
+    on = await scene(is_known=left is not STATE)
+    await on.resumption.begin(left)
+    assert on.output.told == [FilterChange()]
+    await on.resumption.begin(left)
+    assert on.output.told == [FilterChange()], "once"
 
 
-def test_another_owner_or_other_subscribers_need_no_reading_of_the_set() -> None:
+async def test_another_owner_or_other_subscribers_need_no_reading_of_the_set() -> None:
     """As when the write that changed them was carried out and its answer was lost: a cache looks at globs and ids."""
-
-    async def story(on: Scene) -> None:
-        found = {
-            name: replace(
-                position, filter=replace(position.filter, owner="amy", allowed_subscribers=("bob",))
-            )
-            for name, position in STATE.filters.items()
-        }
-        resumed = await on.resumption.begin(PublishedState(txid=10, filters=found))
-        assert on.output.told == []
-        assert resumed.pending.filters == found
-
-    play(story)
+    on = await scene()
+    found = {
+        name: replace(position, filter=replace(position.filter, owner="amy", allowed_subscribers=("bob",)))
+        for name, position in STATE.filters.items()
+    }
+    resumed = await on.resumption.begin(PublishedState(txid=10, filters=found))
+    assert on.output.told == []
+    assert resumed.pending.filters == found
 
 
-def test_purged_edits_are_dropped_for_all() -> None:
+async def test_purged_edits_are_dropped_for_all() -> None:
     """As often as it happens; then it goes on with the first that can be read."""
-
-    async def story(on: Scene) -> None:
-        again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
-        on.source.starts = [PURGED, again]
-        resumed = await on.resumption.begin(STATE)
-        assert on.source.started == [10, 20, 25]
-        second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
-        assert on.output.told == [
-            dropped(11, 20, "purged"),
-            Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
-        ]
-        assert not resumed.is_continuous
-        assert (resumed.pending.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
-
-    play(story)
+    on = await scene()
+    again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
+    on.source.starts = [PURGED, again]
+    resumed = await on.resumption.begin(STATE)
+    assert on.source.started == [10, 20, 25]
+    second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
+    assert on.output.told == [
+        dropped(11, 20, "purged"),
+        Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
+    ]
+    assert not resumed.is_continuous
+    assert (resumed.pending.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
 
 
-def test_a_log_that_went_back_begins_all_anew() -> None:
+async def test_a_log_that_went_back_begins_all_anew() -> None:
     """The filters stay as they were published, under new ids."""
-
-    async def story(on: Scene) -> None:
-        on.source.starts, on.source.script = [WENT_BACK], [read(7)]
-        resumed = await on.resumption.begin(STATE)
-        anew = tuple(
-            published(name, f"/{name}", id=f"new-{number}", since_txid=7)
-            for number, name in ((1, "f"), (2, "g"))
-        )
-        assert on.output.told == [7, FilterChange(removed=("f", "g"), added=anew)]
-        assert {name: position.txid for name, position in resumed.pending.filters.items()} == {"f": 7, "g": 7}
-        assert not resumed.is_continuous
-
-    play(story)
+    on = await scene()
+    on.source.starts, on.source.script = [WENT_BACK], [read(7)]
+    resumed = await on.resumption.begin(STATE)
+    anew = tuple(
+        published(name, f"/{name}", id=f"new-{number}", since_txid=7) for number, name in ((1, "f"), (2, "g"))
+    )
+    assert on.output.told == [7, FilterChange(removed=("f", "g"), added=anew)]
+    assert {name: position.txid for name, position in resumed.pending.filters.items()} == {"f": 7, "g": 7}
+    assert not resumed.is_continuous
 
 
 @pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
-def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
+async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
     """They may be readable in a moment; not for ever, though, or nothing would be published again."""
-
-    async def story(on: Scene) -> None:
-        for _ in range(2):
-            on.source.starts = [error]
-            with pytest.raises(type(error)):
-                await on.resumption.begin(STATE)
-            await asyncio.sleep(UNREADABLE_S / 2)
-        on.source.starts, on.source.script = [error], [read(33)]
-        resumed = await on.resumption.begin(STATE)
-        assert on.output.told == [dropped(11, 33, str(error))]
-        assert (resumed.pending.txid, resumed.is_continuous) == (33, False)
+    on = await scene()
+    for _ in range(2):
         on.source.starts = [error]
         with pytest.raises(type(error)):
             await on.resumption.begin(STATE)
-
-    play(story)
-
-
-def test_a_life_that_has_waited_already_counts() -> None:
-    """Its next one gives them up at once, unless they can be read again."""
-
-    async def story(on: Scene) -> None:
-        on.resumption.found_unreadable()
-        assert (await on.resumption.begin(STATE)).is_continuous
-        on.resumption.found_unreadable()
-        on.source.starts, on.source.script = [UNREADABLE], [read(33)]
+        await asyncio.sleep(UNREADABLE_S / 2)
+    on.source.starts, on.source.script = [error], [read(33)]
+    resumed = await on.resumption.begin(STATE)
+    assert on.output.told == [dropped(11, 33, str(error))]
+    assert (resumed.pending.txid, resumed.is_continuous) == (33, False)
+    on.source.starts = [error]
+    with pytest.raises(type(error)):
         await on.resumption.begin(STATE)
-        assert on.output.told == [dropped(11, 33, "not a page")]
 
-    play(story)
+
+async def test_a_life_that_has_waited_already_counts() -> None:
+    """Its next one gives them up at once, unless they can be read again."""
+    on = await scene()
+    on.resumption.found_unreadable()
+    assert (await on.resumption.begin(STATE)).is_continuous
+    on.resumption.found_unreadable()
+    on.source.starts, on.source.script = [UNREADABLE], [read(33)]
+    await on.resumption.begin(STATE)
+    assert on.output.told == [dropped(11, 33, "not a page")]
 
 
 @pytest.mark.parametrize(
     "error",
     [MissingEventsError("another one is active"), ChannelUnavailableError("none"), NotPermittedError("no")],
 )
-def test_everything_else_ends_the_attempt(error: Exception) -> None:
+async def test_everything_else_ends_the_attempt(error: Exception) -> None:
     """Nothing is lost by it, so nothing is told."""
-
-    async def story(on: Scene) -> None:
-        on.source.starts = [error]
-        with pytest.raises(type(error)):
-            await on.resumption.begin(STATE)
-        assert on.output.told == []
-
-    play(story)
-
-
-def test_a_gap_that_cannot_be_told_is_found_again() -> None:
-    """The position is what is published, and nothing else."""
-
-    async def story(on: Scene) -> None:
-        on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
-        with pytest.raises(ChannelUnavailableError):
-            await on.resumption.begin(STATE)
-        assert on.source.started == [10]
-        on.source.starts = [PURGED]
+    on = await scene()
+    on.source.starts = [error]
+    with pytest.raises(type(error)):
         await on.resumption.begin(STATE)
-        assert on.output.told == [dropped(11, 20, "purged")]
-
-    play(story)
+    assert on.output.told == []
 
 
-def test_the_first_coverage_is_no_news() -> None:
+async def test_a_gap_that_cannot_be_told_is_found_again() -> None:
+    """The position is what is published, and nothing else."""
+    on = await scene()
+    on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
+    with pytest.raises(ChannelUnavailableError):
+        await on.resumption.begin(STATE)
+    assert on.source.started == [10]
+    on.source.starts = [PURGED]
+    await on.resumption.begin(STATE)
+    assert on.output.told == [dropped(11, 20, "purged")]
+
+
+async def test_the_first_coverage_is_no_news() -> None:
     """A stream that begins tells nothing of what was before."""
-
-    async def story(on: Scene) -> None:
-        on.source.script = [read(31)]
-        resumed = await on.resumption.begin(PublishedState(txid=None))
-        resumed.pending.add(read(32))
-        publication = resumed.pending.take()
-        assert publication == Publication(txid=32, content=Stale(()), filters={})
-
-    play(story)
+    on = await scene()
+    on.source.script = [read(31)]
+    resumed = await on.resumption.begin(PublishedState(txid=None))
+    resumed.pending.add(read(32))
+    publication = resumed.pending.take()
+    assert publication == Publication(txid=32, content=Stale(()), filters={})
 
 
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])

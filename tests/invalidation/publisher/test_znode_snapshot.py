@@ -11,7 +11,6 @@ from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundTree
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
-from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
 ZNODES = Znodes("/inotify", "ns")
@@ -24,117 +23,93 @@ async def made(zookeeper: FakeSession, *paths: str) -> FoundTree:
     return await read_tree(zookeeper, ZNODES)
 
 
-def test_an_empty_tree_is_read() -> None:
+async def test_an_empty_tree_is_read() -> None:
     """Nothing is published yet."""
-
-    async def story() -> None:
-        async with FakeZooKeeper(clock).session() as zookeeper:
-            assert await made(zookeeper) == FoundTree(children=())
-
-    virtual_time.run(story())
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        assert await made(zookeeper) == FoundTree(children=())
 
 
-def test_all_that_can_be_gone_on_from_is_read() -> None:
+async def test_all_that_can_be_gone_on_from_is_read() -> None:
     """Streams with their records' names, definitions, and the newest record for caches."""
-
-    async def story() -> None:
-        async with FakeZooKeeper(clock).session() as zookeeper:
-            found = await made(
-                *(zookeeper, ".cache", ".cache/9", ".cache/10", ".cache/else", ".filters", ".filters/f"),
-                *(".filters/not a name", "f", "f/7", "orphan", ".hidden"),
-            )
-            assert set(found.children) == {".cache", ".filters", "f", "orphan", ".hidden"}
-            assert found.cache is not None
-            assert set(found.cache.children) == {"9", "10", "else"}
-            assert found.newest is not None
-            assert found.newest.data == b".cache/10"
-            assert found.filters is not None
-            assert {name: znode.data for name, znode in found.definitions.items()} == {
-                "f": b".filters/f",
-                "not a name": b".filters/not a name",
-            }
-            assert {name: stream.children for name, stream in found.streams.items()} == {
-                "f": ("7",),
-                "orphan": (),
-            }
-
-    virtual_time.run(story())
+    async with FakeZooKeeper(clock).session() as zookeeper:
+        found = await made(
+            *(zookeeper, ".cache", ".cache/9", ".cache/10", ".cache/else", ".filters", ".filters/f"),
+            *(".filters/not a name", "f", "f/7", "orphan", ".hidden"),
+        )
+        assert set(found.children) == {".cache", ".filters", "f", "orphan", ".hidden"}
+        assert found.cache is not None
+        assert set(found.cache.children) == {"9", "10", "else"}
+        assert found.newest is not None
+        assert found.newest.data == b".cache/10"
+        assert found.filters is not None
+        assert {name: znode.data for name, znode in found.definitions.items()} == {
+            "f": b".filters/f",
+            "not a name": b".filters/not a name",
+        }
+        assert {name: stream.children for name, stream in found.streams.items()} == {
+            "f": ("7",),
+            "orphan": (),
+        }
 
 
-def test_what_is_hidden_or_too_large_is_damaged() -> None:
+async def test_what_is_hidden_or_too_large_is_damaged() -> None:
     """It comes without its data, so that it is restarted or removed; nothing else suffers, nor does the memory."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with server.session() as zookeeper:
-            await made(zookeeper, ".filters", ".filters/f", ".filters/g", ".filters/h", "f", "f/7", "g")
-            await zookeeper.commit(
-                [
-                    SetData(ZNODES.definition("g"), b"x" * (MAX_RECORD_BYTES + 1)),
-                    SetData(ZNODES.stream("g"), b"1" * 33),
-                ]
-            )
-            server.tree.forbidden = {ZNODES.definition("h"), ZNODES.stream("f")}
-            found = await read_tree(zookeeper, ZNODES)
-            data = {name: znode.data for name, znode in found.definitions.items()}
-            assert data == {"f": b".filters/f", "g": b"", "h": b""}
-            assert {name: stream.znode.data for name, stream in found.streams.items()} == {"f": b"", "g": b""}
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper:
+        await made(zookeeper, ".filters", ".filters/f", ".filters/g", ".filters/h", "f", "f/7", "g")
+        await zookeeper.commit(
+            [
+                SetData(ZNODES.definition("g"), b"x" * (MAX_RECORD_BYTES + 1)),
+                SetData(ZNODES.stream("g"), b"1" * 33),
+            ]
+        )
+        server.tree.forbidden = {ZNODES.definition("h"), ZNODES.stream("f")}
+        found = await read_tree(zookeeper, ZNODES)
+        data = {name: znode.data for name, znode in found.definitions.items()}
+        assert data == {"f": b".filters/f", "g": b"", "h": b""}
+        assert {name: stream.znode.data for name, stream in found.streams.items()} == {"f": b"", "g": b""}
 
 
-def test_a_thousand_filters_are_read_in_little_time() -> None:
+async def test_a_thousand_filters_are_read_in_little_time() -> None:
     """Calls overlap; a filter without records costs no list of its children."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with server.session() as zookeeper:
-            names = [f"f{number}" for number in range(1000)]
-            await made(zookeeper, ".filters", *(f".filters/{name}" for name in names), *names)
-            await made(zookeeper, *(f"{name}/{txid}" for name in names[:500] for txid in range(2)))
-            calls, began_at = zookeeper.stats().calls, clock()
-            found = await read_tree(zookeeper, ZNODES)
-            assert sum(len(stream.children) for stream in found.streams.values()) == 1000
-            assert zookeeper.stats().calls - calls < 2600
-            assert clock() - began_at < 0.1
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper:
+        names = [f"f{number}" for number in range(1000)]
+        await made(zookeeper, ".filters", *(f".filters/{name}" for name in names), *names)
+        await made(zookeeper, *(f"{name}/{txid}" for name in names[:500] for txid in range(2)))
+        calls, began_at = zookeeper.stats().calls, clock()
+        found = await read_tree(zookeeper, ZNODES)
+        assert sum(len(stream.children) for stream in found.streams.values()) == 1000
+        assert zookeeper.stats().calls - calls < 2600
+        assert clock() - began_at < 0.1
 
 
-def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
+async def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
     """O3: of a writer whose run has ended; a value older than its newest record would begin all streams anew."""
-
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with server.session() as zookeeper, server.session() as late:
-            await made(zookeeper, ".cache", ".cache/9", ".filters")
-            async with asyncio.TaskGroup() as tasks:
-                reading = tasks.create_task(read_tree(zookeeper, ZNODES))
-                await asyncio.sleep(1.2 * server.latency_s)
-                await late.commit([Create(f"{ZNODES.cache}/10", b""), SetData(ZNODES.cache, b"10")])
-            found = reading.result()
-            assert found.cache is not None
-            assert (found.cache.znode.data, set(found.cache.children)) == (b"10", {"9", "10"})
-
-    virtual_time.run(story())
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper, server.session() as late:
+        await made(zookeeper, ".cache", ".cache/9", ".filters")
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(read_tree(zookeeper, ZNODES))
+            await asyncio.sleep(1.2 * server.latency_s)
+            await late.commit([Create(f"{ZNODES.cache}/10", b""), SetData(ZNODES.cache, b"10")])
+        found = reading.result()
+        assert found.cache is not None
+        assert (found.cache.znode.data, set(found.cache.children)) == (b"10", {"9", "10"})
 
 
-def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
+async def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
     """O2: two cannot publish; whoever comes later tries again later."""
+    server = FakeZooKeeper(clock)
+    async with server.session() as zookeeper, server.session() as other:
+        await made(zookeeper, ".cache", ".filters")
 
-    async def story() -> None:
-        server = FakeZooKeeper(clock)
-        async with server.session() as zookeeper, server.session() as other:
-            await made(zookeeper, ".cache", ".filters")
+        async def write() -> None:
+            while True:
+                await other.commit([SetData(ZNODES.cache, b"1")])
 
-            async def write() -> None:
-                while True:
-                    await other.commit([SetData(ZNODES.cache, b"1")])
-
-            async with asyncio.TaskGroup() as tasks:
-                writing = tasks.create_task(write())
-                with pytest.raises(ChannelUnavailableError, match="another process"):
-                    await read_tree(zookeeper, ZNODES)
-                writing.cancel()
-
-    virtual_time.run(story())
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(write())
+            with pytest.raises(ChannelUnavailableError, match="another process"):
+                await read_tree(zookeeper, ZNODES)
+            writing.cancel()

@@ -21,15 +21,14 @@ from nncache.invalidation.subscriber.events import (
     SubscriptionItem,
 )
 from tests.invalidation.channel.press import ZNODES
-from tests.invalidation.channel.stage import Stage, play
+from tests.invalidation.channel.stage import Stage, staged
 from tests.invalidation.channel.subscription import follow, paths, received, take
 from tests.invalidation.virtual_time import clock
 
 
-def test_events_come_from_now_on() -> None:
+async def test_events_come_from_now_on() -> None:
     """Those of other filters don't."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.unlink("/joe/before")
         stream = follow(stage)
         assert await anext(stream) == Position(11)
@@ -37,25 +36,19 @@ def test_events_come_from_now_on() -> None:
         assert await anext(stream) == received(14, "/joe/b", "/joe/c")
         assert stream.position == 14
 
-    play(story)
 
-
-def test_events_come_from_behind_a_transaction_on() -> None:
+async def test_events_come_from_behind_a_transaction_on() -> None:
     """From inside a record only the rest of it."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.unlink("/joe/a", "/joe/b", "/joe/c")
         stage.unlink("/joe/d")
         stream = follow(stage, 12)
         assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
 
-    play(story)
 
-
-def test_a_position_that_nothing_followed_yet_is_good() -> None:
+async def test_a_position_that_nothing_followed_yet_is_good() -> None:
     """The filter's last record is older, but everything up to there is published."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.unlink("/joe/a")
         stage.unlink("/ann/a")
         stream = follow(stage, 12)
@@ -72,13 +65,10 @@ def test_a_position_that_nothing_followed_yet_is_good() -> None:
         with pytest.raises(MissingEventsError, match="yet to be published"):
             await anext(follow(stage, 14))
 
-    play(story)
 
-
-def test_trimmed_records_are_a_gap_with_a_name() -> None:
+async def test_trimmed_records_are_a_gap_with_a_name() -> None:
     """GapFlush: which transactions are missing is known; another stream goes on behind them."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         for _ in range(stage.press.max_records + 3):
             stage.unlink("/joe/a")
         stream = follow(stage, 11)
@@ -90,13 +80,11 @@ def test_trimmed_records_are_a_gap_with_a_name() -> None:
         again = follow(stage, stream.position, chain=stream.chain)
         assert len(paths(await take(again, 1 + stage.press.max_records))) == stage.press.max_records
 
-    play(story)
 
-
-def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
+async def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
     """GapFlush: also when it reads while records are being trimmed."""
+    async with staged() as stage:
 
-    async def story(stage: Stage) -> None:
         async def flow() -> None:
             for number in range(3000):
                 stage.unlink(f"/joe/{number}")
@@ -128,13 +116,10 @@ def test_a_slow_subscriber_learns_what_it_has_missed() -> None:
         assert len(seen) > 1000
         assert len(gaps) > 10
 
-    play(story)
 
-
-def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
+async def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
     """GapFlush: in its place; another stream goes on behind it."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.server.disconnect()
@@ -152,13 +137,10 @@ def test_what_was_dropped_is_a_gap_behind_what_came_before() -> None:
         again = follow(stage, stream.position, chain=stream.chain)
         assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
 
-    play(story)
 
-
-def test_a_corrupt_record_is_a_gap() -> None:
+async def test_a_corrupt_record_is_a_gap() -> None:
     """GapFlush: the stream goes on behind it."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.unlink("/joe/a")
@@ -170,13 +152,10 @@ def test_a_corrupt_record_is_a_gap() -> None:
         stage.unlink("/joe/b")
         assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
 
-    play(story)
 
-
-def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
+async def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
     """Whoever subscribed to it learns so."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.press.change_filters({"ann": "/ann/*"})
@@ -186,13 +165,10 @@ def test_a_filter_removed_is_a_gap_and_then_unknown() -> None:
             await anext(follow(stage, stream.position, chain=stream.chain))
         assert caught.value.names == ("ann",)
 
-    play(story)
 
-
-def test_a_filter_made_anew_is_a_gap() -> None:
+async def test_a_filter_made_anew_is_a_gap() -> None:
     """GapFlush: same name, same glob, but nobody matched it in between."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.server.disconnect()
@@ -211,13 +187,10 @@ def test_a_filter_made_anew_is_a_gap() -> None:
         last = follow(stage, again.position, chain=again.chain)
         assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
 
-    play(story)
 
-
-def test_a_log_that_went_back_is_a_gap() -> None:
+async def test_a_log_that_went_back_is_a_gap() -> None:
     """GapFlush: the transactions that follow are others than those of the same numbers before."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.unlink("/joe/a", "/joe/b")
@@ -234,13 +207,10 @@ def test_a_log_that_went_back_is_a_gap() -> None:
         last = follow(stage, again.position, chain=again.chain)
         assert paths(await take(last, 2)) == ["/joe/c", "/joe/d", "/joe/e", "/joe/f"]
 
-    play(story)
 
-
-def test_lost_connections_are_survived() -> None:
+async def test_lost_connections_are_survived() -> None:
     """What was published meanwhile comes, in order and once."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         for step in range(60):
@@ -257,13 +227,10 @@ def test_lost_connections_are_survived() -> None:
             stage.server.connect()
             assert paths(await take(stream, len(names))) == names
 
-    play(story)
 
-
-def test_a_cancelled_wait_has_lost_nothing() -> None:
+async def test_a_cancelled_wait_has_lost_nothing() -> None:
     """S3: however often whoever iterates gives up and asks again."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stage.press.max_records = 100
         stream = follow(stage)
         seen: list[SubscriptionItem] = []
@@ -280,13 +247,10 @@ def test_a_cancelled_wait_has_lost_nothing() -> None:
         assert seen[0] == Position(10)
         assert paths(seen) == written
 
-    play(story)
 
-
-def test_what_is_away_is_named() -> None:
+async def test_what_is_away_is_named() -> None:
     """No such filter, nothing published, no right to read, a definition that cannot be read."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         for name in ("ann", "a/b", "..", ".cache", ""):
             with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
                 await anext(follow(stage, name=name))
@@ -307,13 +271,10 @@ def test_what_is_away_is_named() -> None:
         with pytest.raises(ChannelUnavailableError, match="nothing was published yet"):
             await anext(follow(stage))
 
-    play(story)
 
-
-def test_an_event_is_there_two_round_trips_after_the_notification() -> None:
+async def test_an_event_is_there_two_round_trips_after_the_notification() -> None:
     """The value, and the record that it names."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         for _ in range(3):
@@ -324,21 +285,16 @@ def test_an_event_is_there_two_round_trips_after_the_notification() -> None:
             await anext(stream)
             assert clock() - published_at == pytest.approx(2.5 * stage.server.latency_s, abs=1e-4)
 
-    play(story)
 
-
-def test_a_record_of_nothing_moves_the_position() -> None:
+async def test_a_record_of_nothing_moves_the_position() -> None:
     """Whoever resumes need not read it again."""
-
-    async def story(stage: Stage) -> None:
+    async with staged() as stage:
         stream = follow(stage)
         await anext(stream)
         stage.namenode.unlink("/x")
         stage.press.commit(*stage.press.filter_record("joe", Events(()), 11))
         assert await anext(stream) == Received((), 11)
         assert [item async for item in _one(stream, stage)] == [received(12, "/joe/a")]
-
-    play(story)
 
 
 async def _one(stream: FilterInotifyEventInputStream, stage: Stage) -> AsyncIterator[SubscriptionItem]:

@@ -12,7 +12,8 @@ from nncache.checks.contacts import contact
 from nncache.checks.facts import Contact, Trouble
 from nncache.hadoop.server_kind import ServerKind
 from nncache.testbed.certificates import Authority
-from tests.nncache.commands.planted import closed_port, greeting, http_server, silent, socket_server, tls
+from tests.nncache.commands.planted import greeting, http_server, silent, socket_server, tls
+from tests.nncache.processes import free_address
 from tests.tls import server_context, web_of
 
 
@@ -74,7 +75,7 @@ def test_a_proxy_is_known_by_its_own_field() -> None:
 
 def test_no_listener_and_no_host() -> None:
     """With the system's words; they are other mistakes."""
-    found = seen(closed_port())
+    found = seen(free_address())
     assert (found.trouble, found.why) == (Trouble.UNREACHABLE, "[Errno 111] Connection refused")
     found = seen("no-such-host.invalid:1")
     assert (found.trouble, found.kind) == (Trouble.UNRESOLVED, None)

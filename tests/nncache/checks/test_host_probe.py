@@ -11,7 +11,8 @@ from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
 from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
-from tests.nncache.commands.planted import closed_port, http_server
+from tests.nncache.commands.planted import http_server
+from tests.nncache.processes import free_address
 
 
 def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # either daemon's
@@ -21,7 +22,7 @@ def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # e
 
 def test_a_free_port_can_be_bound_and_is_free_again() -> None:
     """Nothing listens meanwhile."""
-    address = closed_port()
+    address = free_address()
     for _ in range(2):
         assert looked(PUBLISHER, admin=address) == HostFound(bound={"admin": ""})
 

@@ -113,12 +113,6 @@ def tls(connection: socket.socket) -> None:
         connection.close()
 
 
-def closed_port() -> str:
-    """Return an address at which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return f"127.0.0.1:{taken.getsockname()[1]}"
-
-
 @dataclass(frozen=True, slots=True)
 class World:
     """Real servers by name, and fakes.

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from nncache.commands.audit import audit
 from nncache.commands.audit_questions import Questions
 from nncache.commands.group import nncache
-from tests.nncache.commands.planted import closed_port
+from tests.nncache.processes import free_address
 
 
 class World:
@@ -162,7 +162,7 @@ def test_wrong_words_ask_nobody(words: list[str], error: str, world: World) -> N
 )
 def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, world: World) -> None:
     """1 says that answers are wrong."""
-    nothing = closed_port()
+    nothing = free_address()
     said = [word.replace("ADMIN", nothing) for word in words]
     result = CliRunner().invoke(nncache, ["audit", "--admin", world.address, *said])
     assert result.exception is not None

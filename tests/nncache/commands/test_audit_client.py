@@ -7,7 +7,8 @@ from nncache.commands.audit_client import HttpSides, is_hit, proxy_of
 from nncache.commands.audit_questions import Read
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
 from tests.nncache.admin_port import answering
-from tests.nncache.commands.planted import closed_port, http_server
+from tests.nncache.commands.planted import http_server
+from tests.nncache.processes import free_address
 
 ADMIN = Endpoint("proxy7", 9872)
 
@@ -67,6 +68,6 @@ def test_the_path_is_explained() -> None:
 
 def test_who_does_not_answer() -> None:
     """Nothing listens there."""
-    nothing = closed_port()
+    nothing = free_address()
     assert sides(nothing).through_proxy("/w") is None
     assert sides(nothing).at_namenode(nothing, "/w") is None

@@ -26,7 +26,6 @@ from tests.cluster import HADOOP, webhdfs
 from tests.nncache.commands.planted import (
     World,
     checked,
-    closed_port,
     greeting,
     http_server,
     silent,
@@ -42,6 +41,7 @@ from tests.nncache.commands.plants import (
     PUBLISHER_ON,
     WRONG_SETTINGS,
 )
+from tests.nncache.processes import free_address
 from tests.patience import SLACK_S
 from tests.service import NAMESERVICE, Service
 
@@ -97,7 +97,7 @@ def world(cluster: Cluster) -> Iterator[World]:
                 "proxy": proxying.address,
                 "proxy_admin": proxying.admin,
                 "publisher_admin": publishing.admin,
-                "closed": closed_port(),
+                "closed": free_address(),
                 "superuser": cluster.superuser,
                 "root": service.root,
                 "filters": service.filters_path,

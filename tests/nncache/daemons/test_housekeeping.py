@@ -4,7 +4,7 @@ import asyncio
 import gc
 import socket
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -86,15 +86,6 @@ async def test_a_large_part_is_taken_apart_in_slices_with_others_in_between() ->
         loop.cancel()
     assert max(heap.slices) == SLICE_ITEMS
     assert turns >= len(heap.slices) - 1
-
-
-@pytest.fixture
-def collector() -> Iterator[None]:
-    """Put the collector back to what it was."""
-    before = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*before)
 
 
 @pytest.mark.usefixtures("collector")

@@ -1,11 +1,10 @@
 """The parts, built and run together: they begin, serve and end in order, with whatever is out of order around them."""
 
 import asyncio
-import gc
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,22 +20,10 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from tests.nncache.fake_namenode import FakeNameNode
+from tests.nncache.processes import free_address
 from tests.proxy.wire import RawNameNode, is_silent, until
 
-
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """Put the garbage collector back to what it was."""
-    before = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*before)
-
-
-def free_address() -> str:
-    """Return an address that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+pytestmark = pytest.mark.usefixtures("collector")
 
 
 def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:

@@ -1,10 +1,9 @@
 """The parts of a publisher, built and run together: they begin and end in order, with nothing there to publish."""
 
 import asyncio
-import gc
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,21 +19,9 @@ from nncache.errors import ConfigurationError, StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PUBLISHER, SettingsOfPublisher, load_settings
 from tests.nncache.fake_namenode import FakeNameNode
+from tests.nncache.processes import free_address
 
-
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """Put the garbage collector back to what it was."""
-    before = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*before)
-
-
-def free_address() -> str:
-    """Return an address that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return f"127.0.0.1:{taken.getsockname()[1]}"
+pytestmark = pytest.mark.usefixtures("collector")
 
 
 def settings(**flags: object) -> SettingsOfPublisher:

@@ -1,0 +1,224 @@
+"""The active NameNode dies, comes back, hands over, or goes on beside another: clusters of their own, to be broken."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.hadoop.errors import NoActiveNameNodeError, RemoteCallError
+from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.pool import NameNodePool
+from nncache.hadoop.remote_exception import Verdict
+from nncache.testbed import Cluster, ClusterSpec
+from tests.channels import Channel, proxied
+from tests.cluster import HADOOP, make_directory
+from tests.faults.follower import Follower
+from tests.patience import HANG_S, SLACK_S
+from tests.pollers import Pollers
+from tests.world import MAX_STALENESS_S, Where, World
+
+pytestmark = pytest.mark.timeout(240)
+
+BOTH = pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
+
+
+@pytest.fixture(scope="module")
+def lone() -> Iterator[Cluster]:
+    """A cluster of one NameNode, which may be killed but is left serving."""
+    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def started_pair() -> Iterator[Cluster]:
+    """An HA pair in whatever state the last test has left it; see `pair`."""
+    with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, ha=True)) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def pair(started_pair: Cluster) -> Cluster:
+    """Return an HA pair of which both NameNodes run and the first is active."""
+    for namenode in started_pair.namenodes:
+        if namenode.process.pid is None:
+            namenode.process.start()
+    if started_pair.namenodes[0].state() != "active":
+        started_pair.transition_to_standby(1)
+        started_pair.transition_to_active(0)
+        started_pair.await_writable()
+    return started_pair
+
+
+@pytest.fixture
+def top(channel: Channel) -> str:
+    """Return a directory that is of one channel's tests alone."""
+    return f"/{channel.value}"
+
+
+def globs(top: str) -> tuple[str, str]:
+    """Match all that these tests ask for below it."""
+    return f"{top}/*", f"{top}/*/*"
+
+
+@BOTH
+def test_a_restarted_namenode_means_an_empty_cache(lone: Cluster, channel: Channel, top: str) -> None:
+    """What a NameNode showed before it died may never have reached its log: all is asked for again."""
+    make_directory(lone, top)
+    path = f"{top}/f"
+    with proxied(lone, *globs(top), channel=channel) as world:
+        world.make_hit(path, "alice")
+        flushes = world.proxy.metrics()["nncache_cache_flushes_total"]
+        term = world.proxy.explain(path)["term"]
+        namenode = lone.namenodes[0].process
+        namenode.kill()
+        time_of_death = time.monotonic()
+        gone = world.ask(path, "alice")
+        assert gone.status in {404, 502, 503, 504}, gone
+        world.proxy.await_gate(is_open=False)
+        assert time.monotonic() - time_of_death <= MAX_STALENESS_S + SLACK_S
+        namenode.start()
+        world.direct.close()
+        world.proxy.await_gate()
+        lone.await_writable()
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        world.await_agreement(path, "alice", since=time.monotonic())
+        world.make_hit(path, "alice")
+        assert world.proxy.explain(path)["term"] > term
+        assert world.proxy.metrics()["nncache_cache_flushes_total"] > flushes
+
+
+@BOTH
+def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: Channel, top: str) -> None:
+    """FailToNameNode: after a failover the same clients are answered, by the new active, and from memory again."""
+    make_directory(pair, top)
+    path = f"{top}/f"
+    first, second = pair.namenodes
+    with proxied(pair, *globs(top), channel=channel) as world:
+        world.make_hit(path, "alice")
+        term = world.proxy.explain(path)["term"]
+        pair.transition_to_standby(0)
+        pair.transition_to_active(1)
+        world.direct.address = second.http
+        world.direct.close()
+        since = time.monotonic()
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+        with Pollers(world.proxy.address, [(path, "alice")]) as pollers:
+            world.await_agreement(path, "alice", since=since)
+            first.process.kill()
+            pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
+        assert pollers.failed() == []
+        assert world.proxy.explain(path)["term"] > term
+        world.must(world.call(Where.PROXY, "DELETE", "DELETE", path))
+        assert world.disagreement(path, "alice") == []
+        assert world.make_hit(path, "alice").status == 404
+
+
+@BOTH
+def test_own_writes_an_old_active_that_goes_on_is_not_asked(
+    pair: Cluster, channel: Channel, top: str
+) -> None:
+    """nn1 is stopped and goes on after nn2 took over: reads and writes stay with nn2, and nothing comes from memory."""
+    make_directory(pair, top)
+    first, second = pair.namenodes
+    with proxied(pair, *globs(top), channel=channel) as world:
+        first.process.pause()
+        pair.transition_to_active(1)
+        world.proxy.process.await_that(
+            lambda: world.proxy.readiness().get("active") == second.http, "does not follow the failover"
+        )
+        world.must(world.call(Where.PROXY, "PUT", "MKDIRS", f"{top}/made"))
+        assert world.ask(f"{top}/made", "alice").status == 200
+        first.process.resume()
+        first.process.await_that(lambda: first.state() == "active", "does not go on as active")
+        world.proxy.process.await_that(
+            lambda: world.proxy.readiness().get("active", "") is None, "does not see that two say so"
+        )
+        world.proxy.await_gate(is_open=False)
+        _reads_and_writes_stay(world, f"{top}/made")
+        first.process.kill()
+        world.proxy.await_gate()
+        world.direct.address = second.http
+        world.direct.close()
+        world.make_hit(f"{top}/made", "alice")
+
+
+def _reads_and_writes_stay(world: World, made: str) -> None:
+    for number in range(5):
+        reply = world.ask(made, "alice")
+        assert (reply.status, reply.is_hit) == (200, False), reply
+        world.must(world.call(Where.PROXY, "PUT", "MKDIRS", f"{made}/{number}"))
+        assert world.ask(f"{made}/{number}", "alice").status == 200
+
+
+async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> None:
+    """The active one is killed: nothing is covered until the other is, under another term."""
+    follower = Follower(pair)
+    async with follower.running():
+        await follower.covered()
+        await follower.make("/pair/a")
+        await follower.covered()
+        pair.namenodes[0].process.signal(signal.SIGKILL)
+        await asyncio.to_thread(pair.transition_to_active, 1)
+        await follower.until(lambda: follower.judge.opened == 2)
+        await follower.make("/pair/b")
+        await follower.covered()
+    assert {"/pair/a", "/pair/b"} <= set(follower.judge.applied_at)
+    assert "another one" in follower.judge.closed[0]
+
+
+async def test_the_pool_follows_a_handover_and_a_death(pair: Cluster) -> None:
+    """Handed over, then killed: each time the other one is the active one, with a term of its own."""
+    settings = NameNodeSettings(
+        namenode_http=tuple(namenode.http for namenode in pair.namenodes),
+        namenode_rpc=tuple(namenode.rpc for namenode in pair.namenodes),
+        user=pair.superuser,
+    )
+    pool = NameNodePool(settings, time.monotonic)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(pool.run())
+        await _fail_over(pair, pool)
+        running.cancel()
+    await pool.close()
+
+
+async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
+    first, second = pool.namenodes
+    active = await pool.wait_active(10)
+    assert (active.namenode, active.term) == (first, 1)
+    assert active.namespace is not None
+    last_txid = await pool.rpc(first).get_current_edit_log_txid()
+    assert await pool.last_txid(first) >= last_txid
+    with pytest.raises(NoActiveNameNodeError, match="is standby"):
+        await pool.last_txid(second)
+
+    await asyncio.to_thread(cluster.transition_to_standby, 0)
+    with pytest.raises(RemoteCallError) as caught:
+        await pool.rpc(first).get_edits(last_txid)  # on a connection from when it was active
+    assert caught.value.verdict is Verdict.STANDBY
+    await asyncio.to_thread(cluster.transition_to_active, 1)
+    pool.suspect(first, "StandbyException")
+    async with asyncio.timeout(HANG_S):
+        while (active_now := pool.active) is None or active_now.term == 1:
+            await pool.wait_probed()
+    assert active_now.namenode == second
+    assert active_now.transition_ms > active.transition_ms
+    assert active_now.namespace == active.namespace, "an HA pair serves one namespace"
+    assert await pool.rpc(second).get_current_edit_log_txid() > last_txid
+    async with asyncio.timeout(HANG_S):
+        while (probe := pool.last_probe) is None or probe.term == 1:
+            await pool.wait_probed()
+    assert probe.txid > last_txid, "it has read all that the former one wrote"
+
+    cluster.namenodes[1].process.kill()
+    await asyncio.to_thread(cluster.transition_to_active, 0)
+    pool.suspect(second, "connection refused")
+    async with asyncio.timeout(HANG_S):
+        while (active_now := pool.active) is None or active_now.namenode == second:
+            await pool.wait_probed()
+    assert active_now.namenode == first
+    assert active_now.term > 2
+    assert active_now.started_ms == active.started_ms
+    assert active_now.transition_ms > active.transition_ms
+    assert pool.stats().contradictions == 0
