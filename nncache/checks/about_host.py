@@ -68,10 +68,11 @@ def listen(facts: Facts) -> Iterator[Finding]:
 
 
 def access(facts: Facts) -> Iterator[Finding]:
-    """Judge the token file and a class from outside."""
+    """Judge the files of the admin port and a class from outside."""
     where = facts.subject.settings.admin.admin_token_file
     if facts.host.token:
-        yield failed(facts.host.token, f"correct {facts.subject.at('admin_token_file')}")
+        key = facts.host.token.partition(":")[0]
+        yield failed(facts.host.token, f"correct {facts.subject.at(key)}")
     else:
         yield ok(
             f"the token in {where} can be read"

@@ -6,12 +6,14 @@ An address is bound for a moment, not listened on: no client can connect meanwhi
 import asyncio
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 from nncache.admin.settings import access_of
-from nncache.checks.contacts import contact, resolved
+from nncache.checks.contacts import admin_over_tls, contact, resolved
 from nncache.checks.facts import HostFound
 from nncache.checks.subject import Subject
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
@@ -27,13 +29,17 @@ async def look_at_host(subject: Subject) -> HostFound:
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
     found = await asyncio.gather(*(contact(address, subject.user) for address in taken.values()))
+    users = dict(zip(taken, found, strict=True))
+    admin = users.get("admin")
+    if admin is not None and admin.kind is ServerKind.TLS and settings.admin.admin_tls_certificate:
+        users["admin"] = replace(admin, kind=await admin_over_tls(admin.address) or admin.kind)
     limits = ""
     if isinstance(settings, SettingsOfProxy):
         limits = _wrong(lambda: check_files(settings.limits, len(subject.namenodes)))
     return HostFound(
         limits=limits,
         bound=bound,
-        users=dict(zip(taken, found, strict=True)),
+        users=users,
         token=_wrong(lambda: access_of(settings.admin, "127.0.0.1")),
         classes=_classes(subject),
     )

@@ -50,7 +50,8 @@ CHECKS: Final = (
     ),
     Check(
         "access",
-        "`admin_token_file` can be read; a class that `channel` or `output_stream` names can be loaded.",
+        "`admin_token_file` can be read, `admin_tls_certificate` can be used; a class that `channel` or "
+        "`output_stream` names can be loaded.",
         about_host.access,
     ),
     Check(

@@ -19,6 +19,18 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "requests",
         "Requests for operators' pages refused for lack of authorization.",
     ),
+    gauge(
+        "admin.certificate_ends_at",
+        "admin_tls_certificate_end_timestamp_seconds",
+        "Unix seconds",
+        "When the certificate of the admin port ends; 0 without one.",
+    ),
+    counter(
+        "admin.certificate_reloads_failed",
+        "admin_tls_certificate_reloads_failed",
+        "reloads",
+        "Certificates of the admin port that could not be used when their files changed.",
+    ),
     # ---- hadoop: the pool of NameNodes
     gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
     gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),
