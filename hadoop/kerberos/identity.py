@@ -180,9 +180,9 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
         )
         tickets = KeytabTickets(str(principal), source, threads, clock)
     else:
-        tickets = CachedTickets(
-            partial(gss.ticket_from_cache, principal, settings.ticket_cache), threads, clock
-        )
+        if fault := _fault_of_cache(settings.ticket_cache):
+            raise SettingError("ticket_cache", settings.ticket_cache, fault)
+        tickets = CachedTickets(partial(_from_cache, principal, settings.ticket_cache), threads, clock)
     server = settings.namenode_principal
     return KerberosIdentity(
         str(principal) if principal is not None else f"the ticket in {settings.ticket_cache}",
@@ -203,3 +203,19 @@ def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
     if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)
+
+
+def _from_cache(principal: Principal | None, cache: str) -> Ticket:
+    """Look at the cache, which may have been replaced, and read its ticket."""
+    if fault := _fault_of_cache(cache):
+        raise KerberosError(f"no Kerberos ticket: ticket_cache {cache}: {fault}")
+    return gss.ticket_from_cache(principal, cache)
+
+
+def _fault_of_cache(cache: str) -> str:
+    """Return what is wrong with a cache in a file; one that is not there yet may come."""
+    kind, colon, name = cache.partition(":")
+    path = name if colon else cache
+    if (colon and kind != "FILE") or secret_file.state_of(path) == secret_file.FileState():
+        return ""
+    return secret_file.fault_of(path, "a ticket")

@@ -29,6 +29,7 @@ PageCalled: TypeAlias = Callable[[str, str, int], None]
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_PASSED_ON: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
@@ -94,6 +95,11 @@ class Readiness(Protocol):
     @property
     def reason(self) -> str:
         """What is out of order, for everybody: one of a few fixed words; "" if nothing is."""
+
+
+def _client_of(request: web.Request) -> str | None:
+    """Return the address of the client; None if a program of this host only passes on what another one asks."""
+    return None if any(field in request.headers for field in _PASSED_ON) else request.remote
 
 
 def as_json(value: object, *, status: int = HTTPStatus.OK) -> Answer:
@@ -253,7 +259,7 @@ class AdminServer:
         async def handle(request: web.Request) -> web.Response:
             fields = request.headers
             refused = self._access.refusal_to_change(
-                request.remote, fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
+                _client_of(request), fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
             )
             peer = request.remote or ""
             if refused is not None:
@@ -269,7 +275,7 @@ class AdminServer:
     def _refused(self, request: web.Request) -> tuple[int, str] | None:
         """Return why this client gets no operator's page; None if it does."""
         fields = request.headers
-        return self._access.refusal(request.remote, fields.get("Host"), fields.get("Authorization"))
+        return self._access.refusal(_client_of(request), fields.get("Host"), fields.get("Authorization"))
 
     def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nncache.admin.access import Access
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.secret_file import fault_of, shown
 from nncache.hadoop.settings import SettingError
 from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
 from nncache.proxy.errors import StartError
@@ -22,7 +23,7 @@ class AdminSettings:
         metadata={
             "help": "File with the token that the pages with paths and users (/status, /explain, /sample, /filters) "
             "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. Without "
-            "a file they answer clients on this host only.",
+            "a file they answer clients on this host only. Mode 0400 or 0600.",
             "default": "none",
         },
     )
@@ -139,7 +140,10 @@ def read_token(key: str, file: str) -> str | None:
     try:
         token = Path(file).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(key, file, f"must be a readable file of ASCII: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SettingError(key, shown(file), f"must be a readable file of ASCII: {why}") from error
+    if fault := fault_of(file, "the token"):
+        raise SettingError(key, file, fault)
     if len(token) < _MIN_TOKEN_BYTES or not token.isprintable() or " " in token:
         raise SettingError(
             key, file, f"must hold one token of at least {_MIN_TOKEN_BYTES} characters and no blanks"

@@ -6,6 +6,7 @@ Pure.
 from collections.abc import Iterator
 from typing import Final
 
+from nncache.admin.access import is_loopback
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.server_kind import ServerKind
@@ -79,12 +80,29 @@ def access(facts: Facts) -> Iterator[Finding]:
             if where
             else "operators' pages answer this host only (no token)"
         )
+    yield from _in_clear(facts)
     for key, trouble in facts.host.classes.items():
         yield (
             failed(trouble, f"correct {facts.subject.at(key)}")
             if trouble
             else ok(f"the class of {key} can be loaded")
         )
+
+
+def _in_clear(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the token crosses the network as it is."""
+    subject = facts.subject
+    admin, at = subject.settings.admin, subject.endpoints["admin"]
+    if admin.admin_token_file and not admin.admin_tls_certificate and not _is_of_this_host(at.host):
+        yield warning(
+            f"the admin port {at} takes the token in plain HTTP: who sees one request on the network can use it",
+            f"set {subject.at('admin_tls_certificate')} and {subject.at('admin_tls_key')}, or "
+            f"{subject.at('admin')} to a loopback address",
+        )
+
+
+def _is_of_this_host(host: str) -> bool:
+    return host == "localhost" or is_loopback(host)
 
 
 def identity(facts: Facts) -> Iterator[Finding]:

@@ -202,3 +202,18 @@ def test_without_gssapi_the_start_is_refused(
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(SettingError, match=rf"{key}: .*pip install 'nncache\[kerberos\]'"):
         identity_of(settings, time.monotonic)
+
+
+@pytest.mark.parametrize("prefix", ["FILE:", ""])
+async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, prefix: str) -> None:
+    """At the start, and when it is opened to them later; one that is not there yet may come."""
+    cache = realm.kinit("alice", ccache=realm.directory / "tickets" / "opened")
+    settings = KerberosSettings(ticket_cache=f"{prefix}{cache}")
+    identity = made(settings)
+    await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    open_to_others(str(cache))
+    with pytest.raises(KerberosError, match=r"ticket_cache .*opened: has mode 0644.*chmod 0400"):
+        await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    with pytest.raises(SettingError, match=r"ticket_cache: .*has mode 0644"):
+        identity_of(settings, time.monotonic)
+    assert made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))

@@ -18,6 +18,7 @@ def test_the_token_is_the_files_one_word(tmp_path: Path) -> None:
     """The end of the line does not belong to it."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
+    file.chmod(0o400)
     assert read_token("admin_token_file", str(file)) == "0123456789abcdef"
 
 
@@ -26,6 +27,7 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> No
     """An empty token would let everybody in."""
     file = tmp_path / "token"
     file.write_bytes(content)
+    file.chmod(0o600)
     with pytest.raises(SettingError, match=r"^admin_token_file: .*must"):
         read_token("admin_token_file", str(file))
 
@@ -34,6 +36,18 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     """At the start, not at the first page."""
     with pytest.raises(SettingError, match="No such file"):
         read_token("admin_token_file", str(tmp_path / "none"))
+
+
+def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """With the mode to set; and a token in place of the file's name is not shown."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    file.chmod(0o640)
+    with pytest.raises(SettingError, match=rf"^admin_token_file: {file}: has mode 0640.*chmod 0400 {file}"):
+        read_token("admin_token_file", str(file))
+    with pytest.raises(SettingError, match=r"^admin_token_file: \.\.\.: must be a readable file") as caught:
+        read_token("admin_token_file", "0123456789abcdef")
+    assert "0123456789abcdef" not in str(caught.value)
 
 
 def tls(authority: Authority) -> AdminSettings:

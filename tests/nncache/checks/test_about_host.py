@@ -81,6 +81,21 @@ def test_token_and_class() -> None:
     assert told(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
 
 
+def test_a_token_that_crosses_the_network_in_clear_is_told() -> None:
+    """On loopback it does not, nor over TLS."""
+    flags = {"admin_token_file": "/t", "admin": "0.0.0.0:9872"}
+    (_, line) = told(access(of_proxy(flags)))
+    assert line.startswith("warning: the admin port 0.0.0.0:9872 takes the token in plain HTTP")
+    assert "set --admin-tls-certificate and --admin-tls-key" in line
+    for more in (
+        {"admin": "localhost:1"},
+        {"admin": "[::1]:1"},
+        {"admin_tls_certificate": "c", "admin_tls_key": "k"},
+    ):
+        assert len(told(access(of_proxy(flags | more)))) == 1
+    assert len(told(access(of_proxy({"admin": "0.0.0.0:9872"})))) == 1
+
+
 def test_intervals_must_fit_into_the_bound() -> None:
     """Twice, so that the gate stays open when one is late."""
     assert told(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]

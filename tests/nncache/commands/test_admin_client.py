@@ -24,6 +24,7 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
     """Asked for with the token, if there is one, and with the method that the page takes."""
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n")
+    file.chmod(0o400)
     tokens: list[str | None] = []
     with answering(200, b'{"a": 1}', tokens) as (address, asked):
         assert port(address, "").ask("/status") == {"a": 1}
