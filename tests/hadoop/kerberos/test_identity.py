@@ -216,4 +216,4 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
         await identity.initiator(Mechanism.KERBEROS, HANG_S)
     with pytest.raises(SettingError, match=r"ticket_cache: .*has mode 0644"):
         identity_of(settings, time.monotonic)
-    assert made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))
+    made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))
