@@ -112,10 +112,15 @@ def access_of(settings: AdminSettings, host: str) -> Access:
         SettingError: there is no token in the file, or the certificate cannot be used.
     """
     token = read_token("admin_token_file", settings.admin_token_file)
-    return Access(host, token, settings.admin_hosts, _certificate(settings))
+    return Access(host, token, settings.admin_hosts, admin_certificate(settings))
 
 
-def _certificate(settings: AdminSettings) -> ServerCertificate | None:
+def admin_certificate(settings: AdminSettings) -> ServerCertificate | None:
+    """Load the certificate of the admin port; None: it speaks plain HTTP.
+
+    Raises:
+        SettingError: it cannot be used.
+    """
     if not settings.admin_tls_certificate:
         return None
     files = CertificateFiles(

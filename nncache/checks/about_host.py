@@ -19,6 +19,11 @@ _OWN: Final = {
 }
 """What may be found at an address of a daemon that runs already."""
 
+_MINUTE_S: Final = 60.0
+_DAY_S: Final = 86_400.0
+_TICKET_ENDS_S: Final = 3_600.0
+_CERTIFICATE_ENDS_DAYS: Final = 14  # as the alert NncacheCertificateEnds
+
 _PROXIES_STALENESS_S: Final = 3.0
 """The default of max_staleness_s."""
 
@@ -111,10 +116,34 @@ def identity(facts: Facts) -> Iterator[Finding]:
     if facts.host.identity:
         key = facts.host.identity.partition(":")[0]
         yield failed(facts.host.identity, f"correct {subject.at(key)}")
+    elif (left_s := facts.host.ticket_left_s) is not None and left_s < _TICKET_ENDS_S:
+        yield warning(
+            f"the ticket in {subject.kerberos.ticket_cache} ends in {left_s / _MINUTE_S:.0f} minutes, and is renewed "
+            "by another program, or not at all",
+            f"see that one does (k5start as a daemon), or set {subject.at('keytab')} in place of ticket_cache",
+        )
     elif subject.kerberos.has_identity:
         yield ok(f"NameNodes are asked as {subject.who}")
     else:
         yield ok(f"no Kerberos identity is given: NameNodes are asked as user {subject.user} (SIMPLE)")
+
+
+def certificates(facts: Facts) -> Iterator[Finding]:
+    """Judge the certificates with which this daemon serves."""
+    if not facts.host.certificates:
+        yield skipped("no certificate is given: this daemon serves plain HTTP")
+    for key, found in facts.host.certificates.items():
+        days = found.left_s / _DAY_S
+        if found.fault:
+            wrong = found.fault.partition(":")[0]
+            yield failed(found.fault, f"correct {facts.subject.at(wrong)}")
+        elif days < _CERTIFICATE_ENDS_DAYS:
+            yield warning(
+                f"the certificate of {key} ends in {days:.0f} days",
+                f"put a new one in place of {facts.subject.at(key)}: a running daemon takes it up",
+            )
+        else:
+            yield ok(f"the certificate of {key} holds for {days:.0f} days")
 
 
 def staleness(facts: Facts) -> Iterator[Finding]:

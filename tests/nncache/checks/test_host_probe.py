@@ -1,6 +1,7 @@
 """What this host allows is tried, not computed."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,24 @@ def test_a_daemon_whose_admin_port_speaks_tls_is_known(tmp_path: Path) -> None:
         assert looked(PUBLISHER, admin=address, **files).users["admin"].kind is ServerKind.TLS
     broken = looked(PROXY, admin_tls_certificate=str(issued.chain), admin_tls_key=str(authority.ca))
     assert broken.token.startswith(f"admin_tls_key: {authority.ca}: has mode")
+    assert broken.certificates["admin_tls_certificate"].fault == broken.token
+
+
+def test_certificates_are_loaded_to_see_when_they_end(tmp_path: Path) -> None:
+    """Of both ports; a publisher has one."""
+    issued = Authority(tmp_path).issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
+    admin = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
+    clients = {"tls_certificate": str(issued.chain), "tls_key": str(issued.key), "tls_listen": "127.0.0.1:0"}
+    found = looked(PROXY, **admin, **clients).certificates
+    assert found.keys() == {"admin_tls_certificate", "tls_certificate"}
+    for each in (*found.values(), *looked(PUBLISHER, **admin).certificates.values()):
+        assert each.fault == ""
+        assert 6 * 86_400 < each.left_s < 8 * 86_400
+    assert (
+        looked(PROXY, **clients | {"tls_key": "/no"})
+        .certificates["tls_certificate"]
+        .fault.startswith("tls_key: ")
+    )
 
 
 def test_an_address_of_another_host_is_refused() -> None:
