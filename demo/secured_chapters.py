@@ -61,7 +61,7 @@ async def stranger(system: SecuredSystem) -> tuple[Step, ...]:
 
 
 async def impostor(system: SecuredSystem) -> tuple[Step, ...]:
-    """Ask with a cookie that nobody has signed, with a name alone, and with two credentials at once."""
+    """Ask with a cookie that the NameNode has not signed, and with a name alone."""
     cookie = await _cookie(system, OWNER)
     made_up = await _asked(system, (("Cookie", forged(cookie, OWNER)),), times=_ASKED_IN_VAIN)
     named = await _asked(system, (), f"&user.name={OWNER}", times=_ASKED_IN_VAIN)
