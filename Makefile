@@ -6,7 +6,9 @@ PYTHON ?= python3
 HADOOP ?= 3.5.0
 # What the demo leaves out, to show that its checks can fail: make demo DEMO_WITHOUT=invalidation (or publisher)
 DEMO_WITHOUT ?=
-export HADOOP DEMO_WITHOUT
+# The story of a cluster with Kerberos: make demo SECURE=1
+SECURE ?=
+export HADOOP DEMO_WITHOUT SECURE
 # How many processes run the tests, each with a cluster of its own; 0: all in one, file by file.
 WORKERS ?= 3
 
@@ -42,7 +44,7 @@ test: $(READY) ## Check everything: lint, types, import order, tests (HADOOP=3.4
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint types imports
 	@$(MAKE) --no-print-directory --jobs=2 core others # at once: `others` begins with tests that wait for servers
 
-demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail)
+demo: $(READY) ## Start a real cluster, publisher and proxy and tell the story (DEMO_WITHOUT=publisher to see it fail, SECURE=1 for a cluster with Kerberos)
 	$(BIN)/python -m nncache.demo
 
 lint: $(READY) ## Check format and style

@@ -94,6 +94,11 @@ class Connection:
         """Whether there is a connection, as far as is known."""
         return self._connected.is_set()
 
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether the last login failed, and none has succeeded since."""
+        return bool(self._login_failure)
+
     def start(self) -> None:
         """Begin to connect; returns at once."""
         self._failure = "no answer yet"

@@ -21,7 +21,7 @@ from nncache.coordination.tls import tls_of
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
 from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.hadoop.secret_file import fault_of
+from nncache.hadoop.secret_file import fault_of, shown
 from nncache.hadoop.settings import SettingError
 
 KDC_ANSWER_S: Final = 3.0
@@ -173,7 +173,7 @@ def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> 
 
 def _password(file: str) -> str:
     if fault := fault_of(file, "the password of zookeeper_sasl_user"):
-        raise SettingError("zookeeper_password_file", file, fault)
+        raise SettingError("zookeeper_password_file", shown(file), fault)
     try:
         password = Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as exc:

@@ -85,6 +85,7 @@ class Session:
         return replace(
             self._counters,
             is_connected=self.is_connected,
+            is_login_failing=self._connection.is_login_failing,
             connections=self._connection.connections,
             sessions=self._connection.sessions,
             sessions_given_up=self._connection.sessions_given_up,

@@ -8,6 +8,7 @@ class SessionStats:
     """What a session with ZooKeeper did since it was started, and how it stands."""
 
     is_connected: bool = False
+    is_login_failing: bool = False
     connections: int = 0  # connections made, the first included
     sessions: int = 0  # sessions that ZooKeeper has granted
     sessions_given_up: int = 0  # of these, such as we gave up: too long without a connection, or refused

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from nncache.demo.outages import OUTAGES
 from nncache.demo.reads import DENIED, EMPTY, INTERVAL_S, MISSING, Expected, Question, Read, View
@@ -42,13 +42,16 @@ _AT_ONCE: Final = 8
 _SETTLE_S: Final = 1.0  # for other events and writes that might come
 
 
+SystemT = TypeVar("SystemT")
+
+
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class Chapter(Generic[SystemT]):
     """A title, what happens, and how it is played; an error that `play` raises is a step that did not come true."""
 
     title: str
     plot: str
-    play: Callable[[System], Coroutine[Any, Any, tuple[Step, ...]]]
+    play: Callable[[SystemT], Coroutine[Any, Any, tuple[Step, ...]]]
 
 
 async def waiting(system: System) -> tuple[Step, ...]:
@@ -196,7 +199,7 @@ async def _write_parts(job: WebHdfs, output: str) -> None:
             tasks.create_task(one_after_the_other())
 
 
-def books(before: Totals) -> Chapter:
+def books(before: Totals) -> Chapter[System]:
     """Return the last chapter, given the counts before the first."""
 
     async def play(system: System) -> tuple[Step, ...]:

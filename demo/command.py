@@ -4,15 +4,17 @@ import asyncio
 import http.client
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import IO, Final
 
 import aiohttp
 
-from nncache.demo.chapters import CHAPTERS, FIRST_FILE, Chapter, books
+from nncache.demo.chapters import CHAPTERS, FIRST_FILE, Chapter, SystemT, books
 from nncache.demo.counter import BEAN
 from nncache.demo.options import CONSEQUENCES, DemoError, OptionError, Options
+from nncache.demo.secured import hints, running_secured
+from nncache.demo.secured_chapters import SECURED_CHAPTERS
 from nncache.demo.steps import Step, exit_code
 from nncache.demo.system import FILTER, NAMESERVICE, OWNER, System, running, typed
 from nncache.demo.terminal import Terminal
@@ -39,7 +41,8 @@ def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None)
     terminal = Terminal(stream or sys.stdout)
     try:
         with signals_end_it():
-            return _run(Options.of(environ), terminal)
+            options = Options.of(environ)
+            return _run_secured(options, terminal) if options.is_secured else _run(options, terminal)
     except OptionError as error:
         print(error, file=sys.stderr)
         return BAD_OPTION
@@ -63,21 +66,45 @@ def _run(options: Options, terminal: Terminal) -> int:
                     terminal.say(f"The log of the {type(daemon).__name__.lower()}:")
                     terminal.say(daemon.process.last_words(), "dim")
             return FAILED
-        terminal.hints(_hints(system))
-        if terminal.is_terminal:
-            terminal.say("It keeps running; Ctrl-C ends everything.")
-            wait_for_the_end()
-        else:
-            terminal.say("On a terminal it would keep running until Ctrl-C.")
+        _keep_running(terminal, _hints(system))
     terminal.say("Everything is stopped.")
     return 0
 
 
+def _run_secured(options: Options, terminal: Terminal) -> int:
+    terminal.say("nncache: a short story on a real cluster with Kerberos\n", "bold")
+    with running_secured(options, terminal) as system:
+        steps = asyncio.run(_tell_chapters(system, SECURED_CHAPTERS, terminal))
+        terminal.summary(steps, "", is_timed=False)
+        if exit_code(steps):
+            terminal.say("The log of the proxy:")
+            terminal.say(system.proxy.process.last_words(), "dim")
+            return FAILED
+        _keep_running(terminal, hints(system))
+    terminal.say("Everything is stopped.")
+    return 0
+
+
+def _keep_running(terminal: Terminal, lines: tuple[tuple[str, str], ...]) -> None:
+    terminal.hints(lines)
+    if terminal.is_terminal:
+        terminal.say("It keeps running; Ctrl-C ends everything.")
+        wait_for_the_end()
+    else:
+        terminal.say("On a terminal it would keep running until Ctrl-C.")
+
+
 async def _tell(system: System, terminal: Terminal) -> tuple[Step, ...]:
     """Play all chapters, the last one on what the others cost, and return their steps."""
-    last = books(await system.totals())
+    return await _tell_chapters(system, (*CHAPTERS, books(await system.totals())), terminal)
+
+
+async def _tell_chapters(
+    system: SystemT, chapters: Sequence[Chapter[SystemT]], terminal: Terminal
+) -> tuple[Step, ...]:
+    """Play them and return their steps."""
     steps: list[Step] = []
-    for number, chapter in enumerate((*CHAPTERS, last), 1):
+    for number, chapter in enumerate(chapters, 1):
         with terminal.chapter(number, chapter.title, chapter.plot):
             played = await _play(system, chapter)
         for step in played:
@@ -86,7 +113,7 @@ async def _tell(system: System, terminal: Terminal) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-async def _play(system: System, chapter: Chapter) -> tuple[Step, ...]:
+async def _play(system: SystemT, chapter: Chapter[SystemT]) -> tuple[Step, ...]:
     """Return the chapter's steps; one that breaks off is a step that did not come true."""
     try:
         return await chapter.play(system)

@@ -47,10 +47,11 @@ class Options:
 
     hadoop_version: str = DEFAULT_HADOOP_VERSION
     without: Without = Without.NOTHING
+    is_secured: bool = False
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Self:
-        """Read HADOOP and DEMO_WITHOUT; one that is absent or empty asks for nothing.
+        """Read HADOOP, DEMO_WITHOUT and SECURE; one that is absent or empty asks for nothing.
 
         Raises:
             OptionError: one of them has an unknown value.
@@ -62,7 +63,13 @@ class Options:
             )
         word = environ.get("DEMO_WITHOUT", "")
         try:
-            return cls(version, Without(word))
+            without = Without(word)
         except ValueError:
             allowed = ", ".join(each.value for each in Without if each.value)
             raise OptionError(f"DEMO_WITHOUT={word}: must be one of {allowed}, or empty") from None
+        secure = environ.get("SECURE", "")
+        if secure not in {"", "1"}:
+            raise OptionError(f"SECURE={secure}: must be 1, or empty")
+        if secure and word:
+            raise OptionError(f"DEMO_WITHOUT={word}: must be empty, since SECURE=1 tells another story")
+        return cls(version, without, bool(secure))

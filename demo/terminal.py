@@ -68,7 +68,7 @@ class Terminal:
         if not step.came_true:
             self._line(Text(" "), f"expected: {step.expected}")
 
-    def summary(self, steps: Sequence[Step], consequence: str) -> None:
+    def summary(self, steps: Sequence[Step], consequence: str, *, is_timed: bool = True) -> None:
         """Show all steps in a table and say whether they came true; if not, which and, if that is known, why."""
         table = Table("", box=box.SIMPLE, pad_edge=False, padding=(0, 1))
         for heading in ("step", "expected", "seen"):
@@ -78,9 +78,10 @@ class Terminal:
             table.add_row(self._tick(came_true=step.came_true), title, step.expected, step.seen)
         self.say("")
         self._console.print(table)
-        self.say(
-            "Times count from the writer's acknowledgement to the start of the first read that shows it.\n"
-        )
+        if is_timed:
+            self.say(
+                "Times count from the writer's acknowledgement to the start of the first read that shows it.\n"
+            )
         untrue = [step.title for step in steps if not step.came_true]
         if not untrue:
             self.say(f"All {len(steps)} steps came true.", "green")

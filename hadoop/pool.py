@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import aiohttp
 
@@ -22,6 +22,7 @@ from nncache.hadoop.errors import (
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.jmx_client import JmxClient
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.tickets import TicketStats
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_settings import MIN_PROBE_PAUSE_S, NameNodeSettings
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -46,12 +47,14 @@ class PoolStats:
     reachable: int  # NameNodes that answer now
     has_active: int  # 1 or 0
     is_login_failing: int  # 1 or 0
+    is_rpc_login_failing: int = 0  # 1 or 0
     term: int
     probes: int
     failed_probes: int
     suspicions: int
     contradictions: int  # answers after which a standby's log had come further than the active one's
     caller_connections: int  # RPC connections as other users than the service
+    tickets: TicketStats = field(default_factory=TicketStats)  # of the service's own principal
 
 
 class NameNodePool:
@@ -133,6 +136,8 @@ class NameNodePool:
                 web=self._web,
             )
             tasks.create_task(self._close_idle(), name="close idle connections of callers")
+            if self._identity is not None:
+                tasks.create_task(self._identity.keep_ticket(), name="keep a Kerberos ticket")
             for namenode in self.namenodes:
                 tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
 
@@ -236,12 +241,14 @@ class NameNodePool:
             reachable=sum(map(self._view.is_reachable, self.namenodes)),
             has_active=int(self._view.active is not None),
             is_login_failing=int(self.is_login_failing),
+            is_rpc_login_failing=int(any(rpc.is_login_failing for rpc in self._rpcs.values())),
             term=self._view.term,
             probes=self._probes,
             failed_probes=self._failed_probes,
             suspicions=self._suspicions,
             contradictions=self._view.contradictions,
             caller_connections=len(self._callers),
+            tickets=TicketStats() if self._identity is None else self._identity.stats(),
         )
 
     async def close(self) -> None:

@@ -43,3 +43,8 @@ def fault_of(path: str, what: str) -> str:
     if not os.access(path, os.R_OK):
         return f"must be readable by this process's user (uid {os.geteuid()}): chown it"
     return ""
+
+
+def shown(path: str) -> str:
+    """Return the path as messages show it; "..." where it may be the secret itself, given in place of a file's name."""
+    return path if "/" in path or Path(path).exists() else "..."

@@ -21,6 +21,10 @@ _ADVICE: Final = (
         "the clocks of this host and of the KDC or the server differ by more than 5 minutes: see that both follow NTP",
     ),
     (
+        "ticket not yet valid",
+        "the clock of this host or the server is behind the KDC's: see that both follow NTP",
+    ),
+    (
         "cannot contact any kdc",
         "see that the KDCs that krb5.conf (or DNS) names for the realm are up and can be reached from this host",
     ),

@@ -3,9 +3,10 @@
 import asyncio
 import base64
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
@@ -14,10 +15,20 @@ from nncache.hadoop.kerberos.gss import GssContext, Mechanism, Ticket
 from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
-from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets
+from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets, TicketStats
 from nncache.hadoop.settings import SettingError
 
 _KEY: Final = "the key of principal, a keytab"
+
+KEEP_S: Final = 10.0
+"""Between two looks whether the ticket is to be renewed."""
+
+_KEEP_TIMEOUT_S: Final = 3.0
+
+_NEGOTIATE: Final = "Negotiate "
+
+_CHECK_S: Final = 3.0
+"""To check a server's token, which asks no KDC unless that token is none of Kerberos."""
 
 
 class Initiator:
@@ -36,11 +47,51 @@ class Initiator:
     def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
         """Return a future of the next token; it fails with KerberosError."""
         left_s = max(0.0, self._due - asyncio.get_running_loop().time())
+        return self._step(server, challenge, left_s)
+
+    def check(self, server: Principal, token: bytes) -> "asyncio.Future[bytes]":
+        """Return a future that fails with KerberosError if the server's last token is not its own.
+
+        The server may have taken its own time, so this has another deadline than what the KDC is asked for.
+        """
+        return self._step(server, token, _CHECK_S)
+
+    def _step(self, server: Principal, challenge: bytes | None, timeout_s: float) -> "asyncio.Future[bytes]":
         return self._threads.call(
             partial(self._context.step, server, challenge),
-            timeout_s=left_s,
+            timeout_s=timeout_s,
             what=f"no Kerberos context with {server}",
         )
+
+
+class Negotiation:
+    """One login at one web server (RFC 4559): what is sent there, and whether what comes back proves who it is."""
+
+    def __init__(self, initiator: Initiator, server: Principal, token: bytes) -> None:
+        self._initiator = initiator
+        self._server = server
+        self.field = f"{_NEGOTIATE}{base64.b64encode(token).decode('ascii')}"
+        """The value of an Authorization field; usable once."""
+
+    async def see_proven(self, fields: Iterable[str]) -> None:
+        """Return if one of these WWW-Authenticate fields holds the server's own token.
+
+        Raises:
+            KerberosError: None does, or it was not made with the key of that server.
+        """
+        tokens = [field.strip() for field in fields]
+        tokens = [field for field in tokens if field.lower().startswith(_NEGOTIATE.lower())]
+        if not tokens:
+            raise KerberosError(
+                f"it does not prove that it is {self._server}: its reply has no WWW-Authenticate: Negotiate TOKEN"
+            )
+        try:
+            token = base64.b64decode(tokens[0][len(_NEGOTIATE) :], validate=True)
+            await self._initiator.check(self._server, token)
+        except (ValueError, KerberosError) as exc:
+            raise KerberosError(f"it does not prove that it is {self._server}: {exc}") from exc
+        if not self._initiator.context.is_complete:
+            raise KerberosError(f"it does not prove that it is {self._server}: its token is not the last one")
 
 
 class KerberosIdentity:
@@ -74,15 +125,27 @@ class KerberosIdentity:
         ticket = await self._tickets.get(timeout_s)
         return Initiator(GssContext(ticket, mechanism), self._threads, due)
 
-    async def negotiation(self, host: str, timeout_s: float) -> str:
-        """Return the value of an Authorization field for the web server on this host (RFC 4559); usable once.
+    async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
+        """Begin a login at the web server on this host, which must prove its name.
 
         Raises:
             KerberosError: There is no ticket for that server.
         """
         initiator = await self.initiator(Mechanism.SPNEGO, timeout_s)
-        token = await initiator.step(Principal("HTTP", host.strip("[]").lower()), None)
-        return f"Negotiate {base64.b64encode(token).decode('ascii')}"
+        server = Principal("HTTP", host.strip("[]").lower())
+        token = await initiator.step(server, None)
+        return Negotiation(initiator, server, token)
+
+    async def keep_ticket(self) -> NoReturn:
+        """Keep a ticket at hand until cancelled, also while no connection is made: the KDC may be away when one is."""
+        while True:
+            with suppress(KerberosError):  # the log has it, and the next connection says it again
+                await self._tickets.get(_KEEP_TIMEOUT_S)
+            await asyncio.sleep(KEEP_S)
+
+    def stats(self) -> TicketStats:
+        """Return how its ticket stands."""
+        return self._tickets.stats()
 
     def doubt(self) -> None:
         """Take it that a server has refused this identity: tickets are got again before they are used again."""
@@ -117,7 +180,9 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
         )
         tickets = KeytabTickets(str(principal), source, threads, clock)
     else:
-        tickets = CachedTickets(partial(gss.ticket_from_cache, principal, settings.ticket_cache), threads)
+        if fault := _fault_of_cache(settings.ticket_cache):
+            raise SettingError("ticket_cache", settings.ticket_cache, fault)
+        tickets = CachedTickets(partial(_from_cache, principal, settings.ticket_cache), threads, clock)
     server = settings.namenode_principal
     return KerberosIdentity(
         str(principal) if principal is not None else f"the ticket in {settings.ticket_cache}",
@@ -138,3 +203,19 @@ def _from_keytab(principal: Principal, path: str, cache: str) -> Ticket:
     if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)
+
+
+def _from_cache(principal: Principal | None, cache: str) -> Ticket:
+    """Look at the cache, which may have been replaced, and read its ticket."""
+    if fault := _fault_of_cache(cache):
+        raise KerberosError(f"no Kerberos ticket: ticket_cache {cache}: {fault}")
+    return gss.ticket_from_cache(principal, cache)
+
+
+def _fault_of_cache(cache: str) -> str:
+    """Return what is wrong with a cache in a file; one that is not there yet may come."""
+    kind, colon, name = cache.partition(":")
+    path = name if colon else cache
+    if (colon and kind != "FILE") or secret_file.state_of(path) == secret_file.FileState():
+        return ""
+    return secret_file.fault_of(path, "a ticket")

@@ -7,7 +7,7 @@ KDC is away the old one serves as long as it is valid, and with it the tickets f
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from nncache.hadoop.errors import KerberosError
@@ -24,14 +24,30 @@ RETRY_WITHOUT_S: Final = 1.0
 HANGING_S: Final = 10.0
 """An attempt that takes longer no longer keeps others from beginning one."""
 
+SAME_S: Final = 2.0
+"""Lifetimes are in whole seconds: a ticket in a cache whose end differs by less is the one that was seen before."""
+
 MARGIN_S: Final = 2.0
 """A ticket that ends so soon is no use: the server's clock may be ahead."""
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketStats:
+    """The newest ticket; moments in seconds of the clock, 0 before there is one."""
+
+    is_failing: int = 0  # 1: the last attempt to get a ticket, or to read the ticket cache, has failed
+    starts_at: float = 0.0  # when it was got, or first seen in the ticket cache
+    ends_at: float = 0.0
+
+
 class Tickets(Protocol):
     """Where a service has its tickets from."""
+
+    def stats(self) -> TicketStats:
+        """Return how it stands."""
+        ...
 
     async def get(self, timeout_s: float) -> Ticket:
         """Return a valid ticket, at the latest after `timeout_s` seconds. Raises KerberosError."""
@@ -65,8 +81,13 @@ class _Held:
     ticket: Ticket
     cache: str
     keytab: FileState
-    renewed_from: float
+    starts_at: float
     ends_at: float
+
+    @property
+    def renewed_from(self) -> float:
+        """From when on another one is got."""
+        return (self.starts_at + self.ends_at) / 2
 
 
 class KeytabTickets:
@@ -94,6 +115,15 @@ class KeytabTickets:
         self._silence = (
             f"no Kerberos ticket for {name}: the KDC does not answer: see that the KDCs that krb5.conf names are up "
             "and can be reached from this host"
+        )
+
+    def stats(self) -> TicketStats:
+        """Return the figures of now."""
+        held = self._held
+        return TicketStats(
+            is_failing=int(bool(self._failure)),
+            starts_at=0.0 if held is None else held.starts_at,
+            ends_at=0.0 if held is None else held.ends_at,
         )
 
     def doubt(self) -> None:
@@ -183,10 +213,8 @@ class KeytabTickets:
         if self._old_cache:
             self._source.destroy(self._old_cache)
         self._old_cache = "" if self._held is None else self._held.cache
-        lifetime_s = got.result().lifetime_s
-        self._held = _Held(
-            got.result(), cache, keytab, renewed_from=now + lifetime_s / 2, ends_at=now + lifetime_s
-        )
+        ends_at = now + got.result().lifetime_s
+        self._held = _Held(got.result(), cache, keytab, starts_at=now, ends_at=ends_at)
 
     def _failed(self, why: str) -> None:
         """Keep why there is no other ticket, and say it once."""
@@ -203,12 +231,35 @@ class KeytabTickets:
 class CachedTickets:
     """Tickets from a credential cache that another program renews, such as k5start."""
 
-    def __init__(self, read: Callable[[], Ticket], threads: KdcThreads) -> None:
+    def __init__(self, read: Callable[[], Ticket], threads: KdcThreads, clock: Callable[[], float]) -> None:
         self._read = read
         self._threads = threads
+        self._clock = clock
+        self._stats = TicketStats()
 
     async def get(self, timeout_s: float) -> Ticket:
         """Return the ticket that is in the cache now."""
+        try:
+            ticket = await self._valid(timeout_s)
+        except KerberosError:
+            self._stats = replace(self._stats, is_failing=1)
+            raise
+        now = self._clock()
+        ends_at, before = now + ticket.lifetime_s, self._stats
+        if abs(ends_at - before.ends_at) < SAME_S:
+            self._stats = replace(before, is_failing=0)
+        else:
+            self._stats = TicketStats(starts_at=now, ends_at=ends_at)
+        return ticket
+
+    def stats(self) -> TicketStats:
+        """Return what was seen when the cache was last read."""
+        return self._stats
+
+    def doubt(self) -> None:
+        """Do nothing: the cache is another program's."""
+
+    async def _valid(self, timeout_s: float) -> Ticket:
         ticket = await self._threads.call(
             self._read, timeout_s=timeout_s, what="the ticket cache is not read"
         )
@@ -218,6 +269,3 @@ class CachedTickets:
                 "which tickets are renewed here"
             )
         return ticket
-
-    def doubt(self) -> None:
-        """Do nothing: the cache is another program's."""

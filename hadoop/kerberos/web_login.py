@@ -2,7 +2,8 @@
 
 Source: RFC 4559; org.apache.hadoop.security.authentication.server.{KerberosAuthenticationHandler,AuthenticationFilter}
 of Hadoop 3.4.1 and 3.5.0, measured there: the cookie is that of the very NameNode, lasts 10 hours and is not renewed by
-use; a token that comes twice is refused as a replay.
+use; a token that comes twice is refused as a replay. What it answers to a token, whatever its status, carries a token
+of its own, which shows that it has the key of HTTP/HOST. Over plain HTTP nothing of the kind comes with the cookie.
 """
 
 import re
@@ -13,9 +14,11 @@ from typing import Final
 import aiohttp
 from aiohttp.client_middlewares import ClientHandlerType
 
+from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.web_guard import ASKS_NOBODY
 
 _COOKIE: Final = re.compile(r'\s*hadoop\.auth=("?)([^";]+)\1\s*(?:;|$)')
 
@@ -29,6 +32,8 @@ class WebLogin:
     Invariants:
         W1  A token is made for one request, and sent once. What aiohttp repeats comes through here again.
         W2  A cookie goes only to the address that set it, and only those of `addresses` get a token.
+        W3  A cookie is kept only if its server has proven its name, or renews one for which it had.
+        W4  No answer of WebHDFS is believed without a login, unless the identity may fall back to SIMPLE.
     """
 
     def __init__(self, identity: KerberosIdentity, addresses: Collection[str], *, timeout_s: float) -> None:
@@ -44,7 +49,7 @@ class WebLogin:
         """Make a request, twice if it must log in first.
 
         Raises:
-            KerberosError: There is no ticket for the server, or it does not accept it.
+            KerberosError: There is no ticket for the server; or it does not accept it, or does not prove its own name.
         """
         address = request.url.authority
         if address not in self._addresses:
@@ -53,16 +58,20 @@ class WebLogin:
             request.headers["Cookie"] = f"hadoop.auth={cookie}"
         reply = await handler(request)
         if not _is_challenge(reply):
-            self._keep(address, reply)
+            if cookie is not None:
+                self._keep(address, reply)
+            elif self._is_unasked(request, reply):
+                reply.close()
+                raise KerberosError(f"WebHDFS at {address} {ASKS_NOBODY}")
             return reply
         await reply.read()  # so that its connection is used again
         if self._cookies.get(address) == cookie:
             self._cookies.pop(address, None)
         request.headers.pop("Cookie", None)
         host = request.url.raw_host or ""
-        request.headers["Authorization"] = await self._identity.negotiation(host, self._kdc_timeout_s)
+        negotiation = await self._identity.negotiation(host, self._kdc_timeout_s)
+        request.headers["Authorization"] = negotiation.field
         reply = await handler(request)
-        self._keep(address, reply)
         if _is_refusal(reply):
             self._identity.doubt()
             said = reply.reason or str(reply.status)
@@ -71,7 +80,26 @@ class WebLogin:
                 f"{address} does not accept {self._identity.name} as HTTP/{host}: {with_advice(said)}; see that "
                 f"hadoop.http.authentication.kerberos.principal and its keytab there are those of HTTP/{host}"
             )
+        fields = reply.headers.getall("WWW-Authenticate", ())
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not fields:
+            return (
+                reply  # of a server that fails before it asks who is there; it says nothing that is believed
+            )
+        try:
+            await negotiation.see_proven(fields)
+        except KerberosError as error:
+            reply.close()
+            raise KerberosError(
+                f"{address} is not believed: {error}; see that namenode_http names the NameNode itself, and that "
+                f"no other server answers there"
+            ) from error
+        self._keep(address, reply)
         return reply
+
+    def _is_unasked(self, request: aiohttp.ClientRequest, reply: aiohttp.ClientResponse) -> bool:
+        """Whether WebHDFS has answered without a login; /jmx is open to all on some clusters."""
+        is_webhdfs = request.url.raw_path.startswith(f"{PREFIX}/")
+        return is_webhdfs and reply.status < HTTPStatus.BAD_REQUEST and not self._identity.may_fall_back
 
     def _keep(self, address: str, reply: aiohttp.ClientResponse) -> None:
         for field in reply.headers.getall("Set-Cookie", ()):

@@ -115,6 +115,11 @@ class RpcConnection:
         """Counts the attempts to connect, with those that failed."""
         return self._attempts
 
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether the last attempt to connect failed because of who asks, or is asked."""
+        return self._failed_attempt == self._attempts and self._failure_kind is RpcLoginError
+
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
     ) -> MessageT:

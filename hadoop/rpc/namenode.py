@@ -69,6 +69,11 @@ class NameNodeRpc:
         """
         return self._connection.connection_id
 
+    @property
+    def is_login_failing(self) -> bool:
+        """Whether the last attempt to connect failed at the login."""
+        return self._connection.is_login_failing
+
     async def confirm_namespace(self) -> None:
         """See to it that there is a connection to the namespace that the HTTP address serves.
 

@@ -8,7 +8,9 @@ import base64
 import hmac
 from collections.abc import Iterable
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, Literal
+
+from nncache.proxy.clients.server_certificate import ServerCertificate
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -16,9 +18,23 @@ _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 class Access:
     """The rule for one admin port."""
 
-    def __init__(self, host: str, token: str | None = None, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        host: str,
+        token: str | None = None,
+        names: Iterable[str] = (),
+        certificate: ServerCertificate | None = None,
+    ) -> None:
+        """Let in who brings this token, over TLS if there is a certificate."""
+        self.certificate = certificate
+        """With which the port is served; None: in plain HTTP."""
         self._token = token
         self._names = _LOCAL_NAMES | {host.lower()} | {name.lower() for name in names}
+
+    @property
+    def scheme(self) -> Literal["http", "https"]:
+        """How the port is asked."""
+        return "http" if self.certificate is None else "https"
 
     def refusal(
         self, peer: str | None, host: str | None, authorization: str | None
@@ -55,7 +71,8 @@ class Access:
         `origin` is the Origin header: every browser sends it with a POST, and other clients do not.
         """
         refused = self.refusal(peer, host, authorization)
-        if refused is None and origin is not None and origin.lower() != f"http://{(host or '').lower()}":
+        own = f"{self.scheme}://{(host or '').lower()}"
+        if refused is None and origin is not None and origin.lower() != own:
             return 403, "the Origin header names another site: this is for `nncache purge` and the like"
         return refused
 

@@ -32,6 +32,7 @@ class Connections:
     ) -> None:
         self.lifetime_s = lifetime_s
         self.refused = 0  # since the start
+        self.most = max_connections
         self._make = make  # of the protocol that is bounded here
         self._of_others = Shares(max_connections // 2)
         self._of_this_host = Shares(max_connections - max_connections // 2)

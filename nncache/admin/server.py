@@ -8,6 +8,7 @@ readiness the status and a reason out of a few, from anywhere.
 import asyncio
 import html
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -19,6 +20,7 @@ from aiohttp.typedefs import Handler
 
 from nncache.admin.access import Access
 from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections
+from nncache.admin.over_tls import listening
 from nncache.admin.status_page import StatusPage
 from nncache.hadoop.endpoint import Endpoint
 
@@ -27,6 +29,7 @@ PageCalled: TypeAlias = Callable[[str, str, int], None]
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_PASSED_ON: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 _STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
 
 
@@ -73,11 +76,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminStats:
-    """Connections of the admin port, and requests refused, since the start."""
+    """Connections of the admin port, and requests refused, since the start; and its certificate."""
 
     connections_open: int = 0
     connections_refused: int = 0
     pages_refused: int = 0
+    certificate_ends_at: float = 0.0  # Unix time; 0: plain HTTP
+    certificate_reloads_failed: int = 0
 
 
 class Readiness(Protocol):
@@ -90,6 +95,11 @@ class Readiness(Protocol):
     @property
     def reason(self) -> str:
         """What is out of order, for everybody: one of a few fixed words; "" if nothing is."""
+
+
+def _client_of(request: web.Request) -> str | None:
+    """Return the address of the client; None if a program of this host only passes on what another one asks."""
+    return None if any(field in request.headers for field in _PASSED_ON) else request.remote
 
 
 def as_json(value: object, *, status: int = HTTPStatus.OK) -> Answer:
@@ -151,6 +161,7 @@ class AdminServer:
         app.add_routes([web.post(action.path, self._performer(action)) for action in actions])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
         self._listener: asyncio.Server | None = None
+        self._tls = AsyncExitStack()  # ends what serves TLS, if it is served
         self._address: Endpoint | None = None
         self._pages_refused = 0
 
@@ -160,6 +171,11 @@ class AdminServer:
         assert self._address is not None, "not listening yet"
         return self._address
 
+    @property
+    def url(self) -> str:
+        """The index."""
+        return f"{self._access.scheme}://{self.address}/"
+
     async def __aenter__(self) -> Self:
         """Listen.
 
@@ -167,27 +183,40 @@ class AdminServer:
             OSError: the address is taken, or not ours.
         """
         await self._runner.setup()
+        certificate = self._access.certificate
         try:
-            self._listener = await asyncio.get_running_loop().create_server(
-                self._connections, self._endpoint.host, self._endpoint.port, reuse_address=True
-            )
+            if certificate is None:
+                self._address = await self._listen()
+            else:
+                self._address = await self._tls.enter_async_context(
+                    listening(self._connections, certificate, self._endpoint)
+                )
         except OSError:
             await self._runner.cleanup()
             raise
-        host, port = self._listener.sockets[0].getsockname()[:2]
-        self._address = Endpoint(host, port)
         return self
+
+    async def _listen(self) -> Endpoint:
+        self._listener = await asyncio.get_running_loop().create_server(
+            self._connections, self._endpoint.host, self._endpoint.port, reuse_address=True
+        )
+        host, port = self._listener.sockets[0].getsockname()[:2]
+        return Endpoint(host, port)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._listener is not None:
             self._listener.close()
+        await self._tls.aclose()
         await self._runner.cleanup()
 
     def stats(self) -> AdminStats:
         """Return the figures so far."""
+        certificate = self._access.certificate
         return AdminStats(
+            certificate_ends_at=0.0 if certificate is None else certificate.ends_at,
+            certificate_reloads_failed=0 if certificate is None else certificate.failed_reloads,
             connections_open=self._connections.open,
             connections_refused=self._connections.refused,
             pages_refused=self._pages_refused,
@@ -230,7 +259,7 @@ class AdminServer:
         async def handle(request: web.Request) -> web.Response:
             fields = request.headers
             refused = self._access.refusal_to_change(
-                request.remote, fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
+                _client_of(request), fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
             )
             peer = request.remote or ""
             if refused is not None:
@@ -246,7 +275,7 @@ class AdminServer:
     def _refused(self, request: web.Request) -> tuple[int, str] | None:
         """Return why this client gets no operator's page; None if it does."""
         fields = request.headers
-        return self._access.refusal(request.remote, fields.get("Host"), fields.get("Authorization"))
+        return self._access.refusal(_client_of(request), fields.get("Host"), fields.get("Authorization"))
 
     def _refusal(self, status: int, why: str) -> web.Response:
         self._pages_refused += 1

@@ -5,9 +5,13 @@ from pathlib import Path
 
 from nncache.admin.access import Access
 from nncache.hadoop.endpoint import Endpoint, parse_endpoint
+from nncache.hadoop.secret_file import fault_of, shown
 from nncache.hadoop.settings import SettingError
+from nncache.proxy.clients.server_certificate import CertificateFiles, ServerCertificate
+from nncache.proxy.errors import StartError
 
 _MIN_TOKEN_BYTES = 16
+_HTTPS = "https://"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +23,7 @@ class AdminSettings:
         metadata={
             "help": "File with the token that the pages with paths and users (/status, /explain, /sample, /filters) "
             "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. Without "
-            "a file they answer clients on this host only.",
+            "a file they answer clients on this host only. Mode 0400 or 0600.",
             "default": "none",
         },
     )
@@ -30,13 +34,52 @@ class AdminSettings:
             "admin address and localhost. Others are refused, which stops DNS rebinding."
         },
     )
+    admin_tls_certificate: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate with which the admin port is served over TLS, its chain behind it; "
+            "the one of tls_certificate will do. Then the port speaks no plain HTTP. When it is replaced, like "
+            "admin_tls_key, the new one is taken up within 10 seconds. Empty: plain HTTP.",
+            "default": "none",
+        },
+    )
+    admin_tls_key: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of that certificate's private key, mode 0400 or 0600.",
+            "default": "none",
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse one of the files without the other.
+
+        Raises:
+            SettingError: one is missing.
+        """
+        if bool(self.admin_tls_certificate) is not bool(self.admin_tls_key):
+            missing = "admin_tls_key" if self.admin_tls_certificate else "admin_tls_certificate"
+            raise SettingError(missing, "none", "must be a PEM file, since the other of the two is given")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainSettings:
     """Where a command finds the operators' pages of a proxy."""
 
-    admin: str = field(default="127.0.0.1:9872", metadata={"help": "host:port of the proxy's admin pages."})
+    admin: str = field(
+        default="127.0.0.1:9872",
+        metadata={
+            "help": "host:port of the proxy's admin pages; https://host:port where admin_tls_certificate is set."
+        },
+    )
+    admin_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the authorities that are trusted with the admin port's certificate, which must name "
+            "the host of admin. Empty: those of the operating system.",
+            "default": "none",
+        },
+    )
     admin_token_file: str = field(
         default="", metadata={"help": "The proxy's admin_token_file, if it has one.", "default": "none"}
     )
@@ -47,21 +90,48 @@ class ExplainSettings:
         Raises:
             SettingError: it is none.
         """
-        parse_endpoint("admin", self.admin)
+        _ = self.admin_at
+        if self.admin_ca and not self.is_over_tls:
+            raise SettingError("admin", self.admin, f"must begin with {_HTTPS}, since admin_ca is given")
+
+    @property
+    def is_over_tls(self) -> bool:
+        """Whether the admin pages are served over TLS."""
+        return self.admin.startswith(_HTTPS)
 
     @property
     def admin_at(self) -> Endpoint:
         """Where the admin pages are."""
-        return parse_endpoint("admin", self.admin)
+        return parse_endpoint("admin", self.admin.removeprefix(_HTTPS).removesuffix("/"))
 
 
 def access_of(settings: AdminSettings, host: str) -> Access:
-    """Return who may see the operators' pages of an admin port that listens on `host`.
+    """Return who may see the operators' pages of an admin port that listens on `host`, and how.
 
     Raises:
-        SettingError: there is no token in the file.
+        SettingError: there is no token in the file, or the certificate cannot be used.
     """
-    return Access(host, read_token("admin_token_file", settings.admin_token_file), settings.admin_hosts)
+    token = read_token("admin_token_file", settings.admin_token_file)
+    return Access(host, token, settings.admin_hosts, admin_certificate(settings))
+
+
+def admin_certificate(settings: AdminSettings) -> ServerCertificate | None:
+    """Load the certificate of the admin port; None: it speaks plain HTTP.
+
+    Raises:
+        SettingError: it cannot be used.
+    """
+    if not settings.admin_tls_certificate:
+        return None
+    files = CertificateFiles(
+        certificate=settings.admin_tls_certificate, key=settings.admin_tls_key, prefix="admin_tls_"
+    )
+    try:
+        return ServerCertificate(files)
+    except StartError as error:
+        key, _, fault = str(error).partition(": ")
+        file, _, fault = fault.partition(": ")
+        raise SettingError(key, file, fault) from error
 
 
 def read_token(key: str, file: str) -> str | None:
@@ -75,7 +145,10 @@ def read_token(key: str, file: str) -> str | None:
     try:
         token = Path(file).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(key, file, f"must be a readable file of ASCII: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SettingError(key, shown(file), f"must be a readable file of ASCII: {why}") from error
+    if fault := fault_of(file, "the token"):
+        raise SettingError(key, file, fault)
     if len(token) < _MIN_TOKEN_BYTES or not token.isprintable() or " " in token:
         raise SettingError(
             key, file, f"must hold one token of at least {_MIN_TOKEN_BYTES} characters and no blanks"

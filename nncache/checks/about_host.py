@@ -6,6 +6,7 @@ Pure.
 from collections.abc import Iterator
 from typing import Final
 
+from nncache.admin.access import is_loopback
 from nncache.checks.facts import Facts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.server_kind import ServerKind
@@ -17,6 +18,11 @@ _OWN: Final = {
     ("publisher", "admin"): ServerKind.PUBLISHER_ADMIN,
 }
 """What may be found at an address of a daemon that runs already."""
+
+_MINUTE_S: Final = 60.0
+_DAY_S: Final = 86_400.0
+_TICKET_ENDS_S: Final = 3_600.0
+_CERTIFICATE_ENDS_DAYS: Final = 14  # as the alert NncacheCertificateEnds
 
 _PROXIES_STALENESS_S: Final = 3.0
 """The default of max_staleness_s."""
@@ -68,16 +74,18 @@ def listen(facts: Facts) -> Iterator[Finding]:
 
 
 def access(facts: Facts) -> Iterator[Finding]:
-    """Judge the token file and a class from outside."""
+    """Judge the files of the admin port and a class from outside."""
     where = facts.subject.settings.admin.admin_token_file
     if facts.host.token:
-        yield failed(facts.host.token, f"correct {facts.subject.at('admin_token_file')}")
+        key = facts.host.token.partition(":")[0]
+        yield failed(facts.host.token, f"correct {facts.subject.at(key)}")
     else:
         yield ok(
             f"the token in {where} can be read"
             if where
             else "operators' pages answer this host only (no token)"
         )
+    yield from _in_clear(facts)
     for key, trouble in facts.host.classes.items():
         yield (
             failed(trouble, f"correct {facts.subject.at(key)}")
@@ -86,16 +94,56 @@ def access(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _in_clear(facts: Facts) -> Iterator[Finding]:
+    """Judge whether the token crosses the network as it is."""
+    subject = facts.subject
+    admin, at = subject.settings.admin, subject.endpoints["admin"]
+    if admin.admin_token_file and not admin.admin_tls_certificate and not _is_of_this_host(at.host):
+        yield warning(
+            f"the admin port {at} takes the token in plain HTTP: who sees one request on the network can use it",
+            f"set {subject.at('admin_tls_certificate')} and {subject.at('admin_tls_key')}, or "
+            f"{subject.at('admin')} to a loopback address",
+        )
+
+
+def _is_of_this_host(host: str) -> bool:
+    return host == "localhost" or is_loopback(host)
+
+
 def identity(facts: Facts) -> Iterator[Finding]:
     """Judge the service's own Kerberos identity, as far as this host alone shows it."""
     subject = facts.subject
     if facts.host.identity:
         key = facts.host.identity.partition(":")[0]
         yield failed(facts.host.identity, f"correct {subject.at(key)}")
+    elif (left_s := facts.host.ticket_left_s) is not None and left_s < _TICKET_ENDS_S:
+        yield warning(
+            f"the ticket in {subject.kerberos.ticket_cache} ends in {left_s / _MINUTE_S:.0f} minutes, and is renewed "
+            "by another program, or not at all",
+            f"see that one does (k5start as a daemon), or set {subject.at('keytab')} in place of ticket_cache",
+        )
     elif subject.kerberos.has_identity:
         yield ok(f"NameNodes are asked as {subject.who}")
     else:
         yield ok(f"no Kerberos identity is given: NameNodes are asked as user {subject.user} (SIMPLE)")
+
+
+def certificates(facts: Facts) -> Iterator[Finding]:
+    """Judge the certificates with which this daemon serves."""
+    if not facts.host.certificates:
+        yield skipped("no certificate is given: this daemon serves plain HTTP")
+    for key, found in facts.host.certificates.items():
+        days = found.left_s / _DAY_S
+        if found.fault:
+            wrong = found.fault.partition(":")[0]
+            yield failed(found.fault, f"correct {facts.subject.at(wrong)}")
+        elif days < _CERTIFICATE_ENDS_DAYS:
+            yield warning(
+                f"the certificate of {key} ends in {days:.0f} days",
+                f"put a new one in place of {facts.subject.at(key)}: a running daemon takes it up",
+            )
+        else:
+            yield ok(f"the certificate of {key} holds for {days:.0f} days")
 
 
 def staleness(facts: Facts) -> Iterator[Finding]:

@@ -64,6 +64,16 @@ async def contact(address: str, user: str, web: NameNodeWeb = PLAIN) -> Contact:
     return Contact(address=address, hosts=hosts, trouble=Trouble.UNREACHABLE, why=why)
 
 
+async def admin_over_tls(address: str) -> ServerKind | None:
+    """Return whose admin port answers over TLS at host:port, whatever its certificate; None: no nncache's."""
+    host, port = split_address(address)
+    question = _get("/metrics", host)
+    with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+        reply = parse_reply(await _answer(host, port, question, _any_certificate(), host))
+        return None if reply is None else kind_of_metrics(reply)
+    return None
+
+
 async def resolved(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a host.
 
@@ -194,15 +204,19 @@ async def _answer(
 
 async def _speaks_tls(host: str, port: int) -> bool:
     """Tell whether a TLS handshake gets anywhere; which certificate it shows does not matter here."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
     try:
         async with asyncio.timeout(STEP_S):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
+            _, writer = await asyncio.open_connection(host, port, ssl=_any_certificate())
     except ssl.SSLError as error:
         return "ALERT" in (error.reason or "")  # such as a client's certificate that is missing
     except (OSError, TimeoutError):
         return False
     writer.transport.abort()
     return True
+
+
+def _any_certificate() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

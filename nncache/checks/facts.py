@@ -154,6 +154,19 @@ class StoredFound:
     broken: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class CertificateFound:
+    """A certificate with which this daemon serves.
+
+    Attributes:
+        fault: why it cannot be used; "" if it can.
+        left_s: seconds until it ends.
+    """
+
+    fault: str = ""
+    left_s: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFound:
     """What this host allows.
@@ -166,6 +179,8 @@ class HostFound:
         identity: what is wrong with the Kerberos identity, the login at ZooKeeper, or the authorities that vouch for
             NameNodes; "" if nothing is.
         classes: key -> what is wrong with the class that it names.
+        certificates: key -> the certificate that it names.
+        ticket_left_s: seconds until the ticket in ticket_cache ends; None without one.
     """
 
     limits: str = ""
@@ -174,6 +189,8 @@ class HostFound:
     token: str = ""
     identity: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
+    certificates: Mapping[str, CertificateFound] = field(default_factory=dict)
+    ticket_left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

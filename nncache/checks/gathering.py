@@ -60,7 +60,15 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         _in_time(_stored(facts, identity, web), StoredFound(is_slow=True), THEN_S),
         _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
     )
-    return replace(facts, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
+    host = replace(facts.host, ticket_left_s=_ticket_left_s(subject, identity, clock))
+    return replace(facts, host=host, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
+
+
+def _ticket_left_s(subject: Subject, identity: KerberosIdentity | None, clock: _Clock) -> float | None:
+    """Return how long the ticket of another program holds; one from a keytab is renewed here."""
+    if identity is None or not subject.kerberos.ticket_cache or not identity.stats().ends_at:
+        return None
+    return identity.stats().ends_at - clock()
 
 
 def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:

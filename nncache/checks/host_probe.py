@@ -6,15 +6,20 @@ An address is bound for a moment, not listened on: no client can connect meanwhi
 import asyncio
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
-from nncache.admin.settings import access_of
-from nncache.checks.contacts import contact, resolved
-from nncache.checks.facts import HostFound
+from nncache.admin.settings import access_of, admin_certificate
+from nncache.checks.contacts import admin_over_tls, contact, resolved
+from nncache.checks.facts import CertificateFound, HostFound
 from nncache.checks.subject import Subject
+from nncache.clock import boottime, unix_time_of_boot
 from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.server_kind import ServerKind
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
+from nncache.proxy.clients.server_certificate import ServerCertificate, certificate_of
+from nncache.proxy.errors import StartError
 from nncache.proxy.limits import check_files
 from nncache.settings.commands import SettingsOfProxy
 
@@ -27,16 +32,41 @@ async def look_at_host(subject: Subject) -> HostFound:
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
     found = await asyncio.gather(*(contact(address, subject.user) for address in taken.values()))
+    users = dict(zip(taken, found, strict=True))
+    admin = users.get("admin")
+    if admin is not None and admin.kind is ServerKind.TLS and settings.admin.admin_tls_certificate:
+        users["admin"] = replace(admin, kind=await admin_over_tls(admin.address) or admin.kind)
     limits = ""
     if isinstance(settings, SettingsOfProxy):
         limits = _wrong(lambda: check_files(settings.limits, len(subject.namenodes)))
     return HostFound(
         limits=limits,
         bound=bound,
-        users=dict(zip(taken, found, strict=True)),
+        users=users,
         token=_wrong(lambda: access_of(settings.admin, "127.0.0.1")),
         classes=_classes(subject),
+        certificates=_certificates(subject),
     )
+
+
+def _certificates(subject: Subject) -> dict[str, CertificateFound]:
+    settings = subject.settings
+    loads: dict[str, Callable[[], ServerCertificate | None]] = {
+        "admin_tls_certificate": lambda: admin_certificate(settings.admin)
+    }
+    if isinstance(settings, SettingsOfProxy):
+        loads["tls_certificate"] = lambda: certificate_of(settings.proxy)
+    found = {}
+    for key, load in loads.items():
+        try:
+            certificate = load()
+        except (SettingError, StartError) as error:
+            found[key] = CertificateFound(str(error))
+        else:
+            if certificate is not None:
+                now = boottime() + unix_time_of_boot()
+                found[key] = CertificateFound(left_s=certificate.ends_at - now)
+    return found
 
 
 def _classes(subject: Subject) -> dict[str, str]:

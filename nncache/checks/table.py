@@ -50,14 +50,22 @@ CHECKS: Final = (
     ),
     Check(
         "access",
-        "`admin_token_file` can be read; a class that `channel` or `output_stream` names can be loaded.",
+        "`admin_token_file` can be read, and its token does not cross a network in the clear; a class that `channel` "
+        "or `output_stream` names can be loaded.",
         about_host.access,
     ),
     Check(
         "identity",
         "The Kerberos identity can be used, if one is given: gssapi is installed, `keytab` is readable for its owner "
-        "alone, and `zookeeper_sasl` has what it needs. `namenode_ca` and `zookeeper_ca` hold certificates.",
+        "alone, a ticket in `ticket_cache` holds for an hour or more, and `zookeeper_sasl` has what it needs. "
+        "`namenode_ca` and `zookeeper_ca` hold certificates.",
         about_host.identity,
+    ),
+    Check(
+        "certificates",
+        "The certificates of `tls_certificate` and `admin_tls_certificate` can be used with their keys, which only "
+        "this process's user may read, and hold for 14 days or more.",
+        about_host.certificates,
     ),
     Check(
         "staleness",

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,16 +15,23 @@ from nncache.hadoop.settings import SettingError
 from nncache.settings.commands import SettingsOfExplain, load_settings
 from nncache.settings.forms import Form
 
+_OTHER = {
+    True: ", or https://host:port if it has an admin_tls_certificate",
+    False: ", or host:port if it has no admin_tls_certificate",
+}
+"""What else may be meant, by whether it was asked in plain HTTP."""
+
 TIMEOUT_S = 5.0
 """For the whole exchange with a proxy that is usually on this host."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdminPort:
-    """Where to ask, and the token, if one is needed."""
+    """Where to ask; the token, if one is needed; and who is trusted, if it is asked over TLS."""
 
     endpoint: Endpoint
     token: str | None
+    tls: ssl.SSLContext | None = None
 
     def ask(self, target: str, method: Literal["GET", "POST"] = "GET") -> dict[str, Any]:
         """Return the JSON object with which the daemon answers.
@@ -32,16 +40,21 @@ class AdminPort:
             AdminError: nothing answers there, or not with what was asked for; says what to do.
         """
         admin = self.endpoint
-        connection = http.client.HTTPConnection(admin.host, admin.port, timeout=TIMEOUT_S)
+        connection = self._connection()
         fields = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         try:
             connection.request(method, target, headers=fields)
             response = connection.getresponse()
             body = response.read()
+        except ssl.SSLCertVerificationError as error:
+            raise AdminError(
+                f"the certificate of {admin} is not trusted: {error.verify_message}: give --admin-ca, a PEM file of "
+                "its authority, and in --admin a host that it names"
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             raise AdminError(
                 f"no proxy answers at {admin} ({error}): is one running with --admin {admin}? "
-                "Else give --admin host:port"
+                f"Else give --admin {'https://' if self.tls else ''}host:port{_OTHER[self.tls is None]}"
             ) from error
         finally:
             connection.close()
@@ -54,6 +67,12 @@ class AdminPort:
         if response.status != http.client.OK:
             raise AdminError(f"{admin} answered {response.status}: {answer.get('error', answer)}")
         return answer
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = self.endpoint.host, self.endpoint.port
+        if self.tls is None:
+            return http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=self.tls)
 
 
 def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[str, object]) -> AdminPort:
@@ -72,6 +91,19 @@ def admin_port_of(settings: ExplainSettings) -> AdminPort:
         ConfigurationError: there is no token in the file.
     """
     try:
-        return AdminPort(settings.admin_at, read_token("admin_token_file", settings.admin_token_file))
+        token = read_token("admin_token_file", settings.admin_token_file)
+        return AdminPort(settings.admin_at, token, _trusted(settings))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
+
+
+def _trusted(settings: ExplainSettings) -> ssl.SSLContext | None:
+    if not settings.is_over_tls:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=settings.admin_ca or None)
+    except (ssl.SSLError, OSError) as error:
+        fault = f"must be certificates of authorities in PEM: {error}"
+        raise SettingError("admin_ca", settings.admin_ca, fault) from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context

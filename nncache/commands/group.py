@@ -1,5 +1,6 @@
 """The commands, as `nncache --help` lists them. (nncache/commands/group.py)"""
 
+import os
 import sys
 
 import click
@@ -14,13 +15,17 @@ from nncache.commands.publisher import publisher
 from nncache.commands.purge import purge
 from nncache.commands.top import top
 from nncache.commands.watch import watch
-from nncache.errors import StartError
+from nncache.errors import ConfigurationError, StartError
+from nncache.settings.clear_secrets import in_environment
+from nncache.settings.commands import KEYS
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="nncache")
 def nncache() -> None:
     """A WebHDFS proxy that answers GETFILESTATUS from memory and is invalidated by HDFS inotify."""
+    if faults := in_environment(os.environ, KEYS):
+        raise ConfigurationError(*faults)
 
 
 nncache.add_command(proxy)

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from nncache.errors import ConfigurationError
+from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, Kind
 
 Command = Callable[..., Any]
@@ -41,7 +43,19 @@ def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Comman
     """Return a decorator that gives a click command one option per key."""
 
     def add(command: click.Command) -> click.Command:
-        command.params.extend(option_of(key) for key in keys)
+        ours = tuple(keys)
+        command.params.extend(option_of(key) for key in ours)
+        command.params.extend(map(_refused, clear_secrets.clear_keys(key.name for key in ours)))
         return command
 
     return add
+
+
+def _refused(key: str) -> click.Option:
+    """Return an option that would hold a secret, which is no setting: its value is shown nowhere."""
+
+    def refuse(_: click.Context, __: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise ConfigurationError(clear_secrets.on_command_line(key))
+
+    return click.Option([clear_secrets.flag_of(key)], hidden=True, expose_value=False, callback=refuse)

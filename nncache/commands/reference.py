@@ -110,7 +110,7 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
         + "\n"
     )
     settings = {key.flag for form in FORMS if form.command == words[0] for key in form.keys.values()}
-    options = [each for each in command.params if isinstance(each, click.Option)]
+    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
     own = [each for each in options if each.opts[0] not in settings]
     if own:
         rows = "".join(f"| {_spelled(each)} | {_cell(each.help or '')} |\n" for each in own)

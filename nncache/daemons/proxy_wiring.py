@@ -249,7 +249,7 @@ class ProxySystem:
         try:
             async with background(self._background()):
                 self._is_listening = True
-                say_where(self._settings, self._server.port, self._admin.address)
+                say_where(self._settings, self._server.port, self._admin.url)
                 calm_collector()
                 self._manager.ready()
                 self._logs.note("start", version=version("nncache"), pid=os.getpid())

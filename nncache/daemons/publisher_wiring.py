@@ -222,7 +222,7 @@ class PublisherSystem:
         )
         if self._is_on_zookeeper:
             self._say_who_may()
-        _log.info("health, readiness, metrics and filters on http://%s/", self._admin.address)
+        _log.info("health, readiness, metrics and filters on %s", self._admin.url)
 
     @property
     def _is_on_zookeeper(self) -> bool:

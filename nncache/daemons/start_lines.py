@@ -12,8 +12,11 @@ from nncache.settings.commands import SettingsOfProxy
 _log = logging.getLogger(__name__)
 
 
-def say_where(settings: SettingsOfProxy, port: int, admin: Endpoint) -> None:
-    """Log where it listens, in front of what, and where it learns of changes; `port` is that of the clients."""
+def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
+    """Log where it listens, in front of what, and where it learns of changes.
+
+    `port` is that of the clients, `admin` the URL of the status page.
+    """
     _log.info(
         "nncache %s serves WebHDFS on %s in front of nameservice %s (%s), as %s, channel %s",
         version("nncache"),
@@ -23,7 +26,7 @@ def say_where(settings: SettingsOfProxy, port: int, admin: Endpoint) -> None:
         who(settings.kerberos, settings.namenodes.user),
         settings.channel_name,
     )
-    _log.info("status page, health, readiness, metrics and explain on http://%s/", admin)
+    _log.info("status page, health, readiness, metrics and explain on %s", admin)
     if settings.channel_name == ZOOKEEPER:
         _log.info(
             "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",

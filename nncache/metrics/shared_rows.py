@@ -1,6 +1,6 @@
 """What both daemons have, or may have. (nncache/metrics/shared_rows.py)"""
 
-from nncache.metrics.metric import Metric, counter, gauge
+from nncache.metrics.metric import Metric, counter, gauge, moment
 
 SHARED_ROWS: tuple[Metric, ...] = (
     # ---- nncache: the admin port
@@ -19,6 +19,18 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "requests",
         "Requests for operators' pages refused for lack of authorization.",
     ),
+    gauge(
+        "admin.certificate_ends_at",
+        "admin_tls_certificate_end_timestamp_seconds",
+        "Unix seconds",
+        "When the certificate of the admin port ends; 0 without one.",
+    ),
+    counter(
+        "admin.certificate_reloads_failed",
+        "admin_tls_certificate_reloads_failed",
+        "reloads",
+        "Certificates of the admin port that could not be used when their files changed.",
+    ),
     # ---- hadoop: the pool of NameNodes
     gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
     gauge("pool.reachable", "namenodes_reachable", "NameNodes", "NameNodes that answer now."),
@@ -33,6 +45,28 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "namenode_login_failing",
         "0 or 1",
         "Whether NameNodes answer, but not the service's own Kerberos identity; clients' calls are forwarded.",
+    ),
+    gauge(
+        "pool.is_rpc_login_failing",
+        "namenode_rpc_login_failing",
+        "0 or 1",
+        "Whether the last attempt to log in at a NameNode over RPC failed.",
+    ),
+    gauge(
+        "pool.tickets.is_failing",
+        "kerberos_login_failing",
+        "0 or 1",
+        "Whether the last attempt to get a Kerberos ticket for the service, or to read its ticket cache, failed.",
+    ),
+    moment(
+        "pool.tickets.starts_at",
+        "kerberos_ticket_start",
+        "When the service last got a Kerberos ticket; 0 without an identity.",
+    ),
+    moment(
+        "pool.tickets.ends_at",
+        "kerberos_ticket_end",
+        "When the service's Kerberos ticket ends; 0 without an identity.",
     ),
     gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
     counter("pool.probes", "namenode_probes", "probes", "Probes of the HA state of NameNodes."),
@@ -112,6 +146,12 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "zookeeper_connected",
         "0 or 1",
         "Whether there is a connection to ZooKeeper.",
+    ),
+    gauge(
+        "zookeeper.is_login_failing",
+        "zookeeper_login_failing",
+        "0 or 1",
+        "Whether the last login at ZooKeeper (SASL) failed.",
     ),
     counter("zookeeper.connections", "zookeeper_connections", "connections", "Connections made."),
     counter("zookeeper.sessions", "zookeeper_sessions", "sessions", "Sessions that ZooKeeper has granted."),

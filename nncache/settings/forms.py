@@ -13,6 +13,7 @@ from typing import Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.settings import SettingError
+from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, build, from_flag, from_toml, keys_of
 
 SettingsT = TypeVar("SettingsT")
@@ -110,6 +111,9 @@ class Form(Generic[SettingsT]):
                 continue
             if isinstance(value, dict):
                 faults.append(f"{config}: [{name}]: tables have no meaning here; all keys are at the top")
+                continue
+            if advice := clear_secrets.in_settings(name, known):
+                faults.append(f"{config}: {advice}")
                 continue
             nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)
             faults.append(f"{config}: {name}: no such key; the nearest is {nearest[0]}")

@@ -23,11 +23,13 @@ class CertificateFiles:
         certificate: PEM, with the chain behind it.
         key: PEM, readable by this process's user alone.
         client_ca: PEM of the authorities whose clients are let in; "": clients need no certificate.
+        prefix: with which the keys of the settings begin that name them.
     """
 
     certificate: str
     key: str
     client_ca: str = ""
+    prefix: str = "tls_"
 
     @property
     def states(self) -> tuple[FileState, ...]:
@@ -39,6 +41,7 @@ class ServerCertificate:
     """The certificate in use.
 
     Attributes:
+        files: where it is.
         context: with which the next handshake is made.
         ends_at: until when the certificate holds, in seconds of Unix time.
         reloads: how often it was taken up again.
@@ -51,7 +54,7 @@ class ServerCertificate:
         Raises:
             StartError: a file is missing, is none of its kind, or others may read the key; names it and what to do.
         """
-        self._files = files
+        self.files = files
         self._states = files.states
         self.context, self.ends_at = _load(files)
         self.reloads = 0
@@ -59,18 +62,18 @@ class ServerCertificate:
 
     def look(self) -> None:
         """Take the files up again if they have changed. One that cannot be used is logged once."""
-        states = self._files.states
+        states = self.files.states
         if states == self._states:
             return
         self._states = states
         try:
-            self.context, self.ends_at = _load(self._files)
+            self.context, self.ends_at = _load(self.files)
         except StartError as error:
             self.failed_reloads += 1
             _log.warning("the certificate of before stays in use: %s", error)
         else:
             self.reloads += 1
-            _log.info("a new certificate is in use: %s", self._files.certificate)
+            _log.info("a new certificate is in use: %s", self.files.certificate)
 
 
 def certificate_of(settings: ProxySettings) -> ServerCertificate | None:
@@ -88,34 +91,35 @@ def certificate_of(settings: ProxySettings) -> ServerCertificate | None:
 
 
 def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
-    if fault := fault_of(files.key, "the private key of tls_certificate"):
-        raise StartError(f"tls_key: {files.key}: {fault}")
+    prefix = files.prefix
+    if fault := fault_of(files.key, f"the private key of {prefix}certificate"):
+        raise StartError(f"{prefix}key: {files.key}: {fault}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
+    where = f"{prefix}certificate: {files.certificate}"
     try:
         context.load_cert_chain(files.certificate, files.key)
     except ssl.SSLError as error:
         raise StartError(
-            f"tls_certificate: {files.certificate}: must be a certificate in PEM, with the key of tls_key: "
-            f"{error.reason or error}"
+            f"{where}: must be a certificate in PEM, with the key of {prefix}key: {error.reason or error}"
         ) from error
     except OSError as error:
-        raise StartError(f"tls_certificate: {files.certificate}: {error.strerror or error}") from error
-    ends_at = _end_of(files.certificate, context)
+        raise StartError(f"{where}: {error.strerror or error}") from error
+    ends_at = _end_of(files.certificate, where, context)
     if files.client_ca:
         try:
             context.load_verify_locations(cafile=files.client_ca)
         except (ssl.SSLError, OSError) as error:
             raise StartError(
-                f"tls_client_ca: {files.client_ca}: must be certificates of authorities in PEM: {error}"
+                f"{prefix}client_ca: {files.client_ca}: must be certificates of authorities in PEM: {error}"
             ) from error
         context.verify_mode = ssl.CERT_REQUIRED
     return context, ends_at
 
 
-def _end_of(certificate: str, server_context: ssl.SSLContext) -> float:
+def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> float:
     """Return until when a certificate holds, as a client that trusts just this one is told in a handshake.
 
     Raises:
@@ -129,7 +133,7 @@ def _end_of(certificate: str, server_context: ssl.SSLContext) -> float:
             cafile=certificate
         )  # with whatever text stands beside the certificates
     except (ssl.SSLError, OSError) as error:  # replaced since it was loaded
-        raise StartError(f"tls_certificate: {certificate}: {error}") from error
+        raise StartError(f"{where}: {error}") from error
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trusting.wrap_bio(to_client, to_server)
     server = server_context.wrap_bio(to_server, to_client, server_side=True)
@@ -139,9 +143,7 @@ def _end_of(certificate: str, server_context: ssl.SSLContext) -> float:
         except ssl.SSLWantReadError:
             continue
         except ssl.SSLError as error:
-            raise StartError(
-                f"tls_certificate: {certificate}: {getattr(error, 'verify_message', error)}"
-            ) from error
+            raise StartError(f"{where}: {getattr(error, 'verify_message', error)}") from error
     found = client.getpeercert()
     assert found is not None
     return float(ssl.cert_time_to_seconds(str(found["notAfter"])))

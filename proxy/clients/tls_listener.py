@@ -50,7 +50,10 @@ class TlsListener:
         certificate: ServerCertificate,
         limits: LimitSettings,
         clock: Callable[[], float],
+        key: str = "tls_listen",
     ) -> None:
+        """Serve by this protocol; `key` names the setting of the address."""
+        self._key = key
         self._make_protocol = make_protocol
         self._certificate = certificate
         self._limits = limits
@@ -72,7 +75,7 @@ class TlsListener:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._listening = socket.create_server((host, port), family=family, backlog=self._limits.backlog)
         except OSError as exc:
-            raise StartError(f"tls_listen: {host}:{port}: {exc.strerror or exc}") from exc
+            raise StartError(f"{self._key}: {host}:{port}: {exc.strerror or exc}") from exc
         self._listening.settimeout(0.0)
 
     @property
@@ -128,7 +131,9 @@ class TlsListener:
             self._made += 1
         except (OSError, ssl.SSLError) as error:  # whatever the client has sent; its connection is closed
             self._failed += 1
-            self._throttled.warn(f"handshake with {holder}: {_what_to_do(error)}")
+            self._throttled.warn(
+                f"handshake with {holder}: {_what_to_do(error, self._certificate.files.prefix)}"
+            )
         finally:
             self._shares.give_back(holder)
 
@@ -144,14 +149,14 @@ class TlsListener:
         )
 
 
-def _what_to_do(error: Exception) -> str:
+def _what_to_do(error: Exception, prefix: str) -> str:
     reason = getattr(error, "reason", None) or str(error) or type(error).__name__
     match reason:
         case "HTTP_REQUEST":
             return "it speaks plain HTTP; its URL must begin with https:// (or swebhdfs://)"
         case "TLSV1_ALERT_UNKNOWN_CA" | "SSLV3_ALERT_CERTIFICATE_UNKNOWN" | "SSLV3_ALERT_BAD_CERTIFICATE":
-            return "it does not trust tls_certificate: give it the certificate of the authority"
+            return f"it does not trust {prefix}certificate: give it the certificate of the authority"
         case "PEER_DID_NOT_RETURN_A_CERTIFICATE" | "CERTIFICATE_VERIFY_FAILED":
-            return "it has no certificate of an authority in tls_client_ca"
+            return f"it has no certificate of an authority in {prefix}client_ca"
         case _:
             return f"{reason}"

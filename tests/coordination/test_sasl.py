@@ -146,8 +146,10 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
             said = await refused(zookeeper, caplog)
             assert f"the login as zkrolled@{REALM} failed" in said
             assert "export the keytab again" in said
+            assert zookeeper.stats().is_login_failing
             kdc_server.keytab("zkrolled").chmod(0o400)
             await zookeeper.wait_connected(HANG_S)
+            assert not zookeeper.stats().is_login_failing
             assert (await zookeeper.get("/by-ticket")).data == b""
 
 

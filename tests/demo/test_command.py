@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from nncache.demo.command import BAD_OPTION, INTERRUPTED, main
-from tests.demo.told import Told
+from tests.demo.told import Told, tell
 from tests.house.tree import ROOT
+from tests.kerberos import need_gssapi, need_kdc
 
 STEPS_THAT_NEED_INVALIDATION = (
     "The finished file is seen",
@@ -94,6 +96,42 @@ def test_what_is_missing_on_the_machine_is_one_line(
     assert "apt-get install " in line
 
 
+@pytest.mark.long
+def test_the_secured_story_comes_true() -> None:
+    """Alice's ticket decides what she sees; every step ticked."""
+    need_kdc()
+    need_gssapi()
+    told = tell(SECURE="1")
+    assert told.code == 0, told.out + told.err
+    assert "✗" not in told.out
+    assert "All 8 steps came true." in told.out
+    assert told.err == ""
+
+
+@pytest.mark.parametrize(
+    ("missing", "packages"),
+    [("krb5kdc", "apt-get install .*krb5-kdc"), ("gssapi", r"nncache\[kerberos\]'.*libkrb5-dev krb5-user")],
+)
+def test_what_the_secured_story_needs_is_one_line(
+    missing: str,
+    packages: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the packages, and before anything is started."""
+    if missing == "gssapi":
+        monkeypatch.setitem(sys.modules, "gssapi", None)
+        monkeypatch.setattr("nncache.demo.secured.find_programs", dict)
+    else:
+        monkeypatch.setattr("nncache.testbed.kdc.shutil.which", lambda *_, **__: None)
+    stream = io.StringIO()
+    assert main({"SECURE": "1"}, stream) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("The story could not be told: ")
+    assert re.search(packages, line)
+    assert "starting a cluster" not in stream.getvalue()
+
+
 def processes_of(directory: Path) -> list[str]:
     """Return the command lines that name this directory."""
     found = []
@@ -120,7 +158,8 @@ def test_a_signal_leaves_nothing_running(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""},
+        env=os.environ
+        | {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": "", "SECURE": ""},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         encoding="utf-8",

@@ -16,6 +16,8 @@ from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
             {"HADOOP": "", "DEMO_WITHOUT": ""},
             Options(DEFAULT_HADOOP_VERSION, Without.NOTHING),
         ),  # as make exports them
+        ({"SECURE": "1"}, Options(DEFAULT_HADOOP_VERSION, is_secured=True)),
+        ({"SECURE": ""}, Options()),
         ({"HADOOP": "3.4.1", "DEMO_WITHOUT": "invalidation"}, Options("3.4.1", Without.INVALIDATION)),
     ],
 )
@@ -30,6 +32,11 @@ def test_what_is_known_is_taken(environ: dict[str, str], options: Options) -> No
         (
             {"DEMO_WITHOUT": "Invalidation"},
             "DEMO_WITHOUT=Invalidation: must be one of invalidation, publisher, or empty",
+        ),
+        ({"SECURE": "yes"}, "SECURE=yes: must be 1, or empty"),
+        (
+            {"SECURE": "1", "DEMO_WITHOUT": "publisher"},
+            "DEMO_WITHOUT=publisher: must be empty, since SECURE=1 tells another story",
         ),
         ({"HADOOP": "2.7"}, "HADOOP=2.7: must be one of 3.5.0, 3.4.1, or empty"),
     ],

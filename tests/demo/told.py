@@ -35,7 +35,7 @@ def tell(**options: str) -> Told:
     done = subprocess.run(
         [sys.executable, "-m", "nncache.demo"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": ""} | options,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "DEMO_WITHOUT": "", "SECURE": ""} | options,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.hadoop.secret_file import FileState, fault_of, state_of
+from nncache.hadoop.secret_file import FileState, fault_of, shown, state_of
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,16 @@ def test_a_file_that_is_replaced_has_another_state(tmp_path: Path) -> None:
     other.replace(file)
     assert state_of(str(file)) != before
     assert state_of(str(tmp_path / "none")) == FileState()
+
+
+def test_a_secret_in_place_of_its_files_name_is_not_shown(tmp_path: Path) -> None:
+    """A path is, and what is a file."""
+    assert shown("s3cret") == "..."
+    assert shown("/no/file") == "/no/file"
+    here = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        Path("token").touch()
+        assert shown("token") == "token"
+    finally:
+        os.chdir(here)

@@ -1,5 +1,6 @@
 """An admin port that gives one fixed answer."""
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 @contextmanager
 def answering(
-    status: int, body: bytes, headers: list[str | None] | None = None
+    status: int, body: bytes, headers: list[str | None] | None = None, *, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Serve it; yields the address and the requests, and notes each one's Authorization."""
+    """Serve it, over TLS if asked for; yields the address and the requests, and notes each one's Authorization."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -29,6 +30,9 @@ def answering(
             """Say nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # a handshake that fails is the client's to tell
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

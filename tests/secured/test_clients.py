@@ -1,8 +1,11 @@
 """Clients nobody here wrote, with Kerberos: where they keep a credential, the proxy answers from memory."""
 
+import json
 import shutil
 import subprocess
+import sys
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +17,10 @@ import requests
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory, webhdfs
+from tests.house.tree import ROOT
 from tests.kerberos import need_curl, need_gssapi
 from tests.secured.asking import Question, cookie_of, token_of, until_hit
+from tests.secured.spark_job import TASKS
 
 ASKED = 4
 """How often each client asks for the same status."""
@@ -110,6 +115,38 @@ def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) 
         skip_instance_cache=True,
     )
     assert hits_of(proxy, lambda: [files.info(path) for _ in range(ASKED)]) >= ASKED - 2
+
+
+def test_hdfscli_with_a_ticket(
+    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyPI's `hdfs`, KerberosClient: it negotiates once, and keeps the cookie in its session."""
+    need_gssapi()
+    kerberos = pytest.importorskip("hdfs.ext.kerberos", reason="needs PyPI's requests-kerberos")
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{kdc.kinit('alice')}")
+    client = kerberos.KerberosClient(f"http://{base_of(proxy)}")
+    seen: list[object] = []
+    assert hits_of(proxy, lambda: seen.extend(client.status(path)["type"] for _ in range(ASKED))) >= ASKED - 2
+    assert seen == ["DIRECTORY"] * ASKED
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+    """Its driver gets one token, which all tasks send: what they poll is a hit, what they list is forwarded."""
+    place, _, name = path.rpartition("/")
+    asked = (f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"), place, name, str(ASKED))
+    job = (sys.executable, "-m", "tests.secured.spark_job", *asked)
+    done = subprocess.run(job, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found) == TASKS
+    for replies, names in found:
+        assert names == [name] * ASKED
+        hits = Counter(op for op, is_hit in replies if is_hit)
+        assert Counter(op for op, _ in replies) == {"GETFILESTATUS": 2 * ASKED, "LISTSTATUS": ASKED}
+        assert hits["LISTSTATUS"] == 0
+        assert hits["GETFILESTATUS"] >= 2 * ASKED - 3
 
 
 def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:

@@ -12,7 +12,7 @@ from nncache.commands.group import nncache
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.errors import KerberosError, RemoteCallError, RpcAuthenticationError, RpcLoginError
 from nncache.hadoop.jmx_client import JmxClient
-from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation, identity_of
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.web_login import WebLogin
@@ -132,6 +132,10 @@ async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster
     rpc = NameNodeRpc(namenode_of(secured_cluster).rpc, "nobody", identity=made)
     with pytest.raises(RpcLoginError, match=r"calls itself nn/localhost, and hdfs/localhost.*is expected"):
         await rpc.exists("/")
+    failing = [rpc.is_login_failing]
+    made.namenode_principal = None
+    assert await rpc.exists("/")
+    assert [*failing, rpc.is_login_failing] == [True, False]
     await rpc.close()
 
 
@@ -141,7 +145,7 @@ async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluste
     tokens = []
     negotiation = made.negotiation
 
-    async def counted(host: str, timeout_s: float) -> str:
+    async def counted(host: str, timeout_s: float) -> Negotiation:
         tokens.append(host)
         return await negotiation(host, timeout_s)
 

@@ -9,6 +9,7 @@ from nncache.hadoop.kerberos.advice import advice_for, with_advice
     ("said", "to_do"),
     [
         ("Clock skew too great", "NTP"),
+        ("Ticket not yet valid", "NTP"),
         ("Cannot contact any KDC for realm 'TEST.LOCAL'", "can be reached"),
         ('Cannot find KDC for realm "NO.SUCH"', "krb5.conf"),
         ("Server nn/x@R not found in Kerberos database", "server by its host name"),

@@ -1,5 +1,6 @@
 """An identity made from settings, and its contexts."""
 
+import asyncio
 import base64
 import socket
 import sys
@@ -9,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.gss import Mechanism
-from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.hadoop.kerberos.gss import GssContext, Mechanism
+from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negotiation, identity_of
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
+from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.settings import SettingError
 from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
+from tests.hadoop.kerberos.waiting import until
 from tests.patience import HANG_S
 
 
@@ -67,18 +70,63 @@ def test_what_the_namenodes_are_and_what_is_allowed(realm: KdcServer) -> None:
     assert made(more).may_fall_back
 
 
+class Unfinished(Initiator):
+    """Takes any token, and is not complete then."""
+
+    def __init__(self, context: GssContext) -> None:
+        super().__init__(context, KdcThreads(), 0.0)
+
+    def check(self, server: Principal, token: bytes) -> "asyncio.Future[bytes]":
+        """Take it."""
+        assert (str(server), token) == ("HTTP/localhost", b"\0\0\0")
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        future.set_result(b"")
+        return future
+
+
 async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> None:
     """Each has a token of its own: a second use would be a replay."""
     identity = made(of_alice(realm))
-    values = [await identity.negotiation("LOCALHOST", HANG_S) for _ in range(2)]
-    assert values[0] != values[1]
-    for value in values:
-        scheme, token = value.split()
+    made_twice = [await identity.negotiation("LOCALHOST", HANG_S) for _ in range(2)]
+    assert made_twice[0].field != made_twice[1].field
+    for negotiation in made_twice:
+        scheme, token = negotiation.field.split()
         assert scheme == "Negotiate"
         theirs = acceptor(realm.keytab("HTTP/localhost"))
-        theirs.step(base64.b64decode(token, validate=True))
+        proof = theirs.step(base64.b64decode(token, validate=True))
         assert theirs.complete
         assert str(theirs.initiator_name) == f"alice@{REALM}"
+        await negotiation.see_proven(["Basic realm=x", f" negotiate {base64.b64encode(proof).decode()} "])
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ([], "its reply has no WWW-Authenticate"),
+        (["Basic realm=x", "Negotiate"], "its reply has no WWW-Authenticate"),
+        (["Negotiate !!!"], "base64"),
+        (["Negotiate "], "its reply has no WWW-Authenticate"),
+        # SPNEGO's own answer "accept-completed", for krb5, with no token of krb5's: RFC 4178, 4.2.2
+        (["Negotiate oRQwEqADCgEAoQsGCSqGSIb3EgECAg=="], "no Kerberos context"),
+        (["Negotiate oYG2MIGzoAMKAQA="], "no Kerberos context"),
+    ],
+)
+async def test_a_server_that_proves_nothing_is_found_out(
+    realm: KdcServer, fields: list[str], why: str
+) -> None:
+    """No token, or one that says that all is well without saying why."""
+    negotiation = await made(of_alice(realm)).negotiation("localhost", HANG_S)
+    with pytest.raises(KerberosError, match=f"does not prove that it is HTTP/localhost: .*{why}"):
+        await negotiation.see_proven(fields)
+
+
+async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer) -> None:
+    """Each of SPNEGO's logins is one round trip."""
+    identity = made(of_alice(realm))
+    initiator = await identity.initiator(Mechanism.SPNEGO, HANG_S)
+    negotiation = Negotiation(Unfinished(initiator.context), Principal("HTTP", "localhost"), b"token")
+    with pytest.raises(KerberosError, match="its token is not the last one"):
+        await negotiation.see_proven(["Negotiate AAAA"])
 
 
 async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:
@@ -107,6 +155,28 @@ async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> 
     assert first.context._ticket != second.context._ticket  # noqa: SLF001 - nothing else tells them apart
 
 
+async def test_a_ticket_is_renewed_while_no_connection_is_made(
+    realm: KdcServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that there is one when the KDC is away just then; a failure ends nothing."""
+    monkeypatch.setattr("nncache.hadoop.kerberos.identity.KEEP_S", 0.01)
+    settings = of_alice(realm)
+    now = 0.0
+    identity = identity_of(settings, lambda: now)
+    assert identity is not None
+    open_to_others(settings.keytab)
+    async with asyncio.TaskGroup() as tasks:
+        keeping = tasks.create_task(identity.keep_ticket())
+        await until(lambda: identity.stats().is_failing == 1)
+        of_alice(realm)  # its mode, too
+        now += 10.0
+        await until(lambda: identity.stats().starts_at == 10.0)
+        assert 3600 <= identity.stats().ends_at <= 3610
+        now += 3000.0
+        await until(lambda: identity.stats().starts_at == 3010.0)
+        keeping.cancel()
+
+
 async def test_a_keytab_that_was_opened_to_others_meanwhile_is_not_used(realm: KdcServer) -> None:
     """At the start it is a fault of the settings, later one that may pass."""
     settings = of_alice(realm)
@@ -132,3 +202,18 @@ def test_without_gssapi_the_start_is_refused(
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(SettingError, match=rf"{key}: .*pip install 'nncache\[kerberos\]'"):
         identity_of(settings, time.monotonic)
+
+
+@pytest.mark.parametrize("prefix", ["FILE:", ""])
+async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, prefix: str) -> None:
+    """At the start, and when it is opened to them later; one that is not there yet may come."""
+    cache = realm.kinit("alice", ccache=realm.directory / "tickets" / "opened")
+    settings = KerberosSettings(ticket_cache=f"{prefix}{cache}")
+    identity = made(settings)
+    await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    open_to_others(str(cache))
+    with pytest.raises(KerberosError, match=r"ticket_cache .*opened: has mode 0644.*chmod 0400"):
+        await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    with pytest.raises(SettingError, match=r"ticket_cache: .*has mode 0644"):
+        identity_of(settings, time.monotonic)
+    made(KerberosSettings(ticket_cache=f"{prefix}/no/cache"))

@@ -16,6 +16,7 @@ from nncache.hadoop.kerberos.tickets import (
     CachedTickets,
     KeytabTickets,
     Source,
+    TicketStats,
 )
 from nncache.hadoop.secret_file import FileState
 from tests.hadoop.kerberos.waiting import until
@@ -239,8 +240,52 @@ async def test_a_ticket_that_ends_at_once_is_none() -> None:
 async def test_a_ticket_cache_is_read_for_each_connection() -> None:
     """Another program renews it; an expired ticket says so."""
     lives = [100.0, 0.0]
-    tickets = CachedTickets(lambda: Ticket("t", lives.pop(0)), KdcThreads())
+    tickets = CachedTickets(lambda: Ticket("t", lives.pop(0)), KdcThreads(), lambda: 0.0)
     tickets.doubt()
     assert (await tickets.get(HANG_S)).lifetime_s == 100.0
     with pytest.raises(KerberosError, match="is expired: renew it"):
         await tickets.get(HANG_S)
+
+
+async def test_the_figures_of_tickets_from_a_keytab() -> None:
+    """When the newest was got and when it ends; and whether the last attempt failed."""
+    kdc = Kdc()
+    assert kdc.tickets.stats() == TicketStats()
+    kdc.now = 5.0
+    await kdc.get()
+    assert kdc.tickets.stats() == TicketStats(starts_at=5.0, ends_at=5.0 + LIFE_S)
+    kdc.now, kdc.failure = LIFE_S / 2 + 5.0, "no KDC"
+    await kdc.get()
+    await kdc.settled()
+    assert kdc.tickets.stats() == TicketStats(is_failing=1, starts_at=5.0, ends_at=5.0 + LIFE_S)
+    kdc.now, kdc.failure = kdc.now + RETRY_S, ""
+    await kdc.get()
+    await kdc.settled()
+    assert kdc.tickets.stats() == TicketStats(starts_at=kdc.now, ends_at=kdc.now + LIFE_S)
+
+
+async def test_the_figures_of_a_ticket_cache() -> None:
+    """Its ticket is the same until it ends at another time; whole seconds may differ by one."""
+    now, life_s = 10.0, 100.0
+
+    def read() -> Ticket:
+        if not life_s:
+            raise KerberosError("no cache")
+        return Ticket("t", life_s)
+
+    tickets = CachedTickets(read, KdcThreads(), lambda: now)
+    assert tickets.stats() == TicketStats()
+    await tickets.get(HANG_S)
+    now, life_s = 40.0, 69.0
+    await tickets.get(HANG_S)
+    assert tickets.stats() == TicketStats(starts_at=10.0, ends_at=110.0)
+    for life_s in (0.0, 1.0):  # noqa: B007 - `read` returns it
+        with pytest.raises(KerberosError):
+            await tickets.get(HANG_S)
+        assert tickets.stats() == TicketStats(is_failing=1, starts_at=10.0, ends_at=110.0)
+    life_s = 70.0
+    await tickets.get(HANG_S)
+    assert tickets.stats() == TicketStats(starts_at=10.0, ends_at=110.0)
+    life_s = 100.0
+    await tickets.get(HANG_S)
+    assert tickets.stats() == TicketStats(starts_at=40.0, ends_at=140.0)

@@ -1,6 +1,8 @@
 """Logging in at web servers: which requests carry what."""
 
-from collections.abc import AsyncIterator
+import base64
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -10,11 +12,28 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation, identity_of
+from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.testbed.kdc import KdcServer
+from nncache.testbed.spec import REALM
+from tests.hadoop.kerberos.acceptor import acceptor
 
 SET = 'hadoop.auth="u=svc&p=svc@R&t=kerberos&e=1&s=abc="; Path=/; HttpOnly'
 COOKIE = "hadoop.auth=u=svc&p=svc@R&t=kerberos&e=1&s=abc="
+
+
+class CountedNegotiation(Negotiation):
+    """Wants the proof that belongs to its number."""
+
+    def __init__(self, number: int) -> None:
+        self.field = f"Negotiate token{number}"
+        self.proof = f"Negotiate proof{number}"
+
+    async def see_proven(self, fields: Iterable[str]) -> None:
+        """Compare."""
+        if list(fields) != [self.proof]:
+            raise KerberosError("no proof")
 
 
 class CountedIdentity(KerberosIdentity):
@@ -22,18 +41,19 @@ class CountedIdentity(KerberosIdentity):
 
     def __init__(self) -> None:
         self.name = "svc@R"
+        self.may_fall_back = False
         self.given = 0
         self.doubts = 0
         self.failure = ""
 
-    async def negotiation(self, host: str, timeout_s: float) -> str:
+    async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
         """Return the next one."""
         assert host == "127.0.0.1"
         assert timeout_s == pytest.approx(6.0)
         if self.failure:
             raise KerberosError(self.failure)
         self.given += 1
-        return f"Negotiate token{self.given}"
+        return CountedNegotiation(self.given)
 
     def doubt(self) -> None:
         """Count."""
@@ -48,15 +68,20 @@ class NameNode:
     set_cookie: str = SET
     asked: list[tuple[str | None, str | None]] = field(default_factory=list)
     refusal: tuple[int, str] | None = None  # of tokens
+    renewed: dict[str, str] = field(default_factory=dict)  # fields of replies to the cookie
     cuts: int = 0  # so many replies to a token are lost
     answer: int = 200
+    asks: bool = True  # for a login
+    proves: Callable[[str], str] = lambda token: token.replace("token", "proof")
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer as a secured NameNode does."""
         cookie, authorization = request.headers.get("Cookie"), request.headers.get("Authorization")
         self.asked.append((cookie, authorization))
         if self.cookie and cookie == self.cookie:
-            return web.Response(status=self.answer)
+            return web.Response(status=self.answer, headers=self.renewed)
+        if not self.asks:
+            return web.Response(status=self.answer, headers={"Set-Cookie": self.set_cookie})
         if authorization is None:
             return web.Response(
                 status=401,
@@ -69,21 +94,33 @@ class NameNode:
             return web.Response()
         if self.refusal is not None:
             return web.Response(status=self.refusal[0], reason=self.refusal[1])
-        return web.Response(status=self.answer, headers={"Set-Cookie": self.set_cookie})
+        headers = {"Set-Cookie": self.set_cookie}
+        if proof := self.proves(authorization):
+            headers["WWW-Authenticate"] = proof
+        return web.Response(status=self.answer, headers=headers)
+
+
+@asynccontextmanager
+async def serving(
+    namenode: NameNode, identity: KerberosIdentity, host: str = "127.0.0.1"
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """Serve it, and make a session that logs in there."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", namenode.handle)
+    async with TestServer(app, host=host) as server:
+        login = WebLogin(identity, [f"{host}:{server.port}"], timeout_s=10.0)
+        async with aiohttp.ClientSession(
+            middlewares=(login,), cookie_jar=aiohttp.DummyCookieJar()
+        ) as session:
+            yield session, f"http://{host}:{server.port}/"
 
 
 @asynccontextmanager
 async def stand() -> AsyncIterator[tuple[NameNode, CountedIdentity, aiohttp.ClientSession, str]]:
     """A web server, and a session that logs in there."""
     namenode, identity = NameNode(), CountedIdentity()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", namenode.handle)
-    async with TestServer(app) as server:
-        login = WebLogin(identity, [f"127.0.0.1:{server.port}"], timeout_s=10.0)
-        async with aiohttp.ClientSession(
-            middlewares=(login,), cookie_jar=aiohttp.DummyCookieJar()
-        ) as session:
-            yield namenode, identity, session, f"http://127.0.0.1:{server.port}/"
+    async with serving(namenode, identity) as (session, url):
+        yield namenode, identity, session, url
 
 
 async def test_one_token_and_then_the_cookie() -> None:
@@ -163,3 +200,106 @@ async def test_only_the_addresses_that_are_named_get_a_token_or_a_cookie() -> No
             assert reply.status == 401
         assert namenode.asked == [(None, None)]
         assert identity.given == 1
+
+
+@pytest.mark.parametrize("answer", [200, 307, 403, 404])
+@pytest.mark.parametrize("proof", ["", "Negotiate", "Negotiate other"])
+async def test_a_server_that_does_not_prove_its_name_is_not_believed(answer: int, proof: str) -> None:
+    """Whatever its status, and its cookie is not kept: W3."""
+    async with stand() as (namenode, identity, session, url):
+        namenode.answer, namenode.proves = answer, lambda _: proof
+        for _ in range(2):
+            with pytest.raises(
+                KerberosError, match=r"127\.0\.0\.1:\d+ is not believed: no proof.*namenode_http"
+            ):
+                await session.get(url)
+        assert [cookie for cookie, _ in namenode.asked] == [None] * 4
+        assert identity.doubts == 0
+
+
+async def test_a_failure_before_the_login_is_passed_on() -> None:
+    """A server that starts, or is overloaded, proves nothing, and nothing of it is believed."""
+    async with stand() as (namenode, _, session, url):
+        namenode.answer, namenode.proves = 503, lambda _: ""
+        async with session.get(url) as reply:
+            assert reply.status == 503
+        namenode.answer, namenode.proves = 200, NameNode.proves
+        async with session.get(url):
+            assert namenode.asked[-2:] == [(None, None), (None, "Negotiate token2")]
+
+
+async def test_a_cookie_is_renewed_by_the_server_to_which_it_went() -> None:
+    """W3: as with hadoop.http.authentication.token.max-inactive-interval."""
+    async with stand() as (namenode, _, session, url):
+        await session.get(url)
+        namenode.renewed = {"Set-Cookie": "hadoop.auth=later; Path=/"}
+        await session.get(url)
+        namenode.cookie = "hadoop.auth=later"
+        namenode.asked.clear()
+        await session.get(url)
+        assert namenode.asked == [("hadoop.auth=later", None)]
+
+
+async def test_what_asks_for_no_login_sets_no_cookie_and_says_nothing_about_files() -> None:
+    """W3, W4: /jmx is open on some clusters, WebHDFS of a secured one never; a refusal is passed on."""
+    async with stand() as (namenode, identity, session, url):
+        namenode.asks = False
+        for path in ("jmx", "jmx"):
+            async with session.get(url + path) as reply:
+                assert reply.status == 200
+        with pytest.raises(
+            KerberosError, match=r"believes any user\.name.*http\.authentication\.type=kerberos"
+        ):
+            await session.get(f"{url}webhdfs/v1/?op=GETHOMEDIRECTORY")
+        namenode.answer = 404
+        async with session.get(f"{url}webhdfs/v1/?op=GETHOMEDIRECTORY") as reply:
+            assert reply.status == 404
+        namenode.answer, identity.may_fall_back = 200, True
+        async with session.get(f"{url}webhdfs/v1/?op=GETHOMEDIRECTORY") as reply:
+            assert reply.status == 200
+        assert set(namenode.asked) == {(None, None)}
+
+
+PROVES = ("its own", "nothing", "garbage", "another key", "an earlier answer")
+
+
+@pytest.mark.parametrize("what", PROVES)
+async def test_only_who_has_the_key_of_the_server_can_prove_its_name(realm: KdcServer, what: str) -> None:
+    """With real tickets: an impostor takes any token, and sends back what it has."""
+    keytab = realm.keytab("alice")
+    keytab.chmod(0o400)
+    settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(keytab))
+    identity = identity_of(settings, time.monotonic)
+    assert identity is not None
+    realm.add(*({"HTTP/other"} - set(realm.principals())))
+    earlier = await proof_of(realm, identity, "localhost")
+
+    def proves(field: str) -> str:
+        if what == "its own":
+            return accepted(realm, field, "localhost")
+        return {"nothing": "", "garbage": "Negotiate oYG2MIGzoAMKAQA=", "an earlier answer": earlier}[what]
+
+    namenode = NameNode(cookie="", proves=proves)
+    if what == "another key":
+        other = await proof_of(realm, identity, "other")
+        namenode.proves = lambda _: other
+    async with serving(namenode, identity, "localhost") as (session, url):
+        if what == "its own":
+            async with session.get(url) as reply:
+                assert reply.status == 200
+        else:
+            with pytest.raises(KerberosError, match="does not prove that it is HTTP/localhost"):
+                await session.get(url)
+
+
+def accepted(realm: KdcServer, field: str, host: str) -> str:
+    """Return what a server with the key of HTTP/host answers to this field."""
+    theirs = acceptor(realm.keytab(f"HTTP/{host}"), f"HTTP@{host}")
+    token = theirs.step(base64.b64decode(field.removeprefix("Negotiate ")))
+    return f"Negotiate {base64.b64encode(token).decode()}"
+
+
+async def proof_of(realm: KdcServer, identity: KerberosIdentity, host: str) -> str:
+    """Return what such a server has answered once."""
+    negotiation = await identity.negotiation(host, 10.0)
+    return accepted(realm, negotiation.field, host)

@@ -185,8 +185,14 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
         assert called == [("127.0.0.1", "/dreams", 401), ("127.0.0.1", "/dreams?of=1", 200)]
     async with AdminServer(where, pages, lambda: "") as server, aiohttp.ClientSession() as session:
         url = f"http://{server.address}/dreams"
-        async with session.get(url, headers={"Host": "rebound.example"}) as reply:
-            assert reply.status == 403
+        for name, value in (
+            ("Host", "rebound.example"),
+            ("X-Forwarded-For", "127.0.0.1"),
+            ("Forwarded", "for=127.0.0.1"),
+            ("X-Real-IP", "127.0.0.1"),
+        ):
+            async with session.get(url, headers={name: value}) as reply:
+                assert reply.status == 403, "passed on by a program of this host, for another"
         async with session.get(url) as reply:
             assert reply.status == 200
 

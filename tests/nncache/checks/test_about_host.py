@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.checks.about_host import access, identity, limits, listen, staleness
-from nncache.checks.facts import Contact, HostFound
+from nncache.checks.about_host import access, certificates, identity, limits, listen, staleness
+from nncache.checks.facts import CertificateFound, Contact, HostFound
 from nncache.hadoop.server_kind import ServerKind
 from tests.nncache.checks.samples import ON_ZOOKEEPER, PAIR, of_proxy, of_publisher, told
 
@@ -81,6 +81,21 @@ def test_token_and_class() -> None:
     assert told(access(of_publisher(host=host)))[1] == "ok: the class of output_stream can be loaded | "
 
 
+def test_a_token_that_crosses_the_network_in_clear_is_told() -> None:
+    """On loopback it does not, nor over TLS."""
+    flags = {"admin_token_file": "/t", "admin": "0.0.0.0:9872"}
+    (_, line) = told(access(of_proxy(flags)))
+    assert line.startswith("warning: the admin port 0.0.0.0:9872 takes the token in plain HTTP")
+    assert "set --admin-tls-certificate and --admin-tls-key" in line
+    for more in (
+        {"admin": "localhost:1"},
+        {"admin": "[::1]:1"},
+        {"admin_tls_certificate": "c", "admin_tls_key": "k"},
+    ):
+        assert len(told(access(of_proxy(flags | more)))) == 1
+    assert len(told(access(of_proxy({"admin": "0.0.0.0:9872"})))) == 1
+
+
 def test_intervals_must_fit_into_the_bound() -> None:
     """Twice, so that the gate stays open when one is late."""
     assert told(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]
@@ -113,4 +128,31 @@ def test_the_identity_is_judged_by_what_this_host_shows() -> None:
     host = HostFound(identity="keytab: /k: has mode 0644")
     assert told(identity(of_proxy(given, host=host))) == [
         "failed: keytab: /k: has mode 0644 | correct --keytab"
+    ]
+
+
+def test_a_ticket_of_another_program_that_ends_soon_is_told() -> None:
+    """One from a keytab is renewed by ourselves."""
+    given = {"ticket_cache": "FILE:/c"}
+    assert told(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
+    (line,) = told(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
+    assert line.startswith("warning: the ticket in FILE:/c ends in 25 minutes")
+    assert "k5start" in line
+    assert "--keytab" in line
+
+
+def test_certificates_are_judged_by_when_they_end() -> None:
+    """As the alert does; one that cannot be used by the file that is wrong."""
+    assert told(certificates(of_proxy()))[0].startswith("skipped: ")
+    day = 86_400.0
+    found = {
+        "tls_certificate": CertificateFound(left_s=13 * day),
+        "admin_tls_certificate": CertificateFound(left_s=15 * day),
+    }
+    ends, holds = told(certificates(of_proxy(host=HostFound(certificates=found))))
+    assert ends.startswith("warning: the certificate of tls_certificate ends in 13 days | put a new one")
+    assert holds == "ok: the certificate of admin_tls_certificate holds for 15 days | "
+    broken = HostFound(certificates={"tls_certificate": CertificateFound("tls_key: /k: has mode 0644")})
+    assert told(certificates(of_proxy(host=broken))) == [
+        "failed: tls_key: /k: has mode 0644 | correct --tls-key"
     ]

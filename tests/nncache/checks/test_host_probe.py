@@ -1,6 +1,7 @@
 """What this host allows is tried, not computed."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from nncache.checks.host_probe import look_at_host
 from nncache.hadoop.server_kind import ServerKind
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
+from nncache.testbed.certificates import Authority
+from tests.nncache.admin_port import answering
 from tests.nncache.checks.samples import ON_ZOOKEEPER, subject
 from tests.nncache.commands.planted import http_server
 from tests.nncache.processes import free_address
+from tests.tls import server_context
 
 
 def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # either daemon's
@@ -34,6 +38,38 @@ def test_who_has_a_taken_port_is_asked() -> None:
         found = looked(PROXY, listen=f"0.0.0.0:{port}", admin="127.0.0.1:0")
     assert found.bound == {"listen": "Address already in use", "admin": ""}
     assert found.users["listen"].kind is ServerKind.PROXY
+
+
+def test_a_daemon_whose_admin_port_speaks_tls_is_known(tmp_path: Path) -> None:
+    """Where the certificate of this daemon says that it does; its certificate need not be trusted here."""
+    authority = Authority(tmp_path)
+    issued = authority.issue("admin")
+    files = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
+    with answering(200, b"nncache_cache_entries 1", tls=server_context(authority)) as (address, _):
+        assert looked(PROXY, admin=address, **files).users["admin"].kind is ServerKind.PROXY_ADMIN
+        assert looked(PROXY, admin=address).users["admin"].kind is ServerKind.TLS
+    with answering(404, b"", tls=server_context(authority)) as (address, _):
+        assert looked(PUBLISHER, admin=address, **files).users["admin"].kind is ServerKind.TLS
+    broken = looked(PROXY, admin_tls_certificate=str(issued.chain), admin_tls_key=str(authority.ca))
+    assert broken.token.startswith(f"admin_tls_key: {authority.ca}: has mode")
+    assert broken.certificates["admin_tls_certificate"].fault == broken.token
+
+
+def test_certificates_are_loaded_to_see_when_they_end(tmp_path: Path) -> None:
+    """Of both ports; a publisher has one."""
+    issued = Authority(tmp_path).issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
+    admin = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
+    clients = {"tls_certificate": str(issued.chain), "tls_key": str(issued.key), "tls_listen": "127.0.0.1:0"}
+    found = looked(PROXY, **admin, **clients).certificates
+    assert found.keys() == {"admin_tls_certificate", "tls_certificate"}
+    for each in (*found.values(), *looked(PUBLISHER, **admin).certificates.values()):
+        assert each.fault == ""
+        assert 6 * 86_400 < each.left_s < 8 * 86_400
+    assert (
+        looked(PROXY, **clients | {"tls_key": "/no"})
+        .certificates["tls_certificate"]
+        .fault.startswith("tls_key: ")
+    )
 
 
 def test_an_address_of_another_host_is_refused() -> None:

@@ -373,6 +373,10 @@ ON_THIS_HOST: dict[str, Plant] = {
         "failed",
         ("admin_token_file: /no/token", "must be a readable file", "--admin-token-file"),
     ),
+    "no certificate": (
+        f"{DIRECT} --tls-listen 127.0.0.1:0 --tls-certificate /no/pem --tls-key /no/key",
+        *("certificates", "failed", ("tls_key: /no/key: No such file", "correct --tls-key")),
+    ),
     "no such class": (
         f"{DIRECT} --channel no.such:Class",
         "access",

@@ -226,7 +226,8 @@ def test_nothing_is_written(world: World) -> None:
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])
 def test_it_takes_the_words_of_the_daemon(command: click.Command, form: Form[Any]) -> None:
     """Put behind `check`, the line that starts a daemon tries it."""
-    options = {option for parameter in command.params for option in parameter.opts}
+    shown = (each for each in command.params if not (isinstance(each, click.Option) and each.hidden))
+    options = {option for parameter in shown for option in parameter.opts}
     assert options == {key.flag for key in form.keys.values()} | {"--config", "--strict", "--json"}
 
 

@@ -4,9 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from nncache.commands.group import nncache
+from nncache.errors import ConfigurationError
 
 
 def test_help_names_the_commands() -> None:
@@ -38,3 +40,12 @@ def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
         "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_secret_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable is read as a setting; one that would hold a secret names the key of a file instead."""
+    monkeypatch.setenv("NNCACHE_ADMIN_TOKEN", "hidden")
+    refused = CliRunner().invoke(nncache, ["proxy"])
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "name that file in admin_token_file" in str(refused.exception)
+    assert "hidden" not in str(refused.exception)

@@ -1,10 +1,13 @@
 """Each setting is an option; only what was given counts."""
 
+from dataclasses import dataclass, field
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from nncache.commands.options import given, with_settings
+from nncache.errors import ConfigurationError
 from nncache.settings.keys import keys_of
 from tests.nncache.settings.test_keys import Engine
 
@@ -51,3 +54,26 @@ def test_help_shows_meaning_choices_and_default() -> None:
     assert "--idle-s NUMBER Seconds. [default: 1.5]" in text
     assert "--fuel coal|wood What it burns. [default: coal]" in text
     assert "--user TEXT Who. [default: whoever starts it]" in text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """What has a secret."""
+
+    code_file: str = field(default="", metadata={"help": "Where the code is."})
+
+
+def test_a_flag_with_a_secret_is_refused_and_not_shown() -> None:
+    """Whoever lists processes sees it; --help does not offer it."""
+
+    @with_settings(keys_of([Door]))
+    @click.command()
+    def command(**_: object) -> None:
+        """Open."""
+
+    done = CliRunner().invoke(command, ["--code", "hidden"])
+    assert isinstance(done.exception, ConfigurationError)
+    assert str(done.exception).startswith("--code: a secret must not stand on the command line")
+    assert "hidden" not in str(done.exception) + done.output
+    assert "--code " not in CliRunner().invoke(command, ["--help"]).output
+    assert CliRunner().invoke(command, ["--code-file", "f"]).exit_code == 0

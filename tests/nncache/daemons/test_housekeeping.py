@@ -255,7 +255,7 @@ class FakeIdentity(KerberosIdentity):
     """An identity whose tokens are those of a fake context."""
 
     def __init__(self, failure: str) -> None:
-        super().__init__("svc@R", CachedTickets(self._no_ticket, KdcThreads()))
+        super().__init__("svc@R", CachedTickets(self._no_ticket, KdcThreads(), boottime))
         self._failure = failure
 
     @staticmethod

@@ -245,6 +245,7 @@ def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef")
+    file.chmod(0o400)
 
     def read_and_remove(admin: AdminSettings, host: str) -> Access:
         access = access_of(admin, host)

@@ -1,0 +1,46 @@
+"""Where a secret may not stand, and where it may."""
+
+import pytest
+
+from nncache.settings.clear_secrets import clear_keys, flag_of, in_environment, in_settings, on_command_line
+
+KEYS = ("admin_token_file", "listen", "zookeeper_password_file")
+TO_DO = "write it to a file of mode 0400, and name that file in"
+
+
+@pytest.mark.parametrize(
+    ("name", "to_do"),
+    [
+        ("admin_token", "admin_token_file"),
+        ("zookeeper_password", "zookeeper_password_file"),
+        ("keystore_password", "one of admin_token_file, zookeeper_password_file"),
+        ("clientSecret".lower(), "one of admin_token_file, zookeeper_password_file"),
+    ],
+)
+def test_a_key_that_would_hold_a_secret_is_named_with_the_one_of_its_file(name: str, to_do: str) -> None:
+    """Or with those that there are."""
+    found = in_settings(name, KEYS)
+    assert found == f"{name}: a secret must not stand in a settings file: {TO_DO} {to_do}"
+
+
+@pytest.mark.parametrize(("name", "keys"), [("lisen", KEYS), ("password", ("listen",))])
+def test_another_key_is_none_of_these(name: str, keys: tuple[str, ...]) -> None:
+    """It is only misspelt; or there is no file to name."""
+    assert in_settings(name, keys) == ""
+
+
+def test_a_variable_that_would_hold_a_secret_is_found() -> None:
+    """It would be read by nothing, and seen by others: what is not ours is left alone."""
+    names = ("NNCACHE_ADMIN_TOKEN", "NNCACHE_LISTEN", "NNCACHE_REQUIRE_KERBEROS", "ADMIN_TOKEN", "PATH")
+    assert in_environment(names, KEYS) == (
+        f"NNCACHE_ADMIN_TOKEN: a secret must not stand in the environment: {TO_DO} admin_token_file",
+    )
+
+
+def test_a_flag_that_would_hold_a_secret() -> None:
+    """There is one for each file."""
+    assert clear_keys(KEYS) == ("admin_token", "zookeeper_password")
+    assert flag_of("admin_token") == "--admin-token"
+    assert on_command_line("admin_token") == (
+        f"--admin-token: a secret must not stand on the command line: {TO_DO} --admin-token-file"
+    )
