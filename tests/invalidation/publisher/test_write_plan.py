@@ -371,7 +371,7 @@ def test_it_knows_the_paths_of_all_that_is_its_own() -> None:
 def test_the_acls_of_what_is_made_count() -> None:
     """A filter with many subscribers must not make a multi too large."""
     large = MAX_BYTES // 3
-    units = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
+    units: list[list[Operation]] = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
     assert [len(each) for each in pack(units)] == [10]
     assert [len(each) for each in pack(units, acl_bytes=lambda _: large)] == [4, 4, 2]
     plan = WritePlan(
