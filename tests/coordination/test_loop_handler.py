@@ -197,7 +197,9 @@ async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> 
         )
         with connection:
             for reply in (b"one", b"two"):
+                began = time.monotonic()
                 assert handler.select([connection], [], [], HANG_S) == ([connection], [], [])
+                assert time.monotonic() - began < HANG_S, "it has waited for the socket"
                 received = b""
                 while not received:
                     with contextlib.suppress(ssl.SSLWantReadError):

@@ -354,3 +354,34 @@ def test_the_writing_of_others_is_noticed(
     versions = {} if after is None else {"/f": after}
     paths = tampered({"/f": before}, [None if found is None else znode(found)], versions)
     assert paths == (("/f",) if is_tampered else ())
+
+
+def test_it_knows_the_paths_of_all_that_is_its_own() -> None:
+    """Records of caches, and of each filter in force its definition, its stream and its records."""
+    made = tree("f", "g")
+    made.add_place("foreign")
+    made.add_definition("foreign", 1)
+    stream = ZNODES.stream("f")
+    assert made.znodes_of("f") == (ZNODES.definition("f"), stream, f"{stream}/9")
+    assert made.znodes_of("foreign") == ()
+    records = tuple(f"{CACHE}/{txid}" for txid in (8, 9, 10))
+    assert made.znodes() == (*records, *made.znodes_of("f"), *made.znodes_of("g"))
+
+
+def test_the_acls_of_what_is_made_count() -> None:
+    """A filter with many subscribers must not make a multi too large."""
+    large = MAX_BYTES // 3
+    units: list[list[Operation]] = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
+    assert [len(each) for each in pack(units)] == [10]
+    assert [len(each) for each in pack(units, acl_bytes=lambda _: large)] == [4, 4, 2]
+    plan = WritePlan(
+        ZNODES,
+        3,
+        OutputStats(),
+        cache=Stream(CACHE, "chain", 10, 5),
+        generation=2,
+        filters_version=4,
+        acl_bytes=lambda _: large,
+    )
+    added = FilterChange(added=tuple(published(name, since_txid=10) for name in "abc"))
+    assert len(list(plan.plan_filters(added))) == 3

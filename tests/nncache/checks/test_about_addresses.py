@@ -127,3 +127,29 @@ def test_a_certificate_that_is_not_believed_is_a_failure_also_beside_others() ->
         "failed: namenode_http nn2:9870 is not trusted: its certificate is old | correct --namenode-ca, the "
         "certificate, or the name in --namenode-http" in lines
     )
+
+
+@pytest.mark.parametrize(
+    ("tls", "kind", "what"),
+    [
+        (False, ServerKind.ZOOKEEPER, "ok: zookeeper zk1:2181"),
+        (True, ServerKind.TLS, "ok: zookeeper zk1:2181"),
+        (
+            False,
+            ServerKind.TLS,
+            "if that is a secureClientPort of ZooKeeper, set --zookeeper-tls to true and",
+        ),
+        (
+            True,
+            ServerKind.ZOOKEEPER,
+            "replace zk1:2181 by that server's secureClientPort, or set --zookeeper-tls to",
+        ),
+    ],
+)
+def test_a_zookeeper_is_wanted_on_the_port_that_the_settings_say(
+    *, tls: bool, kind: ServerKind, what: str
+) -> None:
+    """The plain one, or the secure one with `zookeeper_tls`; the other one is named with both remedies."""
+    facts = of_proxy(ON_ZOOKEEPER | {"zookeeper_tls": tls}, contacts=contacts({"zk1:2181": kind}))
+    (line,) = [each for each in told(addresses(facts)) if "zk1" in each]
+    assert what in line or what.replace("--zookeeper-tls", "zookeeper_tls") in line, line
