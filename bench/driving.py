@@ -23,7 +23,7 @@ from nncache.bench.polling.conductor import Conductor, Progress
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.servers.nncache import nncache
+from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.testbed import Cluster
@@ -144,6 +144,10 @@ def run_mode(
                 raise
             rows = counting.result()
         outcome = changer.outcome()
+        rows += [
+            {"source": "proxy", "name": name, "value": count, "unit": tables.AUDITED}
+            for name, count in running.audited().items()
+        ]
     _write_counters(rows, outcome, directory)
     if outcome.refused:
         raise RefusedChangesError(
@@ -160,7 +164,7 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE:
-            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel)
+            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel, AUDITING)
         case Mode.NGINX:
             return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
 

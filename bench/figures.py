@@ -68,6 +68,8 @@ class ModeFigures:
         cpu_s: by process ('namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer').
         memory_bytes: by process, resident at the end.
         clock_error_s: the greatest error of any host's clock.
+        audited: answers from memory that the proxy itself compared with the NameNode's own, by outcome
+            (`nncache_audit_total`): over the whole mode, warm-up included; empty without an auditor.
     """
 
     mode: str
@@ -93,6 +95,7 @@ class ModeFigures:
     cpu_s: dict[str, float]
     memory_bytes: dict[str, int]
     clock_error_s: float
+    audited: dict[str, int] = field(default_factory=dict)
 
     @property
     def polls_per_s(self) -> float:

@@ -22,6 +22,9 @@ import pyarrow.parquet as pq
 FAILED: Final = 0
 """The status of a poll that got no reply."""
 
+AUDITED: Final = "answers audited"
+"""The unit of answers that a proxy compared with the NameNode's own, by outcome; warm-up included."""
+
 DENIED: Final = 403
 """Its digest and file id are 0: what a refusal says names the caller."""
 
@@ -68,7 +71,7 @@ COUNTERS: Final = _table(
     source=(pa.string(), "'namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer'"),
     name=(pa.string(), "what was counted, such as 'getFileInfo' or 'cpu'"),
     value=(pa.float64(), "how much of it in the measured time; of memory: at its end"),
-    unit=(pa.string(), "'calls', 's', 'bytes'"),
+    unit=(pa.string(), f"'calls', 's', 'bytes', '{AUDITED}' (of these, also before the measured time)"),
 )
 
 HOSTS: Final = _table(

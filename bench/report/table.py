@@ -33,6 +33,7 @@ from nncache.bench.report.savings import (
     share_of_cpu_saved,
     share_saved,
 )
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 
 WIDTH: Final = 120
 """Columns of a terminal."""
@@ -138,4 +139,5 @@ _TEMPLATES.globals.update(
     share_of_calls_saved=share_of_calls_saved,
     share_of_cpu_saved=share_of_cpu_saved,
     proof=PROOF,
+    audit_outcomes=AUDIT_OUTCOMES,
 )

@@ -53,7 +53,16 @@ function table(id, caption, columns, rows, none) {
   }
   const place = at(id);
   place.replaceChildren(made);
+  reach(place);
 }
+// What must be scrolled sideways to be read is reached by the keyboard, and has a name.
+function reach(place) {
+  const isWide = place.scrollWidth > place.clientWidth, heading = place.closest("section").getAttribute("aria-labelledby");
+  for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-labelledby", heading]]) {
+    if (isWide && value !== null) place.setAttribute(name, value); else place.removeAttribute(name);
+  }
+}
+addEventListener("resize", () => document.querySelectorAll(".scroll").forEach(reach));
 function course(id, points, top) {
   const svg = at(id), ns = "http://www.w3.org/2000/svg";
   const known = points.map((y, x) => [x, y]).filter(([, y]) => y !== null);

@@ -95,6 +95,22 @@ async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_p
         assert reached == ["Skip to the figures", "Settings in force", "/health"]
 
 
+async def test_what_must_be_scrolled_sideways_is_reached_by_the_keyboard(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    """In a narrow window, under the name of its section; in a wide one nothing must be."""
+    async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
+        for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):
+            metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+            await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+            await tab.until("heard !== null")
+            places = "[...document.querySelectorAll('.scroll[tabindex=\"0\"][role=group]')]"
+            named = f"{places}.map(each => each.getAttribute('aria-labelledby'))"
+            await tab.until(f"String({named}) === '{expected}'")
+            wide = "[...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth)"
+            assert await tab.value(f"{wide}.length") == await tab.value(f"{places}.length")
+
+
 @pytest.mark.parametrize("width", [360, 700, 1280])
 async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path, width: int) -> None:
     """Nothing has to be scrolled sideways to be read, wide tables in their own frames aside."""
