@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -88,19 +89,24 @@ async def _under_load(
     namenode, superuser = stand.cluster.namenodes[0].http, stand.cluster.superuser
     async with asyncio.TaskGroup() as group:
         sending = group.create_task(load(namenode, superuser, addresses, duration_s))
-        causing = None if fault is None else group.create_task(_cause(fault, stand, duration_s / 3))
+        causing = None
+        if fault is not None and fault.begin is not None and fault.end is not None:
+            say = f"now {fault.meaning}"
+            causing = group.create_task(_cause(fault.begin, fault.end, stand, duration_s / 3, say))
     return sending.result(), None if causing is None else causing.result()
 
 
-async def _cause(fault: Fault, stand: Stand, third_s: float) -> dict[str, int]:
+async def _cause(
+    begin: Callable[[Stand], None], end: Callable[[Stand], None], stand: Stand, third_s: float, say: str
+) -> dict[str, int]:
     """Cause it after a third of the time, mend it after another; return when that was, in Unix milliseconds."""
     await asyncio.sleep(third_s)
-    _say(f"now {fault.meaning}")
+    _say(say)
     began = round(1000 * stand.prometheus.now())
-    await asyncio.to_thread(fault.begin, stand)
+    await asyncio.to_thread(begin, stand)
     await asyncio.sleep(third_s - (stand.prometheus.now() - began / 1000))
     ended = round(1000 * stand.prometheus.now())
-    await asyncio.to_thread(fault.end, stand)
+    await asyncio.to_thread(end, stand)
     _say("that is mended")
     return {"began_ms": began, "ended_ms": ended}
 

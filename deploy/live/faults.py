@@ -20,14 +20,14 @@ class Fault:
 
     Attributes:
         meaning: in one line.
-        begin: causes it; may block.
+        begin: causes it; may block. None: it is there from the start, to the end.
         end: mends it; may block.
         needs: what must be there from the start.
     """
 
     meaning: str
-    begin: Callable[[Stand], None]
-    end: Callable[[Stand], None]
+    begin: Callable[[Stand], None] | None = None
+    end: Callable[[Stand], None] | None = None
     needs: Needs = field(default_factory=Needs)
 
 
@@ -70,8 +70,6 @@ FAULTS: Final[Mapping[str, Fault]] = {
     ),
     "cache-too-small": Fault(
         meaning=f"one of the two proxies may keep {FEW_ENTRIES} entries of the 100 that its clients ask for",
-        begin=lambda _: None,
-        end=lambda _: None,
         needs=Needs(flags_of_first_proxy=("--max-cache-entries", str(FEW_ENTRIES))),
     ),
 }

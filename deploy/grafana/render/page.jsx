@@ -40,16 +40,15 @@ function frameOf(panel, line, index) {
   return frame;
 }
 
-// All lines on the same times, which Grafana's own panel does too.
+// All lines on all times, with nothing where Prometheus had no answer, which Grafana does too: a line ends there.
 function aligned(lines) {
-  const times = [...new Set(lines.flatMap((line) => line.times_ms))].sort((a, b) => a - b);
   return lines.map((line) => {
     const byTime = new Map(line.times_ms.map((at, number) => [at, line.values[number]]));
-    return { ...line, times_ms: times, values: times.map((at) => byTime.get(at) ?? null) };
+    return { ...line, times_ms: everyTime, values: everyTime.map((at) => byTime.get(at) ?? null) };
   });
 }
 
-const everyTime = Object.values(data).flat().flatMap((line) => line.times_ms);
+const everyTime = [...new Set(Object.values(data).flat().flatMap((line) => line.times_ms))].sort((a, b) => a - b);
 const range = {
   from: dateTime(Math.min(...everyTime)),
   to: dateTime(Math.max(...everyTime)),
