@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from nncache.bench import tables
 from nncache.bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
 from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.others import others
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
 
@@ -131,6 +132,7 @@ def reduce(
             memory_bytes=dict(counters.memory_bytes),
             clock_error_s=_clock_error(spark, mode_directory),
             audited=dict(counters.audited),
+            others=others(mode_directory),
         )
     finally:
         for table in (late, judged, known):

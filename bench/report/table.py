@@ -13,6 +13,7 @@ from rich.markdown import Markdown
 from nncache.bench.checks import Check
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.finding import (
+    OTHERS,
     SAVED,
     freshness,
     late_periods,
@@ -86,6 +87,7 @@ def as_markdown(
         finding=load(info, modes),
         ways=ways(info, modes),
         saved=SAVED,
+        about_others=OTHERS,
         freshness=freshness(modes),
         schedule=schedule(modes),
         savings=savings(modes, info, also),
