@@ -108,7 +108,8 @@ def others_chart(info: RunInfo, modes: Modes) -> Figure:
     """Return what clients that do not poll meet at the NameNode's RPC port, by its word and by theirs."""
     title = "What clients that do not poll meet at the NameNode"
     figure = figure_of(info, modes, title, 3.6 + 2 * 1.1 * max(2, len(modes)), OTHERS)
-    draw_others(*figure.subplots(2), modes)
+    server, client = figure.subplots(2)
+    draw_others(server, client, modes)
     return figure
 
 

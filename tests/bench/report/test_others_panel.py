@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -29,7 +30,7 @@ def test_each_mode_has_its_bar_and_its_points() -> None:
     others = example.direct().others
     assert others is not None
     widths = [bar.get_width() for bar in server.patches[:3]]  # type: ignore[attr-defined] # rectangles
-    assert widths == [others.queue_s, others.lock_wait_s, others.processing_s]
+    assert widths == pytest.approx([others.queue_s, others.lock_wait_s, others.processing_s])
     assert texts(client)[1].startswith("nncache: p50 ")
 
 
