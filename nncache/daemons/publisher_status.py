@@ -121,7 +121,7 @@ def status_of(seen: PublisherSeen) -> Json:
         "loop": dataclasses.asdict(seen.loop),
         "filters": _filters(seen),
         "broken": _broken(seen),
-        "filter_changes": [
+        "changes": [
             {"at": seen.unix(each.at), "change": each.kind, "name": each.name, "glob": each.path_glob}
             for each in seen.journal.changes
         ],

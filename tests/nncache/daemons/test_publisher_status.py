@@ -247,7 +247,7 @@ def test_broken_filters_and_why() -> None:
 
 def test_recent_changes_of_the_filters() -> None:
     """In Unix time."""
-    assert document()["filter_changes"] == [
+    assert document()["changes"] == [
         {"at": BOOT_AT + 110, "change": "added", "name": "joe", "glob": "/user/joe/*"}
     ]
 
