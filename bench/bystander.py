@@ -91,7 +91,7 @@ async def _call(namenode: NameNodeRpc, watched: Watched, due_s: float, rows: lis
 
 
 async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[str, object]]) -> None:
-    """Take each mean that the NameNode gives anew, with the number of calls since the one before."""
+    """Take each new mean of the NameNode, with the number of calls since the one before."""
     before = None
     while boottime() < watched.ends_s and not has_failed.is_set():
         with suppress(OSError):  # an overloaded NameNode may say nothing for once

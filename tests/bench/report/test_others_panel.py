@@ -23,7 +23,7 @@ def texts(axes: Axes) -> list[str]:
 
 
 def test_each_mode_has_its_bar_and_its_points() -> None:
-    """With their numbers, so that nobody has to measure."""
+    """With their numbers."""
     server, client = drawn(example.direct(), example.nncache())
     assert texts(server)[0] == "direct: queue 0.420 ms, lock 0.310 ms, processing 0.120 ms"
     assert len(server.patches) == 2 * 3
