@@ -152,9 +152,11 @@ site: $(READY) ## Build the pages of docs/ as a site into build/site; open build
 # For how many seconds `make dashboards` makes load, and where it leaves what the panels show (deploy/grafana/render).
 DURATION ?= 600
 SAVE ?=
+# What goes wrong in the second third of that time: failover, zookeeper-outage, publisher-killed, cache-too-small.
+FAULT ?=
 
-dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600; apt-get install prometheus)
-	$(BIN)/python -m nncache.deploy.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE))
+dashboards: $(READY) ## Run a real cluster under load with Prometheus, and say where to look (DURATION=600, FAULT=failover; apt-get install prometheus)
+	$(BIN)/python -m nncache.deploy.live --duration $(DURATION) $(if $(SAVE),--save $(SAVE)) $(if $(FAULT),--fault $(FAULT))
 
 dashboards-json: $(READY) ## Write the Grafana dashboards in deploy/grafana/dashboards from the code
 	$(BIN)/python -m nncache.deploy.grafana

@@ -6,12 +6,18 @@ from typing import Final
 
 from nncache.bench.figures import SCHEDULE_S, AtPeriod, ModeFigures
 from nncache.bench.workload import Callers, Workload
+from nncache.proxy.audit_judge import AuditOutcome
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6
 LATENESS_BEYOND_PERIOD_S: Final = 0.1
 
 NNCACHE: Final = "nncache"
+
+COMPARED: Final = frozenset(
+    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
+)
+"""Outcomes of an audit in which there was something to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,19 @@ def also_checks(also: Sequence[AtPeriod]) -> tuple[Check, ...]:
 def _failures(mode: ModeFigures, name: str) -> Iterator[Check]:
     yield Check(f"{name}: no poll fails", "0", f"{mode.failed:,}", mode.failed == 0)
     yield Check(f"{name}: no wrong answer", "0", f"{mode.wrong_count:,}", mode.wrong_count == 0)
+    if mode.audited:
+        beyond = mode.audited.get(AuditOutcome.BEYOND, 0)
+        yield Check(
+            f"{name}: its auditor finds no difference beyond the bound",
+            "0 of at least 1 answer compared",
+            f"{beyond:,} of {compared(mode):,}",
+            beyond == 0 < compared(mode),
+        )
+
+
+def compared(mode: ModeFigures) -> int:
+    """Return how many answers from memory the proxy compared with an answer of the NameNode."""
+    return sum(count for outcome, count in mode.audited.items() if outcome in COMPARED)
 
 
 def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:

@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from nncache.bench import tables
+from nncache.bench.bystander import Watched, observe
 from nncache.bench.changing.changer import Order, Outcome
 from nncache.bench.changing.namespace import BenchNamespace
 from nncache.bench.changing.process import ChangerProcess
+from nncache.bench.judge.others import FILE
 from nncache.bench.plan import Plan
 from nncache.bench.polling.clock import boottime
 from nncache.bench.polling.collect import collect
@@ -23,7 +25,7 @@ from nncache.bench.polling.conductor import Conductor, Progress
 from nncache.bench.polling.task import Orders
 from nncache.bench.servers.counters import NameNodeAt, Sample, sample
 from nncache.bench.servers.nginx import nginx
-from nncache.bench.servers.nncache import nncache
+from nncache.bench.servers.nncache import AUDITING, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.testbed import Cluster
@@ -70,7 +72,7 @@ class Stand:
         """The NameNode."""
         if self.cluster is not None:
             namenode = self.cluster.namenodes[0]
-            return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid)
+            return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
         assert self.settings.elsewhere is not None
         return NameNodeAt(self.settings.elsewhere.namenode, self.settings.elsewhere.superuser)
 
@@ -133,9 +135,10 @@ def run_mode(
         orders = _orders(stand, mode, running.address, conductor, settings.warm_up_s, settings.duration_s)
         changer.begin(orders.zero_s)
         has_failed = threading.Event()
-        with ThreadPoolExecutor(2) as aside:
+        with ThreadPoolExecutor(3) as aside:
             polling = aside.submit(collect, stand.spark, orders, directory)
             counting = aside.submit(_count, stand, running, orders, has_failed)
+            watching = aside.submit(_watch_others, stand, mode, orders, has_failed)
             try:
                 _watch(str(mode), polling, conductor, orders, show)
                 polling.result()
@@ -143,8 +146,15 @@ def run_mode(
                 has_failed.set()  # else it would be said only when the measured time is over
                 raise
             rows = counting.result()
+            others = watching.result()
         outcome = changer.outcome()
+        rows += [
+            {"source": "proxy", "name": name, "value": count, "unit": tables.AUDITED}
+            for name, count in running.audited().items()
+        ]
     _write_counters(rows, outcome, directory)
+    if others:
+        tables.write(others, tables.OTHERS, directory / FILE)
     if outcome.refused:
         raise RefusedChangesError(
             f"{len(outcome.refused)} of {outcome.changes} changes were refused; the first: {outcome.refused[0]}"
@@ -160,7 +170,7 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE:
-            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel)
+            return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel, AUDITING)
         case Mode.NGINX:
             return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
 
@@ -226,6 +236,24 @@ def _count(
     before = look()
     has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
     return look().since(before)
+
+
+def _watch_others(
+    stand: Stand, mode: Mode, orders: Orders, has_failed: threading.Event
+) -> list[dict[str, object]]:
+    """Return what a client that does not poll meets in the measured time; nothing if the RPC port is not known."""
+    namenode = stand.namenode
+    if namenode.rpc is None:
+        return []
+    watched = Watched(
+        http=namenode.http,
+        rpc=namenode.rpc,
+        user=namenode.superuser,
+        path=stand.root(mode),
+        begins_s=orders.zero_s,
+        ends_s=orders.zero_s + orders.duration_s,
+    )
+    return observe(watched, has_failed)
 
 
 def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:

@@ -40,6 +40,27 @@ class WrongAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OthersFigures:
+    """What clients that do not poll meet at the NameNode's RPC port meanwhile.
+
+    Attributes:
+        took_s: by a call of such a client (checkAccess), from when it was due to its reply, in the client.
+        failed: calls of it without a reply; they are not in `took_s`.
+        rpc_calls: all calls to the port over which the NameNode made its means, nncache's own included.
+        queue_s: mean time of these until a handler took them (RpcQueueTime); NaN is never there: None if not known.
+        lock_wait_s: mean time for which they waited for the namespace's lock (RpcLockWaitTime).
+        processing_s: mean time of the work itself (RpcProcessingTime).
+    """
+
+    took_s: Quantiles
+    failed: int
+    rpc_calls: int
+    queue_s: float | None
+    lock_wait_s: float | None
+    processing_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModeFigures:
     """What one mode did in its measured time.
 
@@ -68,6 +89,9 @@ class ModeFigures:
         cpu_s: by process ('namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer').
         memory_bytes: by process, resident at the end.
         clock_error_s: the greatest error of any host's clock.
+        audited: answers from memory that the proxy itself compared with the NameNode's own, by outcome
+            (`nncache_audit_total`): over the whole mode, warm-up included; empty without an auditor.
+        others: what clients that do not poll met; None if that was not measured.
     """
 
     mode: str
@@ -93,6 +117,8 @@ class ModeFigures:
     cpu_s: dict[str, float]
     memory_bytes: dict[str, int]
     clock_error_s: float
+    audited: dict[str, int] = field(default_factory=dict)
+    others: OthersFigures | None = None
 
     @property
     def polls_per_s(self) -> float:

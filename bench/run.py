@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from nncache.bench import machine
+from nncache.bench.bystander import TIME_UNIT
 from nncache.bench.checks import also_checks, checks
 from nncache.bench.driving import Show, Stage, Stand, run_mode, warm_up_namenode
 from nncache.bench.figures import AtPeriod, ModeFigures, RunInfo
@@ -85,7 +86,7 @@ def _cluster(settings: RunSettings, show: Show) -> AbstractContextManager[Cluste
         hadoop_version=settings.hadoop,
         with_zookeeper=True,
         namenode_jvm=NAMENODE_JVM,
-        overrides={GROUPS: ";".join(f"{caller}=pollers" for caller in sorted(callers))},
+        overrides={GROUPS: ";".join(f"{caller}=pollers" for caller in sorted(callers)), **TIME_UNIT},
     )
     return Cluster.start(spec)
 

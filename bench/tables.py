@@ -8,6 +8,7 @@ read the tables as they are. A run is a directory:
     MODE/changes.parquet    one row for each state of each path, the first ones included
     MODE/counters.parquet   what the servers and the generator used
     MODE/hosts.parquet      the hosts that polled, and how far their clocks were off
+    MODE/others.parquet     what a client that does not poll, and the RPC server, measured meanwhile; not of every run
 
 All times are seconds on the driver's clock (CLOCK_BOOTTIME) from the beginning of the mode's measured time; what came
 before, the warm-up, has times below 0.
@@ -21,6 +22,9 @@ import pyarrow.parquet as pq
 
 FAILED: Final = 0
 """The status of a poll that got no reply."""
+
+AUDITED: Final = "answers audited"
+"""The unit of answers that a proxy compared with the NameNode's own, by outcome; warm-up included."""
 
 DENIED: Final = 403
 """Its digest and file id are 0: what a refusal says names the caller."""
@@ -68,7 +72,7 @@ COUNTERS: Final = _table(
     source=(pa.string(), "'namenode', 'proxy', 'publisher', 'nginx', 'generator', 'changer'"),
     name=(pa.string(), "what was counted, such as 'getFileInfo' or 'cpu'"),
     value=(pa.float64(), "how much of it in the measured time; of memory: at its end"),
-    unit=(pa.string(), "'calls', 's', 'bytes'"),
+    unit=(pa.string(), f"'calls', 's', 'bytes', '{AUDITED}' (of these, also before the measured time)"),
 )
 
 HOSTS: Final = _table(
@@ -78,6 +82,21 @@ HOSTS: Final = _table(
     clock_offset_s=(pa.float64(), "its clock minus the driver's, s; all times have been corrected by it"),
     clock_error_s=(pa.float64(), "by how much that may be wrong: half of the shortest round trip, s"),
     cpu_s=(pa.float64(), "CPU seconds of the task's process in the measured time"),
+)
+
+
+OTHERS: Final = _table(
+    at_s=(pa.float64(), "when the call was due, or the NameNode was asked, s"),
+    kind=(
+        pa.string(),
+        "'call' of a client that does not poll; else a mean of the NameNode: 'queue', 'lock wait', 'processing'",
+    ),
+    seconds=(pa.float64(), "from when the call was due to its reply, s; or the mean, s"),
+    calls=(
+        pa.int64(),
+        "1; or the calls to the RPC port over which the mean was made, nncache's own included",
+    ),
+    error=(pa.string(), "what went wrong with the call; null if it was answered"),
 )
 
 

@@ -9,8 +9,10 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from nncache.bench import tables
 from nncache.bench.figures import SCHEDULE_S, ModeFigures, WrongAnswer
 from nncache.bench.judge.lateness import counted_until, first_lateness, lateness
+from nncache.bench.judge.others import others
 from nncache.bench.judge.quantiles import MOST_S, Histogram
 from nncache.bench.judge.verdicts import states, verdicts
 
@@ -129,6 +131,8 @@ def reduce(
             cpu_s=counters.cpu_s,
             memory_bytes=dict(counters.memory_bytes),
             clock_error_s=_clock_error(spark, mode_directory),
+            audited=dict(counters.audited),
+            others=others(mode_directory),
         )
     finally:
         for table in (late, judged, known):
@@ -142,12 +146,14 @@ class _Counters:
         calls: by name, of the NameNode.
         cpu_s: by source.
         memory_bytes: by source.
+        audited: by outcome.
     """
 
     def __init__(self, spark: SparkSession, mode_directory: Path) -> None:
         self.calls: Counter[str] = Counter()
         self.cpu_s: dict[str, float] = {}
         self.memory_bytes: Counter[str] = Counter()
+        self.audited: Counter[str] = Counter()
         for row in spark.read.parquet(str(mode_directory / "counters.parquet")).collect():
             match row.source, row.name, row.unit:
                 case "namenode", name, "calls":
@@ -156,6 +162,8 @@ class _Counters:
                     self.cpu_s[source] = self.cpu_s.get(source, 0.0) + row.value
                 case source, "resident", "bytes":
                     self.memory_bytes[source] += round(row.value)
+                case "proxy", outcome, tables.AUDITED:
+                    self.audited[outcome] += round(row.value)
                 case _:
                     pass
 

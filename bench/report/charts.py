@@ -15,8 +15,9 @@ from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.canvas import ASKED, STYLE, colour, empty, figure_of, plain
-from nncache.bench.report.finding import SAVED, Modes, cpu, load, ways
+from nncache.bench.report.finding import OTHERS, SAVED, Modes, cpu, load, ways
 from nncache.bench.report.load_panels import draw_calls, draw_cpu
+from nncache.bench.report.others_panel import draw_others
 from nncache.bench.report.rounding import counted, duration, number
 from nncache.bench.report.savings import savings
 from nncache.bench.report.savings_panel import draw_savings
@@ -102,11 +103,22 @@ def cpu_chart(info: RunInfo, modes: Modes) -> Figure:
     return figure
 
 
+@rc_context(fname=STYLE)
+def others_chart(info: RunInfo, modes: Modes) -> Figure:
+    """Return what clients that do not poll meet at the NameNode's RPC port, by its word and by theirs."""
+    title = "What clients that do not poll meet at the NameNode"
+    figure = figure_of(info, modes, title, 3.6 + 2 * 1.1 * max(2, len(modes)), OTHERS)
+    server, client = figure.subplots(2)
+    draw_others(server, client, modes)
+    return figure
+
+
 CHARTS: Final[dict[str, Callable[[RunInfo, Modes, tuple[AtPeriod, ...]], Figure]]] = {
     "main": lambda info, modes, _: main_chart(info, modes),
     "savings": savings_chart,
     "latency": lambda info, modes, _: latency_chart(info, modes),
     "cpu": lambda info, modes, _: cpu_chart(info, modes),
+    "others": lambda info, modes, _: others_chart(info, modes),
 }
 """By the name of their file."""
 

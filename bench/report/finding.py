@@ -19,6 +19,14 @@ SAVED: Final = (
 """What must be known to read the chart of savings."""
 
 
+OTHERS: Final = (
+    "A client calls checkAccess over RPC 20 times a second, on time; the points are what it measures. The bars are the "
+    "NameNode's own means over all calls to its RPC port: through nncache, these are mostly the polls of the edits. "
+    "Polls over WebHDFS do not wait in the queue of the RPC server; they share its lock and its cores."
+)
+"""What must be known to read the chart of other clients."""
+
+
 def pollers_of(info: RunInfo) -> str:
     """Return `10,000 pollers`."""
     pollers = info.workload.get("pollers")

@@ -13,6 +13,7 @@ from rich.markdown import Markdown
 from nncache.bench.checks import Check
 from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo
 from nncache.bench.report.finding import (
+    OTHERS,
     SAVED,
     freshness,
     late_periods,
@@ -33,6 +34,7 @@ from nncache.bench.report.savings import (
     share_of_cpu_saved,
     share_saved,
 )
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 
 WIDTH: Final = 120
 """Columns of a terminal."""
@@ -85,6 +87,7 @@ def as_markdown(
         finding=load(info, modes),
         ways=ways(info, modes),
         saved=SAVED,
+        about_others=OTHERS,
         freshness=freshness(modes),
         schedule=schedule(modes),
         savings=savings(modes, info, also),
@@ -138,4 +141,5 @@ _TEMPLATES.globals.update(
     share_of_calls_saved=share_of_calls_saved,
     share_of_cpu_saved=share_of_cpu_saved,
     proof=PROOF,
+    audit_outcomes=AUDIT_OUTCOMES,
 )

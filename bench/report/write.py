@@ -40,7 +40,12 @@ def write_report(
     """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FIGURES).write_bytes(msgspec.json.encode(_File(info, modes, also)) + b"\n")
-    charts = {name: as_png(draw(info, modes, also)) for name, draw in CHARTS.items()}
+    has_others = any(mode.others is not None for mode in modes)
+    charts = {
+        name: as_png(draw(info, modes, also))
+        for name, draw in CHARTS.items()
+        if name != "others" or has_others  # runs of earlier releases have none
+    }
     for name, png in charts.items():
         (directory / f"{name}.png").write_bytes(png)
     readme = as_markdown(info, modes, checks, also, limits)

@@ -49,11 +49,13 @@ class NameNodeAt:
         http: "host:port" of its WebHDFS and JMX.
         superuser: as whom files may be changed.
         pid: its process, if it is one of this host; else what it says of itself counts.
+        rpc: "host:port" of its RPC server; None if that is not known.
     """
 
     http: str
     superuser: str
     pid: int | None = None
+    rpc: str | None = None
 
 
 def sample(
@@ -67,15 +69,15 @@ def sample(
         upkeep: calls to the NameNode that it does not count itself, by name: probes over JMX.
     """
     values: dict[tuple[str, str, str], float] = {}
-    beans = _beans(namenode.http, "Hadoop:service=NameNode,name=*")
-    for name, calls in {**_calls(beans), **upkeep()}.items():
+    said = beans(namenode.http, "Hadoop:service=NameNode,name=*")
+    for name, calls in {**_calls(said), **upkeep()}.items():
         values["namenode", name, "calls"] = calls
     for source, pid in processes.items():
         values[source, "cpu", "s"], values[source, "resident", "bytes"] = use_of(pid)
     if namenode.pid is not None:
         values["namenode", "cpu", "s"], values["namenode", "resident", "bytes"] = use_of(namenode.pid)
     else:
-        (system,) = _beans(namenode.http, "java.lang:type=OperatingSystem")
+        (system,) = beans(namenode.http, "java.lang:type=OperatingSystem")
         values["namenode", "cpu", "s"] = system["ProcessCpuTime"] / 1e9
     return Sample(values)
 
@@ -96,10 +98,10 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
     return times.user + times.system, process.memory_info().rss
 
 
-def _calls(beans: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def _calls(said: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return how often the NameNode was called, by name."""
     calls: dict[str, float] = {}
-    for bean in beans:
+    for bean in said:
         if bean["name"] == "Hadoop:service=NameNode,name=NameNodeActivity":
             calls |= {name: float(bean[key]) for key, name in _ACTIVITY.items()}
         elif bean["name"].startswith("Hadoop:service=NameNode,name=RpcDetailedActivityForPort"):
@@ -108,7 +110,8 @@ def _calls(beans: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return calls
 
 
-def _beans(http: str, query: str) -> list[dict[str, Any]]:
+def beans(http: str, query: str) -> list[dict[str, Any]]:
+    """Return what a NameNode says of itself over JMX."""
     with urllib.request.urlopen(f"http://{http}/jmx?qry={query}", timeout=_TIMEOUT_S) as reply:
-        beans: list[dict[str, Any]] = json.load(reply)["beans"]
-    return beans
+        found: list[dict[str, Any]] = json.load(reply)["beans"]
+    return found

@@ -16,10 +16,17 @@ from nncache.bench.servers.running import Running
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.proxy.audit_judge import AuditOutcome
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
 _NAMESERVICE: Final = "ns1"
+
+AUDIT_SHARE: Final = 0.05
+"""Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
+
+AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))
+"""Arguments of a proxy that does."""
 
 
 class Channel(StrEnum):
@@ -77,6 +84,7 @@ def nncache(
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons),
             progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
+            audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
         )
 
 
@@ -92,3 +100,8 @@ async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> Non
 def _probes(daemons: Mapping[str, Daemon]) -> dict[str, float]:
     probes = (daemon.metrics()["nncache_namenode_probes_total"] for daemon in daemons.values())
     return {"upkeep:probe (JMX)": sum(probes)}
+
+
+def audited(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return how many answers a proxy has compared with the NameNode's own, by outcome, from its metrics."""
+    return {str(each): metrics[f'nncache_audit_total{{outcome="{each}"}}'] for each in AuditOutcome}

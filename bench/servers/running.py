@@ -27,12 +27,15 @@ class Running:
         upkeep: calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
             ("upkeep:..."); so far, since it began.
         progress: looks at what it has answered; None if it does not count that.
+        audited: answers from memory that it compared with the NameNode's own since it began, by outcome
+            (`nncache.proxy.audit_judge`); empty for a server that does not.
     """
 
     address: str
     processes: Mapping[str, int] = field(default_factory=dict)
     upkeep: Callable[[], Mapping[str, float]] = _none
     progress: Callable[[], Progress] | None = None
+    audited: Callable[[], Mapping[str, float]] = _none
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -12,9 +13,10 @@ from urllib.parse import urlencode
 import click
 
 from nncache.deploy.grafana.files import BOARDS
+from nncache.deploy.live.faults import FAULTS, Fault
 from nncache.deploy.live.load import load
 from nncache.deploy.live.panel_data import ANY, Stretch, as_json, shown
-from nncache.deploy.live.stand import Stand, running
+from nncache.deploy.live.stand import Needs, Stand, running
 from nncache.testbed import TestbedError
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
@@ -46,21 +48,28 @@ _STEP_S: Final = 2.0
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what the panels show of that time to this file, for deploy/grafana/render, and end.",
 )
-def live(duration_s: float, save: Path | None) -> None:
+@click.option(
+    "--fault",
+    "fault_name",
+    type=click.Choice(sorted(FAULTS)),
+    help="Cause this in the second third of that time: "
+    + "; ".join(f"{name}: {each.meaning}" for name, each in FAULTS.items()),
+)
+def live(duration_s: float, save: Path | None, fault_name: str | None) -> None:
     """Start a cluster, ZooKeeper, a publisher, two proxies, load and Prometheus; Ctrl-C ends all."""
     version = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
     try:
-        with signals_end_it(), running(version, _say) as stand:
+        fault = None if fault_name is None else FAULTS[fault_name]
+        with signals_end_it(), running(version, _say, Needs() if fault is None else fault.needs) as stand:
             for line in where_to_look(stand):
                 click.echo(line)
             _say(f"load for {duration_s:.0f} s; Ctrl-C ends everything")
             start = time.monotonic()
-            addresses = [proxy.address for proxy in stand.proxies]
-            namenode, superuser = stand.cluster.namenodes[0].http, stand.cluster.superuser
-            sent = asyncio.run(load(namenode, superuser, addresses, duration_s))
+            sent, lasted = asyncio.run(_under_load(stand, duration_s, fault))
             _say(f"the load has ended: {sent} requests")
             if save is not None:
-                save.write_text(json.dumps(panels(stand, time.monotonic() - start)), encoding="utf-8")
+                found = panels(stand, time.monotonic() - start) | {"fault": lasted}
+                save.write_text(json.dumps(found), encoding="utf-8")
             elif sys.stdout.isatty():
                 _say("everything else keeps running until Ctrl-C")
                 wait_for_the_end()
@@ -70,6 +79,36 @@ def live(duration_s: float, save: Path | None) -> None:
         _say("interrupted; everything is stopped")
         sys.exit(INTERRUPTED)
     _say("everything is stopped")
+
+
+async def _under_load(
+    stand: Stand, duration_s: float, fault: Fault | None
+) -> tuple[int, dict[str, int] | None]:
+    """Make load for so long, with a fault in the middle; return the requests sent, and when the fault was there."""
+    addresses = [proxy.address for proxy in stand.proxies]
+    namenode, superuser = stand.cluster.namenodes[0].http, stand.cluster.superuser
+    async with asyncio.TaskGroup() as group:
+        sending = group.create_task(load(namenode, superuser, addresses, duration_s))
+        causing = None
+        if fault is not None and fault.begin is not None and fault.end is not None:
+            say = f"now {fault.meaning}"
+            causing = group.create_task(_cause(fault.begin, fault.end, stand, duration_s / 3, say))
+    return sending.result(), None if causing is None else causing.result()
+
+
+async def _cause(
+    begin: Callable[[Stand], None], end: Callable[[Stand], None], stand: Stand, third_s: float, say: str
+) -> dict[str, int]:
+    """Cause it after a third of the time, mend it after another; return when that was, in Unix milliseconds."""
+    await asyncio.sleep(third_s)
+    _say(say)
+    began = round(1000 * stand.prometheus.now())
+    await asyncio.to_thread(begin, stand)
+    await asyncio.sleep(third_s - (stand.prometheus.now() - began / 1000))
+    ended = round(1000 * stand.prometheus.now())
+    await asyncio.to_thread(end, stand)
+    _say("that is mended")
+    return {"began_ms": began, "ended_ms": ended}
 
 
 def where_to_look(stand: Stand) -> tuple[str, ...]:

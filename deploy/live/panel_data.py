@@ -1,5 +1,6 @@
 """What the panels of a dashboard show, as asked of a Prometheus. (deploy/live/panel_data.py)"""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,4 +81,5 @@ def as_json(shown: Mapping[str, Sequence[Shown]]) -> dict[str, list[dict[str, ob
 def _parts(shown: Shown) -> Iterator[tuple[str, object]]:
     yield "legend", shown.legend
     yield "times_ms", [round(at * 1000) for at, _ in shown.line.points]
-    yield "values", [value for _, value in shown.line.points]
+    # Prometheus divides by 0; JSON has no infinity.
+    yield "values", [value if math.isfinite(value) else None for _, value in shown.line.points]

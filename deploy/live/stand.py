@@ -25,6 +25,19 @@ _INTERVAL: Final = "2s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a system must have.
+
+    Attributes:
+        is_pair: two NameNodes, of which the first is active at the start.
+        flags_of_first_proxy: beside those that all have.
+    """
+
+    is_pair: bool = False
+    flags_of_first_proxy: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
     """What runs."""
 
@@ -40,7 +53,7 @@ class Stand:
 
 
 @contextmanager
-def running(hadoop_version: str, say: Callable[[str], None]) -> Iterator[Stand]:
+def running(hadoop_version: str, say: Callable[[str], None], needs: Needs = Needs()) -> Iterator[Stand]:
     """Start everything, and stop it when the context ends, however that comes.
 
     Raises:
@@ -49,20 +62,23 @@ def running(hadoop_version: str, say: Callable[[str], None]) -> Iterator[Stand]:
     prometheus_is_there()
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
-        cluster = stack.enter_context(
-            Cluster.start(ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True), progress=say)
-        )
+        spec = ClusterSpec(hadoop_version=hadoop_version, with_zookeeper=True, ha=needs.is_pair)
+        cluster = stack.enter_context(Cluster.start(spec, progress=say))
         assert cluster.zookeeper is not None
         asyncio.run(_add_filter(cluster))
         flags = (
             *("--nameservice", _NAMESERVICE, "--user", cluster.superuser),
-            *("--namenode-http", cluster.namenodes[0].http, "--namenode-rpc", cluster.namenodes[0].rpc),
+            *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
+            *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
             *("--zookeeper", cluster.zookeeper.address),
         )
         say(f"a publisher and {PROXIES} proxies")
         publisher = stack.enter_context(Publisher(*flags, "--filters-path", _FILTERS))
         publisher.await_publishing()
-        proxies = tuple(stack.enter_context(Proxy(*flags)) for _ in range(PROXIES))
+        proxies = tuple(
+            stack.enter_context(Proxy(*flags, *(() if number else needs.flags_of_first_proxy)))
+            for number in range(PROXIES)
+        )
         for proxy in proxies:
             proxy.await_gate()
         say("Prometheus with the rules of deploy/prometheus")

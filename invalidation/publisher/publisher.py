@@ -22,6 +22,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
+from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
     FilterPosition,
@@ -81,6 +82,8 @@ class Publisher:
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._pacer = RecordPacer(settings, clock())
         self._counts = PublisherStats()
+        self.journal = FilterJournal()
+        """What was published of each filter, and how their set changed; for operators."""
         self._resumption = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
         self._run: Run | None = None  # the present one
         self._backoff = Backoff()
@@ -129,6 +132,11 @@ class Publisher:
         return {} if stored is None else stored.broken
 
     @property
+    def waiting_s(self) -> float:
+        """For how long something that was read has been waiting to be published; 0 between two runs."""
+        return 0.0 if self._run is None else self._run.waiting_s(self._clock())
+
+    @property
     def is_standby(self) -> bool:
         """Whether another publisher leads."""
         return self._run is None and bool(self._output.waiting_for)
@@ -169,6 +177,7 @@ class Publisher:
             follower=self._follower,
             pacer=self._pacer,
             counts=self._counts,
+            journal=self.journal,
             clock=self._clock,
             new_id=_new_id,
         )

@@ -13,6 +13,7 @@ from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
 from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
@@ -43,7 +44,7 @@ class Run:
         L2  When reading ends, what was read is published before the run ends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part, most of which outlast a run
         self,
         resumed: Resumed,
         *,
@@ -52,6 +53,7 @@ class Run:
         follower: FilterFollower,
         pacer: RecordPacer,
         counts: PublisherStats,
+        journal: FilterJournal,
         clock: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
@@ -61,6 +63,7 @@ class Run:
         self._follower = follower
         self._pacer = pacer
         self._counts = counts
+        self._journal = journal
         self._clock = clock
         self._new_id = new_id
         self._is_changing = False  # the set of filters changes: nothing may be matched
@@ -193,9 +196,11 @@ class Run:
         writes = await self._output.change_filters(wanted)
         change = wanted.without(self._output.blocked)
         self._pacer.wrote(writes, self._clock())
-        self._pending.change_filters(changed_positions(self._pending.filters, change))
+        before = self._pending.filters
+        self._pending.change_filters(changed_positions(before, change))
         if not change.is_empty:
             self._counts.filter_changes += 1
+            self._journal.changed(change, before, self._pending.filters, self._clock())
             _log.info("the filters have changed: %s", _told(change))
 
     def _plan(self) -> FilterChange:
@@ -214,20 +219,14 @@ class Run:
 
     def _count_published(self, publication: Publication) -> None:
         self._counts.published_txid, self._counts.published_at = publication.txid, self._clock()
+        self._journal.published(publication, self._pending.filters, self._clock())
         changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
         self._counts.changes_published += changes
         self._counts.coverage_records += not changes and not publication.filters
 
 
 def _told(change: FilterChange) -> str:
-    added = {filter_.name for filter_ in change.added}
-    kinds = {
-        "added": sorted(added - set(change.removed)),
-        "restarted": sorted(added & set(change.removed)),
-        "removed": sorted(set(change.removed) - added),
-        "other owner or subscribers": sorted(filter_.name for filter_ in change.updated),
-    }
-    return "; ".join(f"{kind}: {_some(names)}" for kind, names in kinds.items() if names)
+    return "; ".join(f"{kind}: {_some(names)}" for kind, names in by_kind(change).items() if names)
 
 
 def _some(names: Sequence[str]) -> str:

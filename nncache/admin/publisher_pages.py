@@ -48,11 +48,13 @@ class PublisherSources:
         readiness: the state of the publisher now.
         metrics: all metrics in the Prometheus text format.
         filters: the filters in force, and what is wrong with the others; JSON can hold it.
+        status: all that operators look at; JSON can hold it.
     """
 
     readiness: Callable[[], PublisherReadiness]
     metrics: Callable[[], bytes]
     filters: Callable[[], object]
+    status: Callable[[], object]
 
 
 def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
@@ -60,6 +62,9 @@ def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
 
     def filters(_: Mapping[str, str]) -> Answer:
         return as_json(sources.filters())
+
+    def status(_: Mapping[str, str]) -> Answer:
+        return as_json(sources.status())
 
     return (
         *daemon_pages(
@@ -69,6 +74,12 @@ def publisher_pages(sources: PublisherSources) -> tuple[Page, ...]:
             "/filters",
             "what is published, since when, and what is wrong with the other filters",
             filters,
+            is_for_operators=True,
+        ),
+        Page(
+            "/status",
+            "all that the page above shows, as JSON (docs/status.md)",
+            status,
             is_for_operators=True,
         ),
     )

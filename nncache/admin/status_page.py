@@ -1,4 +1,7 @@
-"""The page for people at `/`: one file that loads nothing but figures from its own port. (nncache/admin/status_page.py)
+"""The page for people at `/`: one text that loads nothing but figures from its own port. (nncache/admin/status_page.py)
+
+The pages of a proxy and of a publisher share their style (`status.css`) and the drawing part of their script
+(`status.js`).
 
 The script and the style are allowed by their digests; the policy forbids everything else, so that a path that holds
 markup is text, whatever happens.
@@ -13,6 +16,7 @@ from typing import Final
 
 _STATE: Final = "<!-- state -->"
 _PAGES: Final = "<!-- pages -->"
+_SHARED: Final = {"/* status.css */": "status.css", "/* status.js */": "status.js"}
 
 
 class StatusPage:
@@ -20,7 +24,9 @@ class StatusPage:
 
     def __init__(self, name: str) -> None:
         """Read the page; `name` is that of its file beside this module."""
-        self._text = files("nncache.admin").joinpath(name).read_text(encoding="utf-8")
+        self._text = _read(name)
+        for mark, shared in _SHARED.items():
+            self._text = self._text.replace(mark, _read(shared))
         self.headers: Mapping[str, str] = {
             "Content-Security-Policy": policy_of(self._text),
             "Referrer-Policy": "no-referrer",
@@ -37,6 +43,10 @@ class StatusPage:
         before, _, rest = self._text.partition(_STATE)
         between, _, after = rest.partition(_PAGES)
         return f"{before}{state}{between}{pages}{after}".encode(), self.headers
+
+
+def _read(name: str) -> str:
+    return files("nncache.admin").joinpath(name).read_text(encoding="utf-8")
 
 
 def policy_of(page: str) -> str:

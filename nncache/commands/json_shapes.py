@@ -164,7 +164,7 @@ def _status() -> dict[str, object]:
         max_cache_bytes=1_073_741_824,
         gate="closed: there is no connection to ZooKeeper",
         totals=Totals(requests=1, forwarded={"stream-closed": 1}),
-        recent=Recent(9.0),
+        recent=Recent(9.0, Totals()),
         cache=CacheStats(),
         loop=LoopStats(),
         hottest=HottestStats(paths=(Hot("/user/joe/a/_SUCCESS", 1.0, 0.0),), callers=(), addresses=()),

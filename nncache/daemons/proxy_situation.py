@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from nncache.coordination.stats import SessionStats
 from nncache.daemons.active_line import about_active
 from nncache.daemons.news import News
-from nncache.hadoop.election_view import Active, NameNode, Probe
-from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.election_view import Active, Probe
 
 OPEN = "open"
 
@@ -45,17 +44,6 @@ def _why_closed(gate: Gate) -> str:
         if behind > 0:
             return f"behind the NameNode by {behind} transactions: is a publisher running?"
     return "it is too long since all changes were known to be applied"
-
-
-def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
-    """Return where a NameNode is asked, and which namespace each address serves; None while it has not said."""
-    over_http, over_rpc = check.over_http, check.over_rpc
-    return {
-        "http": namenode.http,
-        "rpc": namenode.rpc,
-        "namespace_over_http": None if over_http is None else str(over_http),
-        "namespace_over_rpc": None if over_rpc is None else str(over_rpc),
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

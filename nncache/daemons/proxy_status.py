@@ -12,8 +12,8 @@ from typing import Final
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.recent import Recent, Span, Totals
+from nncache.daemons.settings_shown import settings_shown
 from nncache.daemons.watchdog import LoopStats
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
 from nncache.proxy.cache_status import MEANINGS
@@ -23,9 +23,6 @@ from nncache.proxy.traffic import Result, TrafficStats
 
 HOTTEST_SHOWN: Final = 20
 FILTERS_SHOWN: Final = 100
-MASKED: Final = "********"
-
-_SECRET_WORDS: Final = frozenset({"token", "secret", "password", "credential", "key"})
 
 Json = dict[str, object]
 
@@ -56,7 +53,7 @@ class Seen:
     max_cache_bytes: int
     gate: str
     totals: Totals
-    recent: Recent
+    recent: Recent[Totals]
     cache: CacheStats
     loop: LoopStats
     hottest: HottestStats
@@ -129,29 +126,7 @@ def status_of(seen: Seen) -> Json:
     }
 
 
-def state_word(state: HaState | None) -> str:
-    """Return what a NameNode is, in one word."""
-    return "unreachable" if state is None else state.name.lower()
-
-
-def settings_shown(settings: object) -> Json:
-    """Return the value of each key, by key; a secret's is masked."""
-    shown: Json = {}
-    for component in dataclasses.fields(settings):  # type: ignore[arg-type] # any dataclass
-        part = getattr(settings, component.name)
-        for key in dataclasses.fields(part):
-            value = getattr(part, key.name)
-            shown[key.name] = MASKED if value and _is_secret(key.name) else value
-    return shown
-
-
-def _is_secret(key: str) -> bool:
-    """Whether the value itself is one; the name of a file that holds it is none."""
-    words = key.split("_")
-    return words[-1] != "file" and not _SECRET_WORDS.isdisjoint(words)
-
-
-def _saved(span: Span) -> Json:
+def _saved(span: Span[Totals]) -> Json:
     """Return what a span comes to; a ratio of no requests is None."""
     totals, seconds = span.totals, span.seconds
     return {
@@ -177,13 +152,13 @@ def _gate(seen: Seen) -> Json:
         "max_staleness_s": seen.max_staleness_s,
         "covered_txid": seen.cache.covered_txid,
         "history": [
-            {"at": seen.boot_at + turn.at, "is_open": turn.is_open, "state": turn.gate}
+            {"at": seen.boot_at + turn.at, "is_open": turn.is_well, "state": turn.state}
             for turn in seen.recent.turns
         ],
     }
 
 
-def _misses(totals: Totals, minute: Span) -> list[Json]:
+def _misses(totals: Totals, minute: Span[Totals]) -> list[Json]:
     """Return the reasons that there were, the most frequent one of the last minute first."""
     counted = sorted(
         totals.forwarded.items(),

@@ -26,8 +26,9 @@ from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
-from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
-from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, state_word, status_of, totals_of
+from nncache.daemons.namenodes_shown import namenodes_shown
+from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
+from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, status_of, totals_of
 from nncache.daemons.purging import Purger
 from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.reloader import Reloader
@@ -187,7 +188,7 @@ class ProxySystem:
         plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
         self._started_at = clock()
-        self._recent = Recent(self._started_at)
+        self._recent = Recent(self._started_at, Totals())
         sources = ProxySources(
             readiness=self._readiness,
             metrics=MetricsPage("proxy", self.figures).render,
@@ -200,7 +201,7 @@ class ProxySystem:
             (*proxy_pages(sources), purge_action(Purger(self._cache, clock, self._filter_names))),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
-            status_page=StatusPage("status.html"),
+            status_page=StatusPage("proxy.html"),
         )
         self._admin.page_called = self._logs.page_called
         self._is_listening = False
@@ -329,15 +330,8 @@ class ProxySystem:
         return asdict(explanation) | {
             "meaning": MEANINGS.get(explanation.answer, ""),
             "gate": self._situation().gate,
-            "namenodes": self._namenodes(),
+            "namenodes": namenodes_shown(self._pool),
         }
-
-    def _namenodes(self) -> tuple[dict[str, object], ...]:
-        pool = self._pool
-        return tuple(
-            about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}
-            for each in pool.namenodes
-        )
 
     def _filter_names(self) -> Mapping[str, str]:
         return self._consumer.stats().channel.records.filter_names
@@ -349,7 +343,7 @@ class ProxySystem:
     def _look(self) -> ProxySituation:
         """Return the situation, and take note of it for the status page."""
         now = self._situation()
-        self._recent.look(self._clock(), self._totals(), is_open=now.is_gate_open, gate=now.gate)
+        self._recent.look(self._clock(), self._totals(), is_well=now.is_gate_open, state=now.gate)
         return now
 
     def _status(self) -> Mapping[str, object]:
@@ -374,7 +368,7 @@ class ProxySystem:
                 globs=self._cache.glob_of,
                 filter_names=self._filter_names(),
                 changes=self._cache.store.recent_changes,
-                namenodes=self._namenodes(),
+                namenodes=namenodes_shown(self._pool),
                 settings=self._settings,
             )
         )

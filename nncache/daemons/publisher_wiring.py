@@ -17,7 +17,8 @@ from nncache.admin.access import Access
 from nncache.admin.publisher_pages import PublisherReadiness, PublisherSources, publisher_pages
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
-from nncache.clock import boottime
+from nncache.admin.status_page import StatusPage
+from nncache.clock import boottime, unix_time_of_boot
 from nncache.coordination.acl import shown
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
@@ -25,7 +26,10 @@ from nncache.daemons.announcer import announce
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.host import host_name
 from nncache.daemons.housekeeping import calm_collector
+from nncache.daemons.namenodes_shown import namenodes_shown
 from nncache.daemons.publisher_situation import PublisherSituation, lines
+from nncache.daemons.publisher_status import PublisherSeen, PublisherTotals, status_of, totals_of
+from nncache.daemons.recent import Recent
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PUBLISHER
 from nncache.daemons.service_manager import ServiceManager
@@ -42,6 +46,7 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.publisher.access import rules_of
+from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
@@ -110,11 +115,14 @@ class PublisherSystem:
         user = settings.namenodes.user
         self._hdfs = WebHdfs(first, user, others=others, timeout_s=HDFS_TIMEOUT_S, identity=identity, web=web)
         self._watchdog = Watchdog()
+        self._started_at = clock()
+        self._recent = Recent(self._started_at, PublisherTotals())
         self._publisher: Publisher | None = None  # as soon as its pages have an address
         sources = PublisherSources(
             readiness=self._readiness,
             metrics=MetricsPage("publisher", self.figures).render,
             filters=self._filters,
+            status=self._status,
         )
         self._admin = AdminServer(
             settings.publisher.admin_at,
@@ -122,6 +130,7 @@ class PublisherSystem:
             lambda: self._readiness().state,
             title="nncache publisher",
             access=access or access_of(settings.admin, settings.publisher.admin_at.host),
+            status_page=StatusPage("publisher.html"),
         )
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -180,7 +189,7 @@ class PublisherSystem:
             ("publishing", publisher.run),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
-            ("the log of what changes", lambda: announce(self._situation, lines)),
+            ("the log of what changes", lambda: announce(self._look, lines)),
         )
 
     def take(self, settings: SettingsOfPublisher, changed: AbstractSet[str]) -> None:
@@ -222,7 +231,7 @@ class PublisherSystem:
         )
         if self._is_on_zookeeper:
             self._say_who_may()
-        _log.info("health, readiness, metrics and filters on %s", self._admin.url)
+        _log.info("status, health, readiness, metrics and filters on %s", self._admin.url)
 
     @property
     def _is_on_zookeeper(self) -> bool:
@@ -251,6 +260,39 @@ class PublisherSystem:
             trouble="not started yet" if publisher is None else publisher.situation(),
             is_standby=publisher is not None and publisher.is_standby,
             namenodes=self._pool.describe(),
+        )
+
+    def _look(self) -> PublisherSituation:
+        """Return the situation, and take note of it for the status page."""
+        now = self._situation()
+        totals = totals_of(self._stats())
+        self._recent.look(self._clock(), totals, is_well=now.is_publishing, state=now.why_not)
+        return now
+
+    def _status(self) -> Mapping[str, object]:
+        readiness, publisher = self._readiness(), self._publisher
+        return status_of(
+            PublisherSeen(
+                version=version("nncache"),
+                host=host_name(),
+                now=self._clock(),
+                boot_at=unix_time_of_boot(),
+                started_at=self._started_at,
+                is_ready=readiness.is_ready,
+                ready_reason=readiness.reason,
+                state=readiness.state,
+                situation=self._situation(),
+                stats=self._stats(),
+                waiting_s=0.0 if publisher is None else publisher.waiting_s,
+                last_probe=self._pool.last_probe,
+                recent=self._recent,
+                filters={} if publisher is None else publisher.filters,
+                broken={} if publisher is None else publisher.broken_filters,
+                journal=FilterJournal() if publisher is None else publisher.journal,
+                loop=self._watchdog.stats(),
+                namenodes=namenodes_shown(self._pool),
+                settings=self._settings,
+            )
         )
 
     def _readiness(self) -> PublisherReadiness:

@@ -1,4 +1,4 @@
-"""What a proxy did lately: totals of the last minutes, and when the gate opened and closed. (nncache/daemons/recent.py)
+"""What a daemon did lately: totals of the last minutes, and turns for better and worse. (nncache/daemons/recent.py)
 
 Pure: the wiring looks every so often and hands in what it saw. What comes and goes between two looks is not seen.
 """
@@ -6,7 +6,7 @@ Pure: the wiring looks every so often and hands in what it saw. What comes and g
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, Protocol, Self, TypeVar
 
 SAMPLE_EVERY_S: Final = 5.0
 SAMPLES: Final = 121
@@ -14,15 +14,25 @@ SAMPLES: Final = 121
 
 MINUTE_S: Final = 60.0
 TURNS: Final = 20
-"""Openings and closings of the gate that are remembered."""
+"""Turns for the better or worse that are remembered."""
 
 _JUST_S: Final = 0.5
 """Looks come a little early or late."""
 
 
+class Figures(Protocol):
+    """Figures since the start; each only grows."""
+
+    def since(self, earlier: Self) -> Self:
+        """Return by how much each has grown since then."""
+
+
+F = TypeVar("F", bound=Figures)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Figures since the start; each only grows.
+    """Those of a proxy.
 
     Attributes:
         requests: of clients.
@@ -40,83 +50,83 @@ class Totals:
     own_calls: int = 0
     forwarded: Mapping[str, int] = field(default_factory=dict)
 
+    def since(self, earlier: Self) -> Self:
+        """Return by how much each has grown since then; a reason for which nothing was forwarded is left out."""
+        return type(self)(
+            requests=self.requests - earlier.requests,
+            from_memory=self.from_memory - earlier.from_memory,
+            failed=self.failed - earlier.failed,
+            refused=self.refused - earlier.refused,
+            own_calls=self.own_calls - earlier.own_calls,
+            forwarded={
+                reason: grown
+                for reason, count in self.forwarded.items()
+                if (grown := count - earlier.forwarded.get(reason, 0))
+            },
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Span(Generic[F]):
     """What happened from one moment to another, in so many seconds."""
 
     seconds: float
-    totals: Totals
+    totals: F
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The gate opened, or closed, and why; `at` is local time in seconds."""
+    """The daemon began or ceased to do its work, and why; `at` is local time in seconds."""
 
     at: float
-    is_open: bool
-    gate: str
+    is_well: bool
+    state: str
 
 
-class Recent:
+class Recent(Generic[F]):
     """Remembers what was seen, for a bounded time.
 
     Invariants:
         R1  `_samples` holds at least one, the oldest first, each `SAMPLE_EVERY_S` or so after the one before.
-        R2  Turns alternate between open and closed, but for closings whose reason changed.
+        R2  Turns alternate between well and not, but for those of which only the reason of not being well changed.
     """
 
-    def __init__(self, now: float) -> None:
-        """Begin with a process that has done nothing; `now` is local time in seconds."""
-        self._samples: deque[tuple[float, Totals]] = deque([(now, Totals())], maxlen=SAMPLES)
+    def __init__(self, now: float, nothing: F) -> None:
+        """Begin with a process that has done `nothing`; `now` is local time in seconds."""
+        self._samples: deque[tuple[float, F]] = deque([(now, nothing)], maxlen=SAMPLES)
         self._turns: deque[Turn] = deque(maxlen=TURNS)
 
-    def look(self, now: float, totals: Totals, *, is_open: bool, gate: str) -> None:
+    def look(self, now: float, totals: F, *, is_well: bool, state: str) -> None:
         """Take note of what is seen now."""
         if now - self._samples[-1][0] >= SAMPLE_EVERY_S:
             self._samples.append((now, totals))
         last = self._turns[-1] if self._turns else None
-        if last is None or last.is_open is not is_open or (not is_open and _kind(last.gate) != _kind(gate)):
-            self._turns.append(Turn(now, is_open, gate))
+        if last is None or last.is_well is not is_well or (not is_well and _kind(last.state) != _kind(state)):
+            self._turns.append(Turn(now, is_well, state))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """Openings and closings, the latest one first."""
+        """The turns, the latest one first."""
         return tuple(reversed(self._turns))
 
-    def last_minute(self, now: float, totals: Totals) -> Span:
+    def last_minute(self, now: float, totals: F) -> Span[F]:
         """Return what happened in the last minute or so, or since the start if that is less."""
         at, before = self._samples[0]
         for each in self._samples:
             if now - each[0] < MINUTE_S - _JUST_S:
                 break
             at, before = each
-        return Span(now - at, _difference(totals, before))
+        return Span(now - at, totals.since(before))
 
-    def spans(self) -> Iterator[tuple[float, Span]]:
+    def spans(self) -> Iterator[tuple[float, Span[F]]]:
         """Yield when each span between two samples ended, and what happened in it, the oldest first."""
-        before: tuple[float, Totals] | None = None
+        before: tuple[float, F] | None = None
         for at, totals in self._samples:
             if before is not None:
-                yield at, Span(at - before[0], _difference(totals, before[1]))
+                yield at, Span(at - before[0], totals.since(before[1]))
             before = at, totals
 
 
-def _kind(gate: str) -> str:
+def _kind(state: str) -> str:
     """Return the reason without its figures: those differ at each look."""
-    return "".join(char for char in gate if not char.isdecimal())
-
-
-def _difference(later: Totals, earlier: Totals) -> Totals:
-    return Totals(
-        requests=later.requests - earlier.requests,
-        from_memory=later.from_memory - earlier.from_memory,
-        failed=later.failed - earlier.failed,
-        refused=later.refused - earlier.refused,
-        own_calls=later.own_calls - earlier.own_calls,
-        forwarded={
-            reason: grown
-            for reason, count in later.forwarded.items()
-            if (grown := count - earlier.forwarded.get(reason, 0))
-        },
-    )
+    return "".join(char for char in state if not char.isdecimal())

@@ -1,5 +1,7 @@
 """nncache with a planted fault: its cache forgets nothing that it is told of. (tests/bench/deaf_proxy.py)
 
+Its auditor may ask more often: audits come with forwarded calls, and a cache that forgets nothing forwards little.
+
 python -m tests.bench.deaf_proxy proxy --listen HOST:PORT ...
 """
 
@@ -7,6 +9,7 @@ from typing import Any, cast
 
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cli import main
+from nncache.proxy import auditor
 
 
 def _stay_deaf(self: MetadataCache, *_: object, **__: object) -> None:
@@ -15,4 +18,5 @@ def _stay_deaf(self: MetadataCache, *_: object, **__: object) -> None:
 
 if __name__ == "__main__":
     cast("Any", MetadataCache).apply = _stay_deaf
+    cast("Any", auditor).PER_CALL = 1.0
     main()

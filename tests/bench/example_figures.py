@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from nncache.bench.checks import Check
-from nncache.bench.figures import AtPeriod, ModeFigures, Quantiles, RunInfo, WrongAnswer
+from nncache.bench.figures import AtPeriod, ModeFigures, OthersFigures, Quantiles, RunInfo, WrongAnswer
 
 NOTHING: Final = Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
 
@@ -72,6 +72,14 @@ def direct() -> ModeFigures:
         cpu_s={"namenode": 48.0, "generator": 36.0, "changer": 1.5},
         memory_bytes={"namenode": 400 * 2**20, "generator": 300 * 2**20},
         clock_error_s=0.0,
+        others=OthersFigures(
+            took_s=latencies(0.0021),
+            failed=0,
+            rpc_calls=1_200,
+            queue_s=0.00042,
+            lock_wait_s=0.00031,
+            processing_s=0.00012,
+        ),
     )
 
 
@@ -87,6 +95,15 @@ def nncache() -> ModeFigures:
         stale=240,
         oldest_s=0.131,
         calls={"getFileInfo": 672, "isFileClosed": 300},
+        audited={
+            "same": 8,
+            "changed": 1,
+            "unannounced": 0,
+            "beyond": 0,
+            "refused": 0,
+            "unproven": 0,
+            "unanswered": 0,
+        },
         upkeep={"getEditsFromTxid": 1_200, "getServiceStatus": 60},
         cpu_s={"namenode": 2.4, "proxy": 9.6, "publisher": 0.6, "generator": 34.0, "changer": 1.5},
         memory_bytes={"namenode": 410 * 2**20, "proxy": 96 * 2**20, "publisher": 64 * 2**20},

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.bench.checks import also_checks, checks
+from nncache.bench.checks import also_checks, checks, compared
 from nncache.bench.figures import AtPeriod, ModeFigures
 from nncache.bench.workload import Callers
 from nncache.bench.workload_files import load
@@ -29,7 +29,13 @@ def shortfalls(figures: ModeFigures, callers: Callers = Callers.PER_GLOB) -> lis
 def test_a_good_run_meets_all_demands() -> None:
     """And there are demands."""
     assert shortfalls(GOOD) == []
-    assert len(checks((GOOD,), DESIGN)) == 6
+    assert len(checks((GOOD,), DESIGN)) == 7
+
+
+def test_only_what_the_namenode_answered_was_compared() -> None:
+    """Without an auditor nothing is demanded of one."""
+    assert compared(replace(GOOD, audited={"same": 3, "changed": 2, "unanswered": 9, "unproven": 9})) == 5
+    assert len(checks((replace(GOOD, audited={}),), DESIGN)) == 6
 
 
 @pytest.mark.parametrize(
@@ -41,6 +47,11 @@ def test_a_good_run_meets_all_demands() -> None:
         ({"calls": {"getFileInfo": 781}}, "getFileInfo calls for each changed path"),
         ({"calls": {"getFileInfo": 779, "isFileClosed": 782}}, "calls in all"),
         ({"lateness_s": replace(GOOD.lateness_s, p99=5.11)}, "within one poll period and 100 ms"),
+        ({"audited": GOOD.audited | {"beyond": 1}}, "its auditor finds no difference beyond the bound"),
+        (
+            {"audited": {"same": 0, "beyond": 0, "refused": 7}},
+            "its auditor finds no difference beyond the bound",
+        ),
     ],
 )
 def test_each_figure_can_fall_short(worse: dict[str, object], says: str) -> None:
@@ -63,10 +74,11 @@ def test_what_peers_do_wrong_is_a_result_and_no_failure() -> None:
 def test_further_periods_must_not_fail_or_be_wrong_but_may_be_too_much() -> None:
     """Whether the generator keeps their schedule is a result."""
     late = AtPeriod(period_s=1.0, modes=(replace(direct(), failed=3), replace(GOOD, kept_schedule=False)))
-    assert [check.is_met for check in also_checks((late,))] == [True, True]
-    worse = replace(GOOD, failed=1, wrong_count=1)
+    assert [check.is_met for check in also_checks((late,))] == [True, True, True]
+    worse = replace(GOOD, failed=1, wrong_count=1, audited={"beyond": 1})
     found = also_checks((AtPeriod(period_s=30.0, modes=(worse,)),))
     assert [(check.name, check.is_met) for check in found] == [
         ("nncache, poll period 30 s: no poll fails", False),
         ("nncache, poll period 30 s: no wrong answer", False),
+        ("nncache, poll period 30 s: its auditor finds no difference beyond the bound", False),
     ]

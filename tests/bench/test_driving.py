@@ -1,6 +1,5 @@
 """Small runs of every workload against the real cluster: the whole way from the plan to the verdict."""
 
-import os
 import shutil
 import sys
 import uuid
@@ -13,20 +12,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from nncache.bench import driving
-from nncache.bench.checks import checks
+from nncache.bench.checks import checks, compared
 from nncache.bench.driving import Stage, Stand, run_mode
 from nncache.bench.figures import ModeFigures
 from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import ExecutorError, prepare
-from nncache.bench.servers.nncache import Channel
+from nncache.bench.servers.nncache import Channel, audited
 from nncache.bench.servers.running import Running
 from nncache.bench.settings import Mode, RunSettings
 from nncache.bench.workload import Workload
 from nncache.bench.workload_files import load, names
 from nncache.testbed import Cluster
-from nncache.testbed.ports import PortLease
-from nncache.testbed.process import Lifeline, ServerProcess
-from nncache.testbed.readiness import accepts
+from nncache.testbed.daemon import Proxy
 
 POLLERS = 60
 PERIOD_S = 0.5
@@ -111,6 +108,8 @@ def test_the_whole_service_is_measured(cluster: Cluster, spark: SparkSession, tm
     assert figures.hits > 0
     assert figures.memory_bytes["publisher"] > 10_000_000
     assert figures.upkeep["probe (JMX)"]
+    assert compared(figures) > 0, "its auditor is on"
+    assert figures.audited["beyond"] == 0
 
 
 @pytest.mark.long
@@ -156,40 +155,19 @@ def test_a_time_limit_far_above_the_bound_is_found_from_the_tables_alone(
 
 
 @contextmanager
-def deaf_proxy(cluster: Cluster, place: Path) -> Iterator[Running]:
+def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
     """Run a proxy that is told of changes, takes itself to be up to date, and forgets nothing."""
     namenode = cluster.namenodes[0]
-    lifeline = Lifeline(place / "guard.lock", None)
-    with PortLease() as ports:
-        address, admin = (f"127.0.0.1:{ports.take()}" for _ in range(2))
-        process = ServerProcess(
-            "deaf proxy",
-            (
-                *(
-                    sys.executable,
-                    "-m",
-                    "tests.bench.deaf_proxy",
-                    "proxy",
-                    "--listen",
-                    address,
-                    "--admin",
-                    admin,
-                ),
-                *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
-                *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*"),
-            ),
-            log=place / "deaf.log",
-            environ=os.environ,
-            lifeline=lifeline,
-            is_up=lambda: accepts(address),
-            timeout_s=60.0,
+    with Proxy(
+        *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", cluster.superuser),
+        *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
+        program=(sys.executable, "-m", "tests.bench.deaf_proxy"),
+    ) as proxy:
+        yield Running(
+            address=proxy.address,
+            processes={"proxy": proxy.process.running_pid},
+            audited=lambda: audited(proxy.metrics()),
         )
-        try:
-            process.start()
-            yield Running(address=address, processes={"proxy": process.running_pid})
-        finally:
-            process.stop()
-            lifeline.close()
 
 
 def test_a_proxy_that_forgets_nothing_is_found_from_the_tables_alone(
@@ -197,8 +175,10 @@ def test_a_proxy_that_forgets_nothing_is_found_from_the_tables_alone(
 ) -> None:
     """A planted error: its changes come and its gate is open, but what has changed stays in its memory."""
     workload = replace(small("design"), changes_per_s=20.0)
-    server = deaf_proxy(cluster, tmp_path)
+    server = deaf_proxy(cluster)
     figures = run(cluster, spark, tmp_path, workload, Mode.NNCACHE, server=server, duration_s=8.0)
     assert figures.wrong_count > 50
     assert {wrong.served for wrong in figures.wrong} == {"hit"}
     assert all(wrong.age_s is not None and wrong.age_s > BOUND_S for wrong in figures.wrong)
+    fallen = {check.name for check in checks((figures,), workload) if not check.is_met}
+    assert {"nncache: no wrong answer", "nncache: its auditor finds no difference beyond the bound"} <= fallen

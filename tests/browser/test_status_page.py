@@ -2,7 +2,6 @@
 
 import html
 import re
-import subprocess
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -12,7 +11,8 @@ import pytest
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
-from tests.browser.chromium import CHROMIUM, FLAGS, opened
+from tests.browser.chromium import CHROMIUM, opened
+from tests.browser.pages import shown, text_of
 from tests.cluster import make_directory
 from tests.nncache.processes import fetched
 from tests.service import Service
@@ -34,42 +34,19 @@ def proxy(cluster: Cluster) -> Iterator[Proxy]:
     service = Service.of(cluster)
     with Proxy(*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser) as running:
         running.await_gate()
+        # First: at a high rate the names of a sample of the requests are kept.
+        hostile = f"/webhdfs/v1{quote(f'/watched/{SCRIPT}')}?op=GETFILESTATUS&user.name={quote(SCRIPT)}"
+        assert fetched(running.address, hostile)[0][0] in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND}
         target = "/webhdfs/v1/watched/_SUCCESS?op=GETFILESTATUS&user.name=joe"
         while not fetched(running.address, target)[0][1].endswith("hit"):
             pass  # settled soon: the gate is open
         fetched(running.address, target, ASKED)
-        hostile = f"/webhdfs/v1{quote(f'/watched/{SCRIPT}')}?op=GETFILESTATUS&user.name={quote(SCRIPT)}"
-        assert fetched(running.address, hostile)[0][0] in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND}
         yield running
-
-
-def shown(proxy: Proxy, profile: Path, target: str = "/", *flags: str) -> str:
-    """Return the page's DOM, once its script has had its answer."""
-    assert CHROMIUM is not None
-    words = (
-        CHROMIUM,
-        *FLAGS,
-        f"--user-data-dir={profile}",
-        "--virtual-time-budget=4000",
-        *flags,
-        "--dump-dom",
-    )
-    ended = subprocess.run(
-        (*words, f"http://{proxy.admin}{target}"), capture_output=True, check=True, timeout=120, text=True
-    )
-    return ended.stdout
-
-
-def text_of(dom: str, id_: str) -> str:
-    """Return the text of the element with this id, which holds no other of its kind."""
-    found = re.search(rf'<(\w+)[^>]* id="{id_}"[^>]*>(.*?)</\1>', dom, re.DOTALL)
-    assert found is not None, id_
-    return html.unescape(re.sub("<[^>]+>", " ", found[2]))
 
 
 def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
     """What is saved, freshness, the hottest names, reasons, NameNodes, filters, settings."""
-    dom = shown(proxy, tmp_path)
+    dom = shown(proxy.admin, tmp_path)
     assert text_of(dom, "gate") == "Gate open"
     assert re.fullmatch(r"[1-9]\d(\.\d)? %", text_of(dom, "ratio"))
     assert f"{ASKED}" <= re.search(r"(\d+) since start", text_of(dom, "requests-sub"))[1]  # type: ignore[index] # fails if there is none
@@ -86,7 +63,7 @@ def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
 
 def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
     """It is shown, and not run."""
-    dom = shown(proxy, tmp_path)
+    dom = shown(proxy.admin, tmp_path)
     assert dom.count(html.escape(SCRIPT, quote=False)) >= 2, "as a path and as a caller"
     assert SCRIPT not in dom
     assert "<title>owned" not in dom
@@ -94,7 +71,7 @@ def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
 
 def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
     """In words."""
-    dom = shown(proxy, tmp_path, f"/?path={quote('/watched/_SUCCESS')}")
+    dom = shown(proxy.admin, tmp_path, f"/?path={quote('/watched/_SUCCESS')}")
     explained = text_of(dom, "explained")
     assert "from memory, to every caller proven to be allowed to see it" in explained
     assert "does not exist (status 404" in explained
@@ -103,7 +80,7 @@ def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
 
 def test_what_is_no_path_is_said_in_words(proxy: Proxy, tmp_path: Path) -> None:
     """Escaped as well."""
-    assert "Not explained" in text_of(shown(proxy, tmp_path, "/?path=%2Fa%00"), "explained")
+    assert "Not explained" in text_of(shown(proxy.admin, tmp_path, "/?path=%2Fa%00"), "explained")
 
 
 def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:

@@ -34,6 +34,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/hadoop/rpc/test_compared_connections.py": "hadoop/rpc",
     "tests/hadoop/test_any_election.py": "hadoop",
     "tests/nncache/commands/test_signals.py": "nncache/commands",
+    "tests/nncache/settings/test_distributions.py": "nncache/settings",
     "tests/invalidation/edits/test_rolls.py": "invalidation/edits",
     "tests/invalidation/publisher/test_new_nameservice.py": "invalidation/publisher",
     "tests/invalidation/publisher/test_records_that_stay.py": "invalidation/publisher",

@@ -15,7 +15,7 @@ if (!out) {
   console.error('usage: node draw.mjs DATA.json OUT_DIRECTORY [DASHBOARD [ROW]]');
   process.exit(2);
 }
-const data = JSON.parse(readFileSync(dataFile, 'utf8'));
+const { fault, ...data } = JSON.parse(readFileSync(dataFile, 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'panels-'));
 mkdirSync(out, { recursive: true });
 
@@ -45,7 +45,7 @@ try {
   for (const name of only ? [only] : Object.keys(data)) {
     const dashboard = JSON.parse(readFileSync(join(HERE, '..', 'dashboards', `${name}.json`), 'utf8'));
     for (const mode of ['light', 'dark']) {
-      const drawn = { dashboard, data: data[name], mode, row, width: WIDTH };
+      const drawn = { dashboard, data: data[name], fault, mode, row, width: WIDTH };
       const page = join(work, `${name}-${mode}.html`);
       const script = JSON.stringify(drawn).replaceAll('<', '\\u003c');
       writeFileSync(

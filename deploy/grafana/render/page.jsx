@@ -14,7 +14,7 @@ import { createRoot } from 'react-dom/client';
 
 const CELL_PX = 38; // height of a row of the grid, as in Grafana: 30, and a gap of 8
 const GAP_PX = 8;
-const { dashboard, data, mode, row, width } = window.DRAWN;
+const { dashboard, data, fault, mode, row, width } = window.DRAWN;
 const theme = createTheme({ colors: { mode }, typography: { fontFamily: 'Liberation Sans, sans-serif' } });
 
 function configOf(panel, legend) {
@@ -40,16 +40,15 @@ function frameOf(panel, line, index) {
   return frame;
 }
 
-// All lines on the same times, which Grafana's own panel does too.
+// All lines on all times, with nothing where Prometheus had no answer, which Grafana does too: a line ends there.
 function aligned(lines) {
-  const times = [...new Set(lines.flatMap((line) => line.times_ms))].sort((a, b) => a - b);
   return lines.map((line) => {
     const byTime = new Map(line.times_ms.map((at, number) => [at, line.values[number]]));
-    return { ...line, times_ms: times, values: times.map((at) => byTime.get(at) ?? null) };
+    return { ...line, times_ms: everyTime, values: everyTime.map((at) => byTime.get(at) ?? null) };
   });
 }
 
-const everyTime = Object.values(data).flat().flatMap((line) => line.times_ms);
+const everyTime = [...new Set(Object.values(data).flat().flatMap((line) => line.times_ms))].sort((a, b) => a - b);
 const range = {
   from: dateTime(Math.min(...everyTime)),
   to: dateTime(Math.max(...everyTime)),
@@ -67,8 +66,27 @@ function Lines({ panel, lines, width, height }) {
       height={height}
       legend={{ ...panel.options.legend, isVisible: true }}
       replaceVariables={(text) => text}
-    />
+    >
+      {(config) => {
+        config.addHook('drawClear', shade);
+        return null;
+      }}
+    </TimeSeries>
   );
+}
+
+// Shades the time during which there was a fault.
+function shade(plot) {
+  if (!fault) {
+    return;
+  }
+  const [from, to] = [fault.began_ms, fault.ended_ms].map((at) => plot.valToPos(at, 'x', true));
+  const { left, top, width: all, height } = plot.bbox;
+  const begins = Math.max(from, left);
+  plot.ctx.save();
+  plot.ctx.fillStyle = mode === 'dark' ? 'rgba(255, 120, 100, 0.16)' : 'rgba(220, 60, 40, 0.11)';
+  plot.ctx.fillRect(begins, top, Math.min(to, left + all) - begins, height);
+  plot.ctx.restore();
 }
 
 function Figure({ panel, lines, width, height }) {

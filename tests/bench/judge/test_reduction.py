@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from nncache.bench.figures import WrongAnswer
 from nncache.bench.judge import reduce
 from nncache.bench.judge.reduction import NAMED
+from nncache.bench.tables import AUDITED
 from tests.bench.recorded import NEVER_SENT, change, initial, poll, record
 
 pytestmark = pytest.mark.timeout(300)  # Spark compiles each of its queries
@@ -45,6 +46,8 @@ USED = (
     {"source": "changer", "name": "getFileInfo", "value": 5.0, "unit": "calls"},
     {"source": "generator", "name": "cpu", "value": 2.0, "unit": "s"},
     {"source": "generator", "name": "cpu", "value": 0.5, "unit": "s"},
+    {"source": "proxy", "name": "same", "value": 9.0, "unit": AUDITED},
+    {"source": "proxy", "name": "beyond", "value": 0.0, "unit": AUDITED},
 )
 HOSTED = tuple(
     {
@@ -80,6 +83,7 @@ def test_the_figures_of_a_run_worked_out_by_hand(spark: SparkSession, tmp_path: 
     assert found.cpu_s == {"namenode": 1.5, "generator": 2.5}
     assert found.memory_bytes == {"namenode": 2**30}
     assert found.clock_error_s == 0.004
+    assert found.audited == {"same": 9, "beyond": 0}
     kept = HdrHistogram.decode((tmp_path / "latency.hdr").read_bytes())
     assert (kept.get_total_count(), kept.get_max_value()) == (5, kept.get_highest_equivalent_value(1_500_000))
 

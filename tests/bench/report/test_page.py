@@ -15,6 +15,7 @@ CHARTS = {
     "savings": b"savings picture",
     "latency": b"latency picture",
     "cpu": b"cpu picture",
+    "others": b"others picture",
 }
 
 

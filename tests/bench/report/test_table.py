@@ -9,6 +9,7 @@ from nncache.bench.checks import Check
 from nncache.bench.figures import ModeFigures
 from nncache.bench.report.rounding import NONE
 from nncache.bench.report.table import MOST_WRONG, PROOF, WIDTH, as_markdown, as_text, markdown
+from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from tests.bench import example_figures as example
 
 EXPECTED = {
@@ -82,6 +83,7 @@ def test_each_figure_has_its_row() -> None:
         ({"failed": 1}, "polls failed"),
         ({"wrong_count": 1}, "WRONG answers"),
         ({"kept_schedule": False}, "kept its schedule"),
+        ({"audited": {"same": 5, "beyond": 1}}, AUDIT_OUTCOMES["beyond"]),
     ],
 )
 def test_bad_news_stands_out(worse: dict[str, object], label: str) -> None:

@@ -1,9 +1,10 @@
 """What a panel shows, from a Prometheus's answers."""
 
+import math
 from collections.abc import Sequence
 
 from nncache.deploy.grafana.panel import Board, Panel, Query, Row
-from nncache.deploy.live.panel_data import Stretch, as_json, named, resolved, shown
+from nncache.deploy.live.panel_data import Shown, Stretch, as_json, named, resolved, shown
 from nncache.testbed.prometheus import Line
 
 PANEL = Panel(
@@ -47,3 +48,9 @@ def test_each_panel_has_the_lines_of_its_queries() -> None:
     assert as_json(found) == {
         "t?": [{"legend": "a:1 up", "times_ms": [1000, 3000], "values": [0.5, 1.0]}],
     }
+
+
+def test_what_was_divided_by_nothing_is_null() -> None:
+    """JSON has no infinity."""
+    line = Line({}, ((1.0, math.inf), (2.0, 0.5)))
+    assert as_json({"t?": [Shown("x", line)]})["t?"][0]["values"] == [None, 0.5]

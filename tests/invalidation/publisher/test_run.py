@@ -11,6 +11,7 @@ from nncache.invalidation.channel.records import Events
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from nncache.invalidation.publisher.filter_follower import FilterFollower
+from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
 from nncache.invalidation.publisher.record_pacing import RecordPacer
@@ -38,6 +39,7 @@ class Scene:
         self.source = ScriptedSource(*script)
         self.output = FakeOutput()
         self.counts = PublisherStats()
+        self.journal = FilterJournal()
         self.follower = FilterFollower(self.filters, 60.0, clock)
         self.pending = PendingBatch(
             10, positions({"f": "/f"}, 10), max_changes=9, filters_path=self.filters.path
@@ -49,6 +51,7 @@ class Scene:
             follower=self.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
             counts=self.counts,
+            journal=self.journal,
             clock=clock,
             new_id=lambda: f"new-{next(ids)}",
         )
@@ -254,6 +257,7 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
             follower=first.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
             counts=first.counts,
+            journal=first.journal,
             clock=clock,
             new_id=str,
         )

@@ -23,7 +23,10 @@ def shown(readiness: PublisherReadiness, link: str) -> Answer:
     """Return what a page shows."""
     filters: Mapping[str, object] = {"published": [{"name": "a"}], "broken": {"b": "no glob"}}
     sources = PublisherSources(
-        readiness=lambda: readiness, metrics=lambda: b"polls_total 1\n", filters=lambda: filters
+        readiness=lambda: readiness,
+        metrics=lambda: b"polls_total 1\n",
+        filters=lambda: filters,
+        status=lambda: {"daemon": "publisher"},
     )
     pages = {page.link: page for page in publisher_pages(sources)}
     return pages[link].show({})
@@ -31,8 +34,14 @@ def shown(readiness: PublisherReadiness, link: str) -> Answer:
 
 def test_the_pages_are_those_of_any_daemon_and_the_filters() -> None:
     """Nothing is explained here: a publisher caches nothing."""
-    sources = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict)
-    assert [page.link for page in publisher_pages(sources)] == ["/health", "/ready", "/metrics", "/filters"]
+    sources = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict, status=dict)
+    assert [page.link for page in publisher_pages(sources)] == [
+        "/health",
+        "/ready",
+        "/metrics",
+        "/filters",
+        "/status",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +78,15 @@ def test_filters_are_shown_as_json() -> None:
     }
 
 
+def test_the_status_is_shown_as_json() -> None:
+    """For the page at `/`."""
+    assert json.loads(shown(READY, "/status").body) == {"daemon": "publisher"}
+
+
 def test_the_filters_are_for_operators() -> None:
-    """They show globs, owners and subscribers."""
-    nothing = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict)
-    assert [page.link for page in publisher_pages(nothing) if page.is_for_operators] == ["/filters"]
+    """They show globs, owners and subscribers; so does the status, and settings."""
+    nothing = PublisherSources(readiness=lambda: READY, metrics=lambda: b"", filters=dict, status=dict)
+    assert [page.link for page in publisher_pages(nothing) if page.is_for_operators] == [
+        "/filters",
+        "/status",
+    ]

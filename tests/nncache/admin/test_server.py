@@ -259,7 +259,7 @@ async def test_operators_have_the_status_page_for_an_index() -> None:
         Endpoint("127.0.0.1", 0),
         scene.pages(),
         lambda: "it <dreams>",
-        status_page=StatusPage("status.html"),
+        status_page=StatusPage("proxy.html"),
     )
     async with server, aiohttp.ClientSession() as session:
         async with session.get(f"http://{server.address}/") as reply:

@@ -104,6 +104,17 @@ def test_the_document_as_it_came() -> None:
     assert json.loads(result.output) == STATUS
 
 
+def test_the_port_of_a_publisher_is_named_as_what_it_is() -> None:
+    """It has another page; its document is printed as it came."""
+    with answering(200, b'{"daemon": "publisher"}') as (address, _):
+        result = CliRunner().invoke(top, ["--admin", address, "--once"])
+        assert isinstance(result.exception, AdminError)
+        assert str(result.exception).startswith(f"{address} is the admin port of a publisher, ")
+        assert json.loads(CliRunner().invoke(top, ["--admin", address, "--json"]).output) == {
+            "daemon": "publisher"
+        }
+
+
 def test_live_it_goes_on_when_the_proxy_does_not_answer() -> None:
     """The last figures stay, under a line that says what is wrong; Ctrl-C ends it."""
     console = Console(file=io.StringIO(), width=100, force_terminal=True)

@@ -7,9 +7,8 @@ import pytest
 
 from nncache.coordination.stats import SessionStats
 from nncache.daemons.news import News
-from nncache.daemons.proxy_situation import Gate, ProxySituation, about_namenode, gate_text, lines
+from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
 from nncache.hadoop.election_view import Active, NameNode, Probe
-from nncache.hadoop.namespace import Namespace, NamespaceCheck
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
 CLOSED = ProxySituation(active=ACTIVE, gate="closed: <why>", not_taken_s=15.0, silent_s=60.0)
@@ -99,20 +98,3 @@ def test_a_lost_namenode_is_news() -> None:
             is_bad=True,
         ),
     )
-
-
-def test_what_each_address_of_a_namenode_says_about_its_namespace() -> None:
-    """Nothing at first."""
-    check = NamespaceCheck("nn1:9870", "nn1:8020")
-    addresses = {"http": "nn1:9870", "rpc": "nn1:8020"}
-    assert about_namenode(ACTIVE.namenode, check) == addresses | {
-        "namespace_over_http": None,
-        "namespace_over_rpc": None,
-    }
-    namespace = Namespace("CID-1", "BP-1")
-    check.said_over_http(namespace)
-    check.admit(namespace)
-    assert about_namenode(ACTIVE.namenode, check) == addresses | {
-        "namespace_over_http": "BP-1 of cluster CID-1",
-        "namespace_over_rpc": "BP-1 of cluster CID-1",
-    }

@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,16 +16,12 @@ from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.proxy_status import (
     FILTERS_SHOWN,
-    MASKED,
     Seen,
-    settings_shown,
-    state_word,
     status_of,
     totals_of,
 )
 from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.watchdog import LoopStats
-from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.stats import ChannelStats
 from nncache.proxy.cache_status import Bypass
@@ -56,7 +52,7 @@ SEEN = Seen(
     max_cache_bytes=1_000,
     gate="open",
     totals=TOTALS,
-    recent=Recent(100.0),
+    recent=Recent(100.0, Totals()),
     cache=CacheStats(entries=7, grants=5, bytes=250, windows=1, evictions=2, is_open=True, gate_age_s=0.2),
     loop=LoopStats(stalls=1, stalled_s=0.5, lag_s=0.001, lag_max_s=0.02),
     hottest=HottestStats(
@@ -88,11 +84,11 @@ def document(seen: Seen = SEEN) -> dict[str, Any]:
 
 def test_what_is_saved_now_and_since_the_start() -> None:
     """Less what the proxy asks on its own account; of nothing there is no ratio."""
-    recent = Recent(100.0)
+    recent = Recent(100.0, Totals())
     before = replace(
         TOTALS, requests=800, from_memory=800, own_calls=30, forwarded={"miss": 60, "no-filter": 10}
     )
-    recent.look(440.0, before, is_open=True, gate="open")
+    recent.look(440.0, before, is_well=True, state="open")
     saved = document(replace(SEEN, recent=recent))["saved"]
     assert saved["since_start"] == {
         "seconds": 400.0,
@@ -119,8 +115,8 @@ def test_what_is_saved_now_and_since_the_start() -> None:
 
 def test_misses_are_in_the_order_of_the_last_minute() -> None:
     """With the words of the header and the metric, and what they mean."""
-    recent = Recent(100.0)
-    recent.look(440.0, replace(TOTALS, forwarded={"miss": 60, "no-filter": 10}), is_open=True, gate="open")
+    recent = Recent(100.0, Totals())
+    recent.look(440.0, replace(TOTALS, forwarded={"miss": 60, "no-filter": 10}), is_well=True, state="open")
     misses = document(replace(SEEN, recent=recent))["misses"]
     assert [(each["reason"], each["requests"]) for each in misses] == [
         ("no-filter", 30),
@@ -133,9 +129,9 @@ def test_misses_are_in_the_order_of_the_last_minute() -> None:
 
 def test_the_gate_and_its_history() -> None:
     """In Unix time; an age that is none is null, since JSON has no infinity."""
-    recent = Recent(100.0)
-    recent.look(101.0, Totals(), is_open=False, gate="closed: not read")
-    recent.look(102.0, Totals(), is_open=True, gate="open")
+    recent = Recent(100.0, Totals())
+    recent.look(101.0, Totals(), is_well=False, state="closed: not read")
+    recent.look(102.0, Totals(), is_well=True, state="open")
     gate = document(replace(SEEN, recent=recent))["gate"]
     assert (gate["is_open"], gate["age_s"], gate["max_staleness_s"]) == (True, 0.2, 3.0)
     assert gate["history"] == [
@@ -167,45 +163,13 @@ def test_the_latest_change_comes_first() -> None:
 
 def test_the_course_is_that_of_the_last_ten_minutes() -> None:
     """One point each five seconds."""
-    recent = Recent(100.0)
-    recent.look(105.0, Totals(requests=50, from_memory=25), is_open=True, gate="open")
-    recent.look(110.0, Totals(requests=50, from_memory=25), is_open=True, gate="open")
+    recent = Recent(100.0, Totals())
+    recent.look(105.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
+    recent.look(110.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
     assert document(replace(SEEN, recent=recent))["course"] == [
         {"at": BOOT_AT + 105, "requests_per_s": 10.0, "ratio": 0.5},
         {"at": BOOT_AT + 110, "requests_per_s": 0.0, "ratio": None},
     ]
-
-
-@dataclass(frozen=True)
-class _Part:
-    admin_token_file: str = "/etc/token"
-    admin_token: str = "s3cret"
-    api_key: str = ""
-    user: str = "hdfs"
-
-
-@dataclass(frozen=True)
-class _Settings:
-    part: _Part = field(default_factory=_Part)
-
-
-def test_secrets_are_masked() -> None:
-    """Not the name of the file that holds one, nor that there is none; every key of the proxy is there."""
-    assert settings_shown(_Settings()) == {
-        "admin_token_file": "/etc/token",
-        "admin_token": MASKED,
-        "api_key": "",
-        "user": "hdfs",
-    }
-    assert {"listen", "glob", "max_staleness_s", "log_level"} <= document()["settings"].keys()
-
-
-@pytest.mark.parametrize(
-    ("state", "word"), [(HaState.ACTIVE, "active"), (HaState.STANDBY, "standby"), (None, "unreachable")]
-)
-def test_a_namenode_is_what_it_says(state: HaState | None, word: str) -> None:
-    """Or unreachable."""
-    assert state_word(state) == word
 
 
 def test_totals_are_those_of_the_metrics() -> None:
@@ -273,12 +237,12 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 def test_each_key_is_described() -> None:
     """docs/status.md has a row for each, and no row for what is not there."""
-    recent = Recent(100.0)
-    recent.look(105.0, Totals(), is_open=True, gate="open")
+    recent = Recent(100.0, Totals())
+    recent.look(105.0, Totals(), is_well=True, state="open")
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     described = {
         key
-        for line in text.splitlines()
+        for line in text.partition("## The document of a proxy")[2].partition("\n## ")[0].splitlines()
         if line.startswith("| ")
         for key in re.findall(r"`([^`]+)`", line.split("|")[1])
     }

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -138,3 +139,19 @@ def test_a_token_file_that_is_not_there_ends_the_start(
     monkeypatch.setattr("nncache.daemons.publisher_wiring.set_up_logs", lambda _: None)
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
         run_publisher(settings(admin_token_file=str(tmp_path / "none")), settings)
+
+
+async def test_the_status_is_there_from_the_start() -> None:
+    """With the settings in force, why nothing is published, and a page that shows it."""
+    chosen = settings(max_write_ops_per_s=7.0)
+    async with running(chosen):
+        await told(chosen, "state", "there is no connection to ZooKeeper")
+        status: dict[str, Any] = {"publishing": {"history": []}}
+        while not status["publishing"]["history"]:  # the first look comes in a quarter of a second
+            status = json.loads((await page(chosen, "/status"))[1])
+        assert (status["daemon"], status["publishing"]["is_publishing"]) == ("publisher", False)
+        assert status["publishing"]["state"].startswith("there is no connection to ZooKeeper")
+        assert status["publishing"]["history"][0]["is_publishing"] is False
+        assert (status["writes"]["limit_per_s"], status["settings"]["max_write_ops_per_s"]) == (7.0, 7.0)
+        assert status["zookeeper"]["is_connected"] is False
+        assert "<h1>nncache publisher</h1>" in (await page(chosen, "/"))[1]

@@ -21,12 +21,12 @@ def totals(at: float) -> Totals:
     )
 
 
-def seen(until: float) -> Recent:
+def seen(until: float) -> Recent[Totals]:
     """Return what is remembered of that process."""
-    recent = Recent(100.0)
+    recent = Recent(100.0, Totals())
     for number in range(1, round((until - 100) / LOOK_S) + 1):
         now = 100 + number * LOOK_S
-        recent.look(now, totals(now), is_open=True, gate="open")
+        recent.look(now, totals(now), is_well=True, state="open")
     return recent
 
 
@@ -58,12 +58,12 @@ def test_ten_minutes_are_remembered_in_steps_of_five_seconds() -> None:
     assert len(spans) == SAMPLES - 1
     assert {(span.seconds, span.totals.requests) for _, span in spans} == {(5.0, 500)}
     assert spans[-1][0] == 3_700.0
-    assert not list(Recent(1.0).spans())
+    assert not list(Recent(1.0, Totals()).spans())
 
 
 def test_the_gate_turns_are_remembered_with_their_reasons() -> None:
     """Each once, the latest first; a closed gate that is only further behind has not turned."""
-    recent = Recent(0.0)
+    recent = Recent(0.0, Totals())
     for at, is_open, gate in (
         (1.0, False, "closed: not read"),
         (2.0, False, CLOSED),
@@ -72,19 +72,19 @@ def test_the_gate_turns_are_remembered_with_their_reasons() -> None:
         (5.0, True, "open"),
         (6.0, False, CLOSED),
     ):
-        recent.look(at, Totals(), is_open=is_open, gate=gate)
+        recent.look(at, Totals(), is_well=is_open, state=gate)
     assert recent.turns == (
-        Turn(6.0, is_open=False, gate=CLOSED),
-        Turn(4.0, is_open=True, gate="open"),
-        Turn(2.0, is_open=False, gate=CLOSED),
-        Turn(1.0, is_open=False, gate="closed: not read"),
+        Turn(6.0, is_well=False, state=CLOSED),
+        Turn(4.0, is_well=True, state="open"),
+        Turn(2.0, is_well=False, state=CLOSED),
+        Turn(1.0, is_well=False, state="closed: not read"),
     )
 
 
 def test_a_gate_that_flaps_takes_no_more_memory() -> None:
     """Only the last turns are remembered."""
-    recent = Recent(0.0)
+    recent = Recent(0.0, Totals())
     for number in range(1_000):
-        recent.look(number * LOOK_S, Totals(), is_open=number % 2 == 0, gate="closed: x")
+        recent.look(number * LOOK_S, Totals(), is_well=number % 2 == 0, state="closed: x")
     assert len(recent.turns) == TURNS
     assert recent.turns[0].at == 999 * LOOK_S

@@ -1,0 +1,30 @@
+"""The NameNodes as operators see them. (nncache/daemons/namenodes_shown.py)"""
+
+from nncache.hadoop.election_view import NameNode
+from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.namespace import NamespaceCheck
+from nncache.hadoop.pool import NameNodePool
+
+
+def namenodes_shown(pool: NameNodePool) -> tuple[dict[str, object], ...]:
+    """Return the addresses, namespaces and state of each, as JSON."""
+    return tuple(
+        about_namenode(each, pool.namespace_check(each)) | {"state": state_word(pool.state_of(each))}
+        for each in pool.namenodes
+    )
+
+
+def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
+    """Return where a NameNode is asked, and which namespace each address serves; None while it has not said."""
+    over_http, over_rpc = check.over_http, check.over_rpc
+    return {
+        "http": namenode.http,
+        "rpc": namenode.rpc,
+        "namespace_over_http": None if over_http is None else str(over_http),
+        "namespace_over_rpc": None if over_rpc is None else str(over_rpc),
+    }
+
+
+def state_word(state: HaState | None) -> str:
+    """Return what a NameNode is, in one word."""
+    return "unreachable" if state is None else state.name.lower()

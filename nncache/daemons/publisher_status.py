@@ -1,0 +1,254 @@
+"""The document at `/status` of a publisher: all that its page shows. (nncache/daemons/publisher_status.py)
+
+Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+from nncache.daemons.publisher_situation import PublisherSituation
+from nncache.daemons.recent import Recent, Span
+from nncache.daemons.settings_shown import settings_shown
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.election_view import Probe
+from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.output_stream import FilterPosition
+from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.settings.commands import SettingsOfPublisher
+
+FILTERS_SHOWN: Final = 100
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherTotals:
+    """Figures since the start, of which the document shows the course.
+
+    Attributes:
+        writes: ZooKeeper transactions carried out.
+        events: given to subscribers; once for each filter that it matches.
+        polls: of the edits, answered.
+        cost_s: estimated seconds of a NameNode core that polls and rolls have cost.
+    """
+
+    writes: int = 0
+    events: int = 0
+    polls: int = 0
+    cost_s: float = 0.0
+
+    def since(self, earlier: Self) -> Self:
+        """Return by how much each has grown since then."""
+        return type(self)(
+            writes=self.writes - earlier.writes,
+            events=self.events - earlier.events,
+            polls=self.polls - earlier.polls,
+            cost_s=self.cost_s - earlier.cost_s,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherSeen:
+    """What the document is made of, all of one moment.
+
+    Attributes:
+        now: local time in seconds, as all moments of `recent`, `stats`, `journal` and `last_probe`.
+        boot_at: Unix time at which the local time was 0.
+        started_at: local time.
+        state: as at /ready.
+        waiting_s: for how long something that was read has been waiting to be published.
+        last_probe: how far the log of the active NameNode had come, and as of when.
+        filters: in force, by name.
+        broken: what is wrong with each definition that cannot be used, by name.
+        namenodes: addresses, namespaces and state of each, as JSON.
+    """
+
+    version: str
+    host: str
+    now: float
+    boot_at: float
+    started_at: float
+    is_ready: bool
+    ready_reason: str
+    state: str
+    situation: PublisherSituation
+    stats: PublisherStats
+    waiting_s: float
+    last_probe: Probe | None
+    recent: Recent[PublisherTotals]
+    filters: Mapping[str, FilterPosition]
+    broken: Mapping[str, str]
+    journal: FilterJournal
+    loop: LoopStats
+    namenodes: tuple[Json, ...]
+    settings: SettingsOfPublisher
+
+    def unix(self, at: float | None) -> float | None:
+        """Return a local time as Unix time; None for never."""
+        return None if at is None or not math.isfinite(at) else self.boot_at + at
+
+
+def totals_of(stats: PublisherStats) -> PublisherTotals:
+    """Return the figures of which the document shows the course."""
+    return PublisherTotals(
+        writes=stats.output.writes,
+        events=stats.events_matched,
+        polls=stats.channel.polls,
+        cost_s=stats.channel.poll_charged_s,
+    )
+
+
+def status_of(seen: PublisherSeen) -> Json:
+    """Return the document."""
+    minute = seen.recent.last_minute(seen.now, totals_of(seen.stats))
+    return {
+        "daemon": "publisher",
+        "version": seen.version,
+        "host": seen.host,
+        "now": seen.unix(seen.now),
+        "started_at": seen.unix(seen.started_at),
+        "uptime_s": seen.now - seen.started_at,
+        "is_ready": seen.is_ready,
+        "reason": seen.ready_reason,
+        "publishing": _publishing(seen),
+        "position": _position(seen),
+        "writes": _writes(seen, minute),
+        "polling": _polling(seen, minute),
+        "zookeeper": _zookeeper(seen),
+        "loop": dataclasses.asdict(seen.loop),
+        "filters": _filters(seen),
+        "broken": _broken(seen),
+        "changes": [
+            {"at": seen.unix(each.at), "change": each.kind, "name": each.name, "glob": each.path_glob}
+            for each in seen.journal.changes
+        ],
+        "namenodes": seen.namenodes,
+        "course": [
+            {
+                "at": seen.unix(at),
+                "events_per_s": _per_s(span.totals.events, span),
+                "writes_per_s": _per_s(span.totals.writes, span),
+            }
+            for at, span in seen.recent.spans()
+        ],
+        "settings": settings_shown(seen.settings),
+    }
+
+
+def _publishing(seen: PublisherSeen) -> Json:
+    stats, situation = seen.stats, seen.situation
+    return {
+        "is_publishing": situation.is_publishing,
+        "is_standby": situation.is_standby,
+        "state": seen.state,
+        "waiting_for": stats.waiting_for or None,
+        "runs": stats.runs,
+        "runs_failed": stats.runs_failed,
+        "drops": stats.drops,
+        "new_chains": stats.new_chains,
+        "history": [
+            {"at": seen.unix(turn.at), "is_publishing": turn.is_well, "state": turn.state}
+            for turn in seen.recent.turns
+        ],
+    }
+
+
+def _position(seen: PublisherSeen) -> Json:
+    """Return how far this process has come, and how far that is behind; null for what is not known."""
+    stats, probe = seen.stats, seen.last_probe
+    published = stats.published_txid if stats.published_txid >= 0 else None
+    is_known = seen.situation.is_publishing and published is not None
+    lag_s = max(seen.waiting_s, seen.now - stats.read_at) if math.isfinite(stats.read_at) else None
+    return {
+        "term": None if probe is None else probe.term,
+        "namenode_txid": None if probe is None else probe.txid,
+        "read_txid": stats.read_txid if stats.read_txid >= 0 else None,
+        "read_at": seen.unix(stats.read_at),
+        "published_txid": published,
+        "published_at": seen.unix(stats.published_at),
+        "lag_txids": max(0, probe.txid - stats.published_txid) if is_known and probe is not None else None,
+        "lag_s": None if lag_s is None or seen.situation.is_standby else lag_s,
+    }
+
+
+def _writes(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
+    output = seen.stats.output
+    return {
+        "seconds": minute.seconds,
+        "per_s": _per_s(minute.totals.writes, minute),
+        "limit_per_s": seen.settings.publisher.max_write_ops_per_s,
+        "events_per_s": _per_s(minute.totals.events, minute),
+        "events": seen.stats.events_matched,
+        "writes": output.writes,
+        "failed": output.writes_failed,
+        "mean_s": output.write_s / output.writes if output.writes else None,
+        "cache_records": output.cache_records,
+        "coverage_records": seen.stats.coverage_records,
+        "filter_records": output.filter_records,
+    }
+
+
+def _polling(seen: PublisherSeen, minute: Span[PublisherTotals]) -> Json:
+    channel = seen.stats.channel
+    return {
+        "polls_per_s": _per_s(minute.totals.polls, minute),
+        "cost_share": _per_s(minute.totals.cost_s, minute),
+        "budget_share": seen.settings.polling.poll_budget_share,
+        "budget_left_s": channel.poll_budget_s,
+        "polls": channel.polls,
+        "failed": channel.polls_failed,
+        "rolls": channel.rolls,
+        "rolls_failed": channel.rolls_failed,
+    }
+
+
+def _zookeeper(seen: PublisherSeen) -> Json | None:
+    if seen.situation.is_zookeeper_connected is None:
+        return None
+    session, zookeeper = seen.stats.session, seen.settings.zookeeper
+    return {
+        "servers": zookeeper.zookeeper,
+        "root": zookeeper.zookeeper_root,
+        **dataclasses.asdict(session),
+        "corrupt_znodes": seen.stats.output.corrupt_znodes,
+        "foreign_znodes": seen.stats.output.foreign_znodes,
+    }
+
+
+def _filters(seen: PublisherSeen) -> Json:
+    """Return those with the latest events first."""
+    figures = {name: seen.journal.of(position.filter.id) for name, position in seen.filters.items()}
+    order = sorted(figures, key=lambda name: (-(figures[name].last_at or -math.inf), name))
+    return {
+        "in_force": len(seen.filters),
+        "shown": [
+            {
+                "name": name,
+                "glob": seen.filters[name].filter.path_glob,
+                "owner": seen.filters[name].filter.owner,
+                "since_txid": seen.filters[name].filter.since_txid,
+                "events": figures[name].events,
+                "records": figures[name].records,
+                "last_event_txid": figures[name].last_txid,
+                "last_event_at": seen.unix(figures[name].last_at),
+            }
+            for name in order[:FILTERS_SHOWN]
+        ],
+    }
+
+
+def _broken(seen: PublisherSeen) -> Json:
+    return {
+        "filters": len(seen.broken),
+        "shown": [
+            {"name": name, "why": why, "is_in_force": name in seen.filters}
+            for name, why in sorted(seen.broken.items())[:FILTERS_SHOWN]
+        ],
+    }
+
+
+def _per_s(count: float, span: Span[PublisherTotals]) -> float:
+    return count / span.seconds if span.seconds > 0 else 0.0

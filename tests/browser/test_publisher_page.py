@@ -1,0 +1,121 @@
+"""The status page of a real publisher, in a real Chromium."""
+
+import html
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Publisher
+from tests.browser.chromium import CHROMIUM, opened
+from tests.browser.pages import shown, text_of
+from tests.cluster import make_directory, webhdfs
+from tests.nncache.processes import fetched
+from tests.service import Service
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="apt-get install chromium"),
+]
+
+SCRIPT = "<script>document.title='owned'<"
+"""For a directory's name; it cannot hold a slash."""
+
+
+@pytest.fixture(scope="module")
+def publisher(cluster: Cluster) -> Iterator[Publisher]:
+    """Return a publisher with a filter that an event has matched, and a broken one whose name is markup."""
+    make_directory(cluster, "/published")
+    service = Service.of(cluster)
+    service.add("ours", "/published/*")
+    make_directory(cluster, f"{service.filters_path}/{SCRIPT}")
+    with service.publisher(user=cluster.superuser, max_write_ops_per_s=15) as running:
+        running.await_publishing()
+        while running.metrics()["nncache_publisher_filters"] < 1:
+            pass  # read from HDFS soon
+        assert webhdfs(cluster, "PUT", "/published/a", "MKDIRS")[0] == HTTPStatus.OK
+        while running.metrics()["nncache_publisher_events_matched_total"] < 1:
+            pass  # seen soon
+        yield running
+
+
+def test_the_figures_are_in_the_page(publisher: Publisher, tmp_path: Path) -> None:
+    """Position, filters with what was published of each, broken ones, ZooKeeper, NameNodes, polling, settings."""
+    dom = shown(publisher.admin, tmp_path)
+    assert text_of(dom, "publishing") == "Publishing"
+    assert re.fullmatch(r"[\d,]+ txids?", text_of(dom, "lag"))
+    assert "1 since start, for 1 filters" in text_of(dom, "events-sub")
+    assert "of the limit of 15.0/s" in text_of(dom, "writes-sub")
+    assert "of a core of the NameNode" in text_of(dom, "cost-sub")
+    ours = text_of(dom, "filters").partition("ours")[2]
+    assert re.match(r"\W+of \w+\W+/published/\*\s+1\s+1\s+\d\d:\d\d:\d\d\s+[\d,]+\s", ours)
+    assert "not in force" in text_of(dom, "broken")
+    assert "added" in text_of(dom, "changes")
+    assert re.search(r"Last published\s+[\d,]+", text_of(dom, "position"))
+    assert re.search(r"Connection\s+up", text_of(dom, "zookeeper"))
+    assert "publishing" in text_of(dom, "history")
+    assert "active" in text_of(dom, "namenodes")
+    assert "max_write_ops_per_s" in text_of(dom, "settings")
+    assert 'id="silence" role="alert" hidden' in dom
+
+
+def test_markup_in_names_is_text(publisher: Publisher, tmp_path: Path) -> None:
+    """It is shown, and not run."""
+    dom = shown(publisher.admin, tmp_path)
+    assert html.escape(SCRIPT, quote=False) in text_of_raw(dom)
+    assert "<title>owned" not in dom
+
+
+def text_of_raw(dom: str) -> str:
+    """Return the part of the DOM with the broken filters, as it was sent."""
+    return dom.partition('id="broken"')[2].partition("</section>")[0]
+
+
+def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
+    """And where the figures are; read as sent, since Chromium prints no DOM without scripts."""
+    ((_, _, page),) = fetched(publisher.admin, "/")
+    assert "publishing 1 filters up to transaction" in text_of(page, "state")
+    (said,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
+    assert '<a href="/status">/status</a>, as JSON' in said
+
+
+async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_path: Path) -> None:
+    """In the order of the page, each with a focus that is seen."""
+    async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
+        await tab.until("heard !== null")
+        reached = []
+        for _ in range(3):
+            await tab.press("Tab")
+            reached.append(await tab.value("document.activeElement.textContent"))
+            assert await tab.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        assert reached == ["Skip to the figures", "Settings in force", "/health"]
+
+
+async def test_what_must_be_scrolled_sideways_is_reached_by_the_keyboard(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    """In a narrow window, under the name of its section; in a wide one nothing must be."""
+    async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
+        for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):
+            metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+            await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+            await tab.until("heard !== null")
+            places = "[...document.querySelectorAll('.scroll[tabindex=\"0\"][role=group]')]"
+            named = f"{places}.map(each => each.getAttribute('aria-labelledby'))"
+            await tab.until(f"String({named}) === '{expected}'")
+            wide = "[...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth)"
+            assert await tab.value(f"{wide}.length") == await tab.value(f"{places}.length")
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path, width: int) -> None:
+    """Nothing has to be scrolled sideways to be read, wide tables in their own frames aside."""
+    async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
+        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        await tab.send("Emulation.setDeviceMetricsOverride", **metrics)
+        await tab.until("heard !== null")
+        assert await tab.value("document.documentElement.scrollWidth") <= width
