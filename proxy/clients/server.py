@@ -304,12 +304,7 @@ class Server:
                 begun.abandon()
         if isinstance(response, RawResponse):
             response.limits = self._limits
-        ends_here = (  # what a client has sent before it closed its half is answered first
-            isinstance(connection, ClientConnection)
-            and connection.is_half_closed
-            and not connection.held_bytes
-        )
-        if self._is_draining or ends_here or is_last(request.headers):
+        if self._is_draining or is_last(request.headers):
             response.force_close()
         return response
 

@@ -268,8 +268,8 @@ FAULTS: Final = {
             "field-of-a-kept-reply-lost",
             "All fields of a reply are kept that an answer from memory repeats.",
             "upstream/plain_reply",
-            "return tuple((name, value) for name, _, value in names_and_values)",
-            "return tuple((name, value) for name, _, value in names_and_values[1:])",
+            "headers = tuple([field.field for field in fields])",
+            "headers = tuple([field.field for field in fields[1:]])",
         ),
         _fault(
             "body-cut-at-a-piece",
@@ -289,8 +289,8 @@ FAULTS: Final = {
             "field-of-a-reply-lost",
             "Of a reply's fields only the one that frames its body is left out.",
             "upstream/plain_reply",
-            "del lines[names.index(framing[0])]",
-            "del lines[:1], lines[names.index(framing[0]) - 1]",
+            "del fields[at], lines[at + 1]",
+            "del fields[at], lines[at + 1], lines[1]",
         ),
         _fault(
             "field-of-a-hop-passed-on",
@@ -337,9 +337,9 @@ FAULTS: Final = {
         _fault(
             "pipeline-cut-short",
             "All that was sent before the client closed its half is answered.",
-            "clients/server",
-            "            and not connection.held_bytes",
-            "            and connection.held_bytes >= 0",
+            "clients/connection",
+            "        if self.is_half_closed and not self._messages:",
+            "        if self.is_half_closed:",
         ),
     )
 }
