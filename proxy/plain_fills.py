@@ -256,7 +256,7 @@ class PlainFills:
             UpstreamReply(
                 status=reply.status,
                 reason=reply.reason.decode("ascii"),
-                headers=reply.headers(),
+                headers=reply.headers,
                 body=reply.body,
                 namenode=namenode,
                 term=term if term == self._upstream.term_of(namenode) else NO_TERM,

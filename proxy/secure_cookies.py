@@ -41,7 +41,8 @@ class SecureCookies:
         # With SIMPLE authentication nearly every reply sets a cookie, and none of them is Secure.
         if is_secure or not reply.sets_cookie or b"secure" not in reply.fields.lower():
             return reply
-        return replace(reply, fields=encode_fields(self.for_client(reply.headers())))
+        kept = self.for_client(reply.headers)
+        return replace(reply, headers=kept, fields=encode_fields(kept))
 
     def _note(self, removed: int) -> None:
         if not self.removed:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from nncache.hadoop.election_view import NameNode
-from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply, read_reply
+from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply
 from nncache.proxy.upstream.pool import Connection, Connections
 
 PATIENCE_S: Final = 1.0
@@ -103,7 +103,7 @@ class PlainExchange:
     def data_received(self, data: bytes) -> None:
         """Take a part of the reply."""
         self._parts.append(data)
-        reply = read_reply(data if len(self._parts) == 1 else b"".join(self._parts))
+        reply = self._connections.replies.read(data if len(self._parts) == 1 else b"".join(self._parts))
         if isinstance(reply, PlainReply):
             connection = self._release()
             reader, self._reader = self._reader, None

@@ -29,6 +29,7 @@ from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.shares import holder_of
 from nncache.proxy.upstream.permits import Permits
+from nncache.proxy.upstream.plain_reply import ReplyReader
 
 _log = logging.getLogger(__name__)
 
@@ -199,6 +200,9 @@ class ConnectionCounts:
 class Connections:
     """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
 
+    Attributes:
+        replies: reads what comes on them without a parser.
+
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
         I2  A connection is lent to one call at a time, and comes back only with nothing left unread.
@@ -211,6 +215,7 @@ class Connections:
         self._limits = limits
         self._web = web
         self._clock = clock
+        self.replies = ReplyReader()
         self._lanes: dict[NameNode, _Lane] = {}
         self._opened = 0
         self._clients_cut = 0

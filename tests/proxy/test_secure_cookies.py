@@ -8,7 +8,7 @@ import pytest
 
 from nncache.proxy.messages import Header
 from nncache.proxy.secure_cookies import SecureCookies
-from nncache.proxy.upstream.plain_reply import PlainReply, read_reply
+from nncache.proxy.upstream.plain_reply import PlainReply, ReplyReader
 from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import DIRECTORY
 from tests.proxy.plain_scene import plain_scene
@@ -60,7 +60,7 @@ def test_the_attribute_in_any_spelling(value: bytes, *, is_secure: bool) -> None
 def reply_with(field: Header | None) -> PlainReply:
     """Return a reply read off its bytes, with one more field."""
     extra = b"" if field is None else b"%b: %b\r\n" % field
-    read = read_reply(
+    read = ReplyReader().read(
         b"HTTP/1.1 200 OK\r\nDate: d\r\n%bContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
         % (extra, len(BODY), BODY)
     )
