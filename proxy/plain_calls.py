@@ -10,25 +10,21 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Protocol, cast
 
 from aiohttp import web
 
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
-from nncache.hadoop.effects import changes_nothing
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.cache_status import Bypass, ForwardReason, forwarded, shows_path, why_not_asked
+from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path
 from nncache.proxy.clients.fastpath import is_harmless
 from nncache.proxy.headers import encode_fields, request_headers
-from nncache.proxy.identity import claimed_caller
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.plain_fills import PlainClient, PlainFills, PlainFrontEnd, PlainUpstream, Question
+from nncache.proxy.plain_targets import PlainTarget, PlainTargets
 from nncache.proxy.ports import Clock
-from nncache.proxy.targets import is_webhdfs
-from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
+from nncache.proxy.traffic import Exchange, Result
 from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange
 from nncache.proxy.upstream.plain_reply import PlainReply
 
@@ -41,10 +37,6 @@ MAX_BLOCKS: Final = 256
 """Blocks of header fields that are known: as many kinds of client."""
 
 MAX_BLOCK_BYTES: Final = 2_048
-MAX_TARGETS: Final = 2_048
-"""Targets whose meaning is remembered; the one that was read again last stays longest."""
-
-_MAX_KEPT_TARGET: Final = 512  # characters
 _LINE: Final = re.compile(rb"GET (/webhdfs/v1/[A-Za-z0-9._~/?&=:@%,+*!$();-]*) HTTP/1\.1\r\n")
 _LEFT_TO_THE_PARSER: Final = frozenset(
     {b"content-length", b"expect", b"te", b"transfer-encoding", b"upgrade"}
@@ -93,25 +85,6 @@ class _Block:
     directive: CacheDirective
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What a target asks for, if that changes nothing.
-
-    Attributes:
-        text: itself.
-        plain: what it is if it is a plain GETFILESTATUS; the cache says what becomes of that.
-        why_not_asked: why the cache is not asked about anything else.
-        caller: who asks.
-        operation: its name.
-    """
-
-    text: str
-    plain: StatusRequest | None
-    why_not_asked: Bypass
-    caller: str
-    operation: str = GETFILESTATUS
-
-
 @dataclass(slots=True)
 class _Reading:
     """What a request is.
@@ -124,7 +97,7 @@ class _Reading:
 
     block: _Block
     line: bytes
-    target: _Target
+    target: PlainTarget
     why: ForwardReason | None
     now: float
 
@@ -211,7 +184,8 @@ class PlainCalls:
         self._clock = clock
         # Of a field the ordinary path counts up to a byte more than it has.
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes - limits.max_header_fields)
-        self._blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
+        self.blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
+        self._targets = PlainTargets()
         self._forwarded = 0  # ended, one way or the other
         self._under_way = 0
         self._errors = 0  # exceptions of our own, each logged (FailToNameNode)
@@ -234,16 +208,16 @@ class PlainCalls:
     def learn(self, head: bytes, fields: Iterable[Header]) -> None:
         """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
         block = head[head.index(b"\r\n") + 2 :]
-        if block in self._blocks or len(block) > MAX_BLOCK_BYTES or not is_harmless(b"\r\n" + block):
+        if block in self.blocks or len(block) > MAX_BLOCK_BYTES or not is_harmless(b"\r\n" + block):
             return
         raw = tuple(fields)
         names = {name.lower() for name, _ in raw}
         if names & _LEFT_TO_THE_PARSER or b"host" not in names:
             return
-        if len(self._blocks) >= MAX_BLOCKS:
-            del self._blocks[next(iter(self._blocks))]
+        if len(self.blocks) >= MAX_BLOCKS:
+            del self.blocks[next(iter(self.blocks))]
         kept = request_headers(raw, "")[:-1]
-        self._blocks[block] = _Block(kept, encode_fields(kept), cache_directive_of(raw))
+        self.blocks[block] = _Block(kept, encode_fields(kept), cache_directive_of(raw))
 
     def concerns(self, head: bytes) -> bool:
         """Whether `begin` would forward it, if nothing stood against that for the moment."""
@@ -316,15 +290,13 @@ class PlainCalls:
         line = _LINE.match(head) if len(head) <= self._max_head_bytes else None
         if line is None:
             return None
-        block = self._blocks.get(head[line.end() :])
+        block = self.blocks.get(head[line.end() :])
         if block is None:
             return None
         target = line[1].decode("ascii")
-        is_open = "%" not in target and "delegation" not in target.lower()
-        may_be_kept = is_open and len(target) <= _MAX_KEPT_TARGET
-        read = (_meaning_again if may_be_kept else _meaning)(target)
-        if read is None or (read.plain is not None and read.plain.delegation is not None):
-            return None  # what a token proves, the ordinary path sees to
+        read = self._targets.read(target)
+        if read is None:
+            return None
         why, now = cast("ForwardReason | None", read.why_not_asked), 0.0
         if read.plain is not None and block.directive is not CacheDirective.NO_TRACE:
             now = self._clock()
@@ -333,18 +305,3 @@ class PlainCalls:
             if why is None and not self._fills.concerns(read.plain, is_fresh=is_fresh):
                 return None
         return _Reading(block, line[0], read, why, now)
-
-
-def _meaning(target: str) -> _Target | None:
-    if not is_webhdfs(target):
-        return None
-    plain = parse_plain(target)
-    if plain is not None:
-        return _Target(target, plain, Bypass.NOT_PLAIN, claimed_caller(plain))
-    call = parse_call("GET", target)
-    if not changes_nothing(call):
-        return None
-    return _Target(target, None, why_not_asked(call), claimed_caller(call), operation_name(call))
-
-
-_meaning_again = lru_cache(MAX_TARGETS)(_meaning)

@@ -4,7 +4,6 @@ It takes the reply if that comes whole, soon and in the usual form. Whatever els
 a `nncache.proxy.upstream.exchange.Exchange`, with all that has come: nothing is asked a second time for that.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -76,7 +75,7 @@ class PlainExchange:
         P2  The connection is given back, ended or handed over exactly once.
     """
 
-    __slots__ = ("_connection", "_connections", "_parts", "_reader", "_timer", "namenode", "term")
+    __slots__ = ("_connection", "_connections", "_parts", "_reader", "namenode", "term")
 
     def __init__(
         self, connection: Connection, connections: Connections, reader: PlainReader, term: int
@@ -87,7 +86,6 @@ class PlainExchange:
         self._connections = connections
         self._reader: PlainReader | None = reader
         self._parts: list[bytes] = []
-        self._timer: asyncio.TimerHandle | None = None
 
     def send(self, request: bytes) -> None:
         """Send the request.
@@ -95,10 +93,11 @@ class PlainExchange:
         Raises:
             ConnectionResetError: the connection is gone; nothing was sent.
         """
-        assert self._connection is not None
-        self._connection.send_head(request)
-        self._connection.protocol.taker = self
-        self._timer = self._connection.loop.call_later(PATIENCE_S, self._tell_unfinished)
+        connection = self._connection
+        assert connection is not None
+        connection.send_head(request)
+        connection.protocol.taker = self
+        self._connections.late.expect(self, connection.loop, PATIENCE_S)
 
     def data_received(self, data: bytes) -> None:
         """Take a part of the reply."""
@@ -115,6 +114,10 @@ class PlainExchange:
 
     def connection_lost(self) -> None:
         """Leave it to the other way to say what that means; called before the connection's own protocol hears of it."""
+        self._tell_unfinished()
+
+    def is_late(self) -> None:
+        """Leave it to the other way to wait on."""
         self._tell_unfinished()
 
     def hand_over(self) -> Begun:
@@ -142,7 +145,5 @@ class PlainExchange:
         connection, self._connection = self._connection, None
         assert connection is not None
         connection.protocol.taker = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._connections.late.forget(self)
         return connection

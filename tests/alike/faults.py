@@ -190,14 +190,14 @@ FAULTS: Final = {
         _fault(
             "status-past-the-cache",
             "A plain GETFILESTATUS is the cache's if it may keep it.",
-            "plain_calls",
-            "return _Target(target, plain, Bypass.NOT_PLAIN,",
-            "return _Target(target, None, Bypass.NOT_PLAIN,",
+            "plain_targets",
+            "return PlainTarget(target, plain, Bypass.NOT_PLAIN,",
+            "return PlainTarget(target, None, Bypass.NOT_PLAIN,",
         ),
         _fault(
             "access-time-untold",
             "A read that may change something is no plain call.",
-            "plain_calls",
+            "plain_targets",
             "if not changes_nothing(call):",
             "if not call.is_read:",
         ),

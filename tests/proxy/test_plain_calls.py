@@ -12,7 +12,7 @@ from nncache.cache.decisions import Forward, Reason
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy import plain_calls
+from nncache.proxy import plain_targets
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.plain_calls import MAX_BLOCKS
@@ -229,12 +229,12 @@ async def test_no_credential_is_remembered() -> None:
             for _ in range(2):
                 await s.learn(request)
         assert s.calls.requests == 2  # both with the token, which is no secret to the NameNode
-        known = repr((s.calls._blocks, plain_calls._meaning_again.cache_info()))  # noqa: SLF001 - what is kept
+        known = repr((s.calls.blocks, s.calls._targets._askers))  # noqa: SLF001 - what is kept
         assert secret.decode() not in known
-        before = plain_calls._meaning_again.cache_info().currsize  # noqa: SLF001 - as above
+        before = plain_targets._meaning_again.cache_info().currsize  # noqa: SLF001 - as above
         for spelled in (b"delegation", b"Delegation", b"%64elegation"):
             await s.learn(LIST.replace(b"?", b"?" + spelled + b"=other&"))
-        assert plain_calls._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
+        assert plain_targets._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
 
 
 async def test_a_read_with_a_token_is_for_the_ordinary_path() -> None:
