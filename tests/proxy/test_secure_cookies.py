@@ -98,9 +98,6 @@ async def test_every_way_through_the_proxy_keeps_the_rule(tmp_path: Path, *, is_
     """A call that is passed on and one that fills the cache, each first with the parser and then without."""
     authority = Authority(tmp_path)
     shown = server_context(authority)
-    shown.num_tickets = (
-        0  # uvloop sends them with the first reply; until then a call is not taken without a parser
-    )
     async with RawNameNode(says(said(DIRECTORY))) as namenode, plain_scene(namenode) as s:
         server = await asyncio.get_running_loop().create_server(
             s.server.connection, "127.0.0.1", 0, ssl=shown
