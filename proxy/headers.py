@@ -57,7 +57,7 @@ def _without(fields: Headers, dropped: frozenset[bytes]) -> Headers:
             for option in value.split(b",")
         }
         dropped |= nominated - _NOT_TO_NOMINATE
-    return tuple([field for field in fields if field[0].lower() not in dropped])
+    return tuple([field for name, field in zip(names, fields, strict=True) if name not in dropped])
 
 
 def request_headers(headers: Iterable[Header], peer: str) -> Headers:

@@ -38,7 +38,11 @@ def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterabl
         user, doas = (next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas"))
     else:
         user, doas = call.user_name, call.doas
-    user = claimed_user(headers) or user
+    return claim_of(claimed_user(headers) or user, doas)
+
+
+def claim_of(user: str | None, doas: str | None) -> str:
+    """Return the claim to be `user`, perhaps for `doas`. Bounded in length."""
     name = "" if user is None else f"user.name={user}"
     if doas is not None:
         name = f"{name}\0doas={doas}" if name else f"doas={doas}"

@@ -18,6 +18,7 @@ from nncache.hadoop.calls import (
 )
 from nncache.hadoop.effects import changes_nothing
 from nncache.proxy.cache_status import Bypass, why_not_asked
+from nncache.proxy.credentials import Credential, authentication_of
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.targets import is_webhdfs
 from nncache.proxy.traffic import GETFILESTATUS, operation_name
@@ -40,15 +41,19 @@ class PlainTarget:
         text: itself.
         plain: what it is if it is a plain GETFILESTATUS; the cache says what becomes of that.
         why_not_asked: why the cache is not asked about anything else.
-        caller: who asks.
+        caller: who asks, as the target says.
+        doas: for whom.
         operation: its name.
+        token: what authenticates a plain GETFILESTATUS, if its target says that.
     """
 
     text: str
     plain: StatusRequest | None
     why_not_asked: Bypass
     caller: str
+    doas: str | None
     operation: str = GETFILESTATUS
+    token: Credential | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,12 @@ class PlainTargets:
         is_open = "%" not in target and "delegation" not in target.lower()
         may_be_kept = is_open and len(target) <= _MAX_KEPT_TARGET
         read = (_meaning_again if may_be_kept else _meaning)(target)
-        if read is not None and read.plain is not None and read.plain.delegation is not None:
-            return None  # what a token proves, the ordinary path sees to
+        if read is None or read.plain is None or read.plain.delegation is None:
+            return read
+        token = authentication_of(read.plain, ())
+        if not isinstance(token, Credential):
+            return None  # which of the two, or what else, decides there is the NameNode's to say
+        read.token = token
         return read
 
     def _learn(self, query: str) -> _Asker | None:
@@ -103,7 +112,7 @@ class PlainTargets:
 
 
 def _status(target: str, plain: StatusRequest, caller: str) -> PlainTarget:
-    return PlainTarget(target, plain, Bypass.NOT_PLAIN, caller)
+    return PlainTarget(target, plain, Bypass.NOT_PLAIN, caller, plain.doas)
 
 
 def _meaning(target: str) -> PlainTarget | None:
@@ -115,7 +124,8 @@ def _meaning(target: str) -> PlainTarget | None:
     call = parse_call("GET", target)
     if not changes_nothing(call):
         return None
-    return PlainTarget(target, None, why_not_asked(call), claimed_caller(call), operation_name(call))
+    doas = next(iter(call.arguments.get("doas", ())), None)
+    return PlainTarget(target, None, why_not_asked(call), claimed_caller(call), doas, operation_name(call))
 
 
 _meaning_again = lru_cache(MAX_TARGETS)(_meaning)

@@ -58,7 +58,7 @@ class Server:
         self._fast_path = fast_path
         self._plain_calls = plain_calls
         if plain_calls is not None:
-            fast_path.whole_blocks = plain_calls.blocks
+            fast_path.whole_blocks = plain_calls.blocks.without_credential
         self._limits = limits
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones

@@ -176,16 +176,16 @@ FAULTS: Final = {
         _fault(
             "field-not-forwarded",
             "All fields of a plain call go to the NameNode but those of the connection.",
-            "plain_calls",
-            'kept = request_headers(raw, "")[:-1]',
-            'kept = request_headers(raw, "")[1:-1]',
+            "plain_blocks",
+            'request_headers(fields, "")[:-1]',
+            'request_headers(fields, "")[1:-1]',
         ),
         _fault(
             "address-not-told",
             "The NameNode is told the client's address.",
             "plain_calls",
-            "% (read.line, read.block.text, peer_text)",
-            '% (read.line, read.block.text, b"127.0.0.1")',
+            "% (read.line, read.text, peer_text)",
+            '% (read.line, read.text, b"127.0.0.1")',
         ),
         _fault(
             "status-past-the-cache",
@@ -228,6 +228,20 @@ FAULTS: Final = {
             "plain_fills",
             "refresh=question.is_fresh)",
             "refresh=False)",
+        ),
+        _fault(
+            "cookie-tells-none-apart",
+            "What authenticates a miss is part of its caller's name.",
+            "plain_fills",
+            "caller_of(plain, question.credential, question.peer)",
+            "caller_of(plain, None, question.peer)",
+        ),
+        _fault(
+            "miss-proves-any-cookie",
+            "What a reply to a miss proves depends on what authenticates that.",
+            "plain_fills",
+            "flights.begin(decision.ticket, plain, question.credential)",
+            "flights.begin(decision.ticket, plain, None)",
         ),
         _fault(
             "closed-file-not-waited-for",

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
+from nncache.proxy.credentials import Unclear, authentication_of
 from nncache.proxy.identity import claimed_caller
 from nncache.proxy.plain_targets import MAX_QUERIES, PlainTarget, PlainTargets
 from nncache.proxy.targets import is_webhdfs
+from tests.hadoop.made_credentials import token
 
 PATHS: Final = (
     "/a/f",
@@ -35,6 +37,8 @@ QUERIES: Final = (
     "op=GETFILESTATUS&user.name=" + "j" * 300,
     "op=GETFILESTATUS&user.name=" + "j" * 110,
     "op=GETFILESTATUS&delegation=abc",
+    f"op=GETFILESTATUS&delegation={token()}",
+    f"op=GETFILESTATUS&delegation={token()}&user.name=joe",
     "op=GETFILESTATUS&Delegation=abc",
     "op=GETFILESTATUS&offset=1",
     "op=LISTSTATUS&user.name=GETFILESTATUS",
@@ -51,10 +55,12 @@ def as_on_the_ordinary_path(target: str) -> PlainTarget | None:
     call = parse_call("GET", target)
     if not is_webhdfs(target) or (plain is None and not changes_nothing(call)):
         return None
-    if plain is not None and plain.delegation is not None:
+    proof = None if plain is None else authentication_of(plain, ())
+    if proof is Unclear.UNCLEAR:
         return None
     read = PlainTargets().read(target)
     assert read is not None
+    assert read.token == proof
     assert (read.text, read.plain) == (target, plain)
     assert read.caller == claimed_caller(plain or call)
     return read
