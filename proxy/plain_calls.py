@@ -2,8 +2,9 @@
 
 Most calls of a cluster are GETs that change nothing and are not answered from memory, from clients that say the same of
 themselves each time. Such a request has a target of harmless characters and a block of header fields that the ordinary
-path has parsed and vetted before, byte for byte (`nncache.proxy.plain_blocks`); the target is read by the same functions
-as ever (`nncache.proxy.plain_targets`). Whatever does not fit, or does not go smoothly, is for the ordinary path.
+path has parsed and vetted before, byte for byte (`nncache.proxy.plain_blocks`); the target is read by the same
+functions as ever (`nncache.proxy.plain_targets`). Whatever does not fit, or does not go smoothly, is for the ordinary
+path.
 """
 
 import logging

@@ -149,15 +149,14 @@ class FastPath:
         if answer is None:
             if len(head) > self._max_head_bytes:
                 return None
+            has_token = b"elegation=" in head
+            if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
+                return None  # nothing is left out of it, nor does a digest stand for it
             # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
-            is_tried = b"ookie:" in head or b"elegation=" in head
+            is_tried = has_token or b"ookie:" in head
             if is_tried:
                 answer = self._table.get(self._digest(head))
-            if answer is None:
-                if head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
-                    return None  # nothing is left out of it
-                answer = self._known_otherwise(head, is_tried=is_tried)
-            if answer is None:
+            if answer is None and (answer := self._known_otherwise(head, is_tried=is_tried)) is None:
                 return None
         now = self._clock()
         if not self._is_good(answer, now):
