@@ -10,6 +10,9 @@ from nncache.proxy.headers import encode_fields, request_headers
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.plain_blocks import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_SECRET_BLOCKS, PlainBlocks, fields_of
 from tests.hadoop.made_credentials import cookie
+from tests.proxy.plain_scene import plain_scene
+from tests.proxy.test_plain_fills import ASK, GONE, MISS, STORED, ask
+from tests.proxy.wire import RawNameNode, says
 
 HOST: Final = (b"Host", b"nn")
 AGENT: Final = (b"User-Agent", b"x")
@@ -119,3 +122,29 @@ def test_blocks_are_bounded() -> None:
     assert len(blocks._open) == MAX_BLOCKS  # noqa: SLF001 - the bound
     assert blocks.find(block_of(HOST, (b"Cookie", b"a=0"))) is None
     assert blocks.find(block_of(HOST, (b"Cookie", b"a=2"))) is not None
+
+
+async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
+    """It needs no parser either; whose reply sets a cookie proves nothing (decision 18)."""
+    dated = GONE.replace(b"\r\n", b"\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n", 1)
+    renewed = dated.replace(b"\r\n", b"\r\nSet-Cookie: a=b\r\n", 1)
+    ours, theirs = (
+        ASK.replace(b"&user.name=joe", b"").replace(b"Accept: */*", b"Cookie: " + cookie(user))
+        for user in ("alice", "bob")
+    )
+    async with RawNameNode(says(dated)) as namenode, plain_scene(namenode) as s:
+        for request in (ours, theirs):
+            await s.learn(request.replace(b"/f?", b"/other?"))
+        assert s.calls.requests == 0
+        made = [(await ask(s, request)).all(b"Cache-Status") for request in (ours, ours, theirs, theirs)]
+        assert made[:2] == [STORED, [b"nncache; hit"]]
+        assert made[2] != [b"nncache; hit"], "bob is another caller"
+        assert made[3] == [b"nncache; hit"]
+        assert s.calls.requests >= 1
+        assert all(b"Cookie: hadoop.auth=" in head for head in namenode.heads)
+        assert s.is_quiet
+    async with RawNameNode(says(renewed)) as namenode, plain_scene(namenode) as s:
+        await s.learn(ours.replace(b"/f?", b"/other?"))
+        for _ in range(2):
+            assert (await ask(s, ours)).all(b"Cache-Status") == MISS
+        assert s.calls.requests == 2

@@ -14,7 +14,6 @@ from nncache.hadoop.filestatus import render_missing
 from nncache.proxy import outcomes
 from nncache.proxy.traffic import Result
 from nncache.proxy.upstream import plain_exchange
-from tests.hadoop.made_credentials import cookie
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK
 from tests.proxy.plain_scene import Held, PlainScene, plain_scene, quick_of, under_way
 from tests.proxy.wire import RawClient, RawNameNode, RawReply, cuts, limits_of_tests, says, until
@@ -396,29 +395,3 @@ async def test_a_stop_waits_for_questions_under_way() -> None:
         assert not s.cache.store.tickets
         await until(lambda: s.is_quiet)
         assert s.cache.store.entries == 1
-
-
-async def test_a_miss_with_a_cookie_proves_that_cookie_alone() -> None:
-    """It needs no parser either; whose reply sets a cookie proves nothing (decision 18)."""
-    dated = GONE.replace(b"\r\n", b"\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n", 1)
-    renewed = dated.replace(b"\r\n", b"\r\nSet-Cookie: a=b\r\n", 1)
-    ours, theirs = (
-        ASK.replace(b"&user.name=joe", b"").replace(b"Accept: */*", b"Cookie: " + cookie(user))
-        for user in ("alice", "bob")
-    )
-    async with RawNameNode(says(dated)) as namenode, plain_scene(namenode) as s:
-        for request in (ours, theirs):
-            await s.learn(request.replace(b"/f?", b"/other?"))
-        assert s.calls.requests == 0
-        made = [(await ask(s, request)).all(b"Cache-Status") for request in (ours, ours, theirs, theirs)]
-        assert made[:2] == [STORED, [b"nncache; hit"]]
-        assert made[2] != [b"nncache; hit"], "bob is another caller"
-        assert made[3] == [b"nncache; hit"]
-        assert s.calls.requests >= 1
-        assert all(b"Cookie: hadoop.auth=" in head for head in namenode.heads)
-        assert s.is_quiet
-    async with RawNameNode(says(renewed)) as namenode, plain_scene(namenode) as s:
-        await s.learn(ours.replace(b"/f?", b"/other?"))
-        for _ in range(2):
-            assert (await ask(s, ours)).all(b"Cache-Status") == MISS
-        assert s.calls.requests == 2
