@@ -122,7 +122,8 @@ class PlainCall:
         seen.result, seen.status, seen.body_bytes = Result.FORWARDED, reply.status, len(reply.body)
         self._calls.ended(seen, self._why, self._holder)
         said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
-        reply = self._calls.cookies.plain_reply_for(reply, is_secure=self._client.is_over_tls)
+        if reply.sets_secure_cookie and not self._client.is_over_tls:
+            reply = self._calls.cookies.plain_reply_for(reply)
         self._client.replied(reply.encode(said))
 
     def unfinished(self) -> None:

@@ -191,7 +191,8 @@ class PlainFill:
         is_stored = self._fills.ended(self._question, self._asked, is_abandoned=client is None)
         if client is not None and reply is not None:
             is_shown = is_stored or shows_path(reply.status, reply.body)
-            reply = self._fills.cookies.plain_reply_for(reply, is_secure=client.is_over_tls)
+            if reply.sets_secure_cookie and not client.is_over_tls:
+                reply = self._fills.cookies.plain_reply_for(reply)
             client.replied(reply.encode(forwarded(why, is_shown=is_shown, is_stored=is_stored)))
 
     def _stop_timer(self) -> None:
@@ -262,6 +263,7 @@ class PlainFills:
                 status=reply.status,
                 reason=reply.reason.decode("ascii"),
                 headers=reply.headers,
+                replayed=reply.replayed,
                 body=reply.body,
                 namenode=namenode,
                 term=term if term == self._upstream.term_of(namenode) else NO_TERM,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, cast
 
-from nncache.proxy.headers import HOP_BY_HOP
+from nncache.proxy.headers import HOP_BY_HOP, NOT_REPLAYED
 from nncache.proxy.messages import Header, Headers
 
 MAX_BYTES: Final = 32 * 1024
@@ -57,7 +57,8 @@ class PlainReply:
     Attributes:
         headers: the header fields, but for the one that frames the body.
         fields: the same as they go on the wire.
-        sets_cookie: whether `Set-Cookie` is one of them.
+        replayed: those of them that each cached answer repeats (`nncache.proxy.headers.replayed_headers`).
+        sets_secure_cookie: whether one of them may be a cookie for TLS alone (`nncache.proxy.secure_cookies`).
     """
 
     status: int
@@ -65,7 +66,8 @@ class PlainReply:
     headers: Headers
     fields: bytes
     body: bytes
-    sets_cookie: bool = False
+    replayed: Headers
+    sets_secure_cookie: bool
 
     def encode(self, field: Header) -> bytes:
         """Return the bytes of the reply with one more header field."""
@@ -84,10 +86,12 @@ ReadReply: TypeAlias = PlainReply | NotWhole
 
 @dataclass(slots=True, eq=False)
 class _Field:
-    """A header field as it came, and its name in lower case."""
+    """A header field as it came, its name in lower case, and what becomes of it."""
 
     name: bytes
     field: Header
+    is_replayed: bool
+    may_be_secure_cookie: bool
 
 
 class ReplyReader:
@@ -128,14 +132,19 @@ class ReplyReader:
         del fields[at], lines[at + 1]
         lines.append(b"")  # so that each line ends
         headers = tuple([field.field for field in fields])
-        return PlainReply(status, line[2], headers, b"\r\n".join(lines)[2:], body, _COOKIE in names)
+        replayed = tuple([field.field for field in fields if field.is_replayed])
+        is_secure = _COOKIE in names and any(field.may_be_secure_cookie for field in fields)
+        return PlainReply(status, line[2], headers, b"\r\n".join(lines)[2:], body, replayed, is_secure)
 
     def _read_field(self, line: bytes) -> _Field | None:
         """Read a line that is not known; None if it is not spelled as usual."""
         read = _FIELD.fullmatch(line)
         if read is None:
             return None
-        field = _Field(read[1].lower(), (read[1], read[2]))
+        name, value = read.groups()
+        lower = name.lower()
+        is_secure = lower == _COOKIE and b"secure" in value.lower()
+        field = _Field(lower, (name, value), lower not in NOT_REPLAYED, is_secure)
         if field.name in _REPEATED and len(line) <= _MAX_LINE_BYTES:
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()  # nearly all name a second that is over

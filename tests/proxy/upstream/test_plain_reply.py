@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from nncache.clock import boottime
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import ProxyError
-from nncache.proxy.headers import encode_fields, reply_headers
+from nncache.proxy.headers import encode_fields, replayed_headers, reply_headers
 from nncache.proxy.messages import RequestHead
+from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.plain_reply import MAX_BYTES, MAX_LINES, NotWhole, PlainReply, ReplyReader
 from nncache.proxy.upstream.pool import Connection, NameNodeProtocol
@@ -72,7 +73,11 @@ PIECES: Final = (
         b" folded",
         b"Set-Cookie: a=b",
         b'Set-Cookie: c="d"',
+        b"Set-Cookie: e=f; secure",
+        b"Set-Cookie: e=secure; Secure=x",
+        b"Expires: never",
     ),
+    *(b"Set-Cookie: e=f; secure", b"set-cookie: e=secure; Path=/", b"Expires: never", b"Age: 1"),
     *(BODY, b"10\r\n", b"10;x=y\r\n", b"010\r\n", b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n", b"\r\n0\r\n\r\n"),
     *(b"-1\r\n", b"A\r\n"),
 )
@@ -95,9 +100,11 @@ async def parsed(data: bytes) -> PlainReply | None:
     if not (exchange.is_reusable and connection.is_usable and exchange.is_json):
         return None
     headers = reply_headers(exchange.headers)
-    sets_cookie = any(name.lower() == b"set-cookie" for name, _ in headers)
+    is_secure = any(name.lower() == b"set-cookie" and b"secure" in value.lower() for name, value in headers)
+    assert is_secure or SecureCookies().for_client(headers) == headers
     reason = exchange.reason.encode()
-    return PlainReply(exchange.status, reason, headers, encode_fields(headers), exchange.start, sets_cookie)
+    fields, replayed = encode_fields(headers), replayed_headers(headers)
+    return PlainReply(exchange.status, reason, headers, fields, exchange.start, replayed, is_secure)
 
 
 @given(
