@@ -133,8 +133,8 @@ class ReplyReader:
         lines.append(b"")  # so that each line ends
         headers = tuple([field.field for field in fields])
         replayed = tuple([field.field for field in fields if field.is_replayed])
-        is_secure = _COOKIE in names and any(field.may_be_secure_cookie for field in fields)
-        return PlainReply(status, line[2], headers, b"\r\n".join(lines)[2:], body, replayed, is_secure)
+        secure = [field for field in fields if field.may_be_secure_cookie]
+        return PlainReply(status, line[2], headers, b"\r\n".join(lines)[2:], body, replayed, bool(secure))
 
     def _read_field(self, line: bytes) -> _Field | None:
         """Read a line that is not known; None if it is not spelled as usual."""
