@@ -77,7 +77,9 @@ class PlainTargets:
     def read(self, target: str) -> PlainTarget | None:
         """Say what a target consisting of printable ASCII asks for; None if it is for the ordinary path."""
         spelled, _, query = target.partition("?")
-        asker = self._askers.get(query) or self._learn(query)
+        asker = self._askers.get(query)
+        if asker is None and "GETFILESTATUS" in query:
+            asker = self._learn(query)
         if asker is not None:
             plain = plain_request(spelled, asker.arguments) if is_webhdfs(target) else None
             if plain is not None:
@@ -95,7 +97,7 @@ class PlainTargets:
 
     def _learn(self, query: str) -> _Asker | None:
         """Read a query; None if it is none of those that are remembered."""
-        if "GETFILESTATUS" not in query or len(query) > _MAX_KEPT_QUERY:
+        if len(query) > _MAX_KEPT_QUERY:
             return None
         arguments = plain_arguments(query)
         if arguments is None or arguments.delegation is not None:

@@ -141,8 +141,8 @@ class QuickConnection(asyncio.Protocol):
         assert transport is not None
         reply = None if self.is_paused else self._fast_path.answer(data)
         if reply is not None:
-            self._used_at = self._loop.time()
             self._is_new = False
+            self._used_at = self._loop.time()
             transport.write(reply)
             if self._fast_path.is_sampled:
                 self._fast_path.observe(data, self.peer)
