@@ -230,20 +230,6 @@ FAULTS: Final = {
             "refresh=False)",
         ),
         _fault(
-            "cookie-tells-none-apart",
-            "What authenticates a miss is part of its caller's name.",
-            "plain_fills",
-            "caller_of(plain, question.credential, question.peer)",
-            "caller_of(plain, None, question.peer)",
-        ),
-        _fault(
-            "miss-proves-any-cookie",
-            "What a reply to a miss proves depends on what authenticates that.",
-            "plain_fills",
-            "flights.begin(decision.ticket, plain, question.credential)",
-            "flights.begin(decision.ticket, plain, None)",
-        ),
-        _fault(
             "closed-file-not-waited-for",
             "A client waits for what the cache makes of its reply.",
             "plain_fills",
