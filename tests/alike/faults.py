@@ -334,13 +334,6 @@ FAULTS: Final = {
             "        if self.is_busy:\n            return",
             "        if self._held:\n            return",
         ),
-        _fault(
-            "pipeline-cut-short",
-            "All that was sent before the client closed its half is answered.",
-            "clients/connection",
-            "        if self.is_half_closed and not self._messages:",
-            "        if self.is_half_closed:",
-        ),
     )
 }
 
