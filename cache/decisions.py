@@ -132,6 +132,8 @@ class Conclusion(Enum):
     SPOILED = "spoiled"
     NOT_KEPT = "not-kept"
 
+    __hash__ = object.__hash__  # each is one object; to hash its name takes six times as long, for each reply
+
     @property
     def is_shareable(self) -> bool:
         """Whether those who joined may have the reply; every other caller's request goes to the NameNode."""

@@ -257,11 +257,13 @@ class Ticket:
         joinable: whether others may have the reply.
         is_thorough: whether a file's being closed is asked even if its status is kept: the caller wants to know
             again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
+        cost: bytes it takes.
     """
 
     __slots__ = (
         "asked_at",
         "caller",
+        "cost",
         "directory",
         "is_thorough",
         "joinable",
@@ -292,11 +294,7 @@ class Ticket:
         self.joinable = joinable
         self.is_thorough = is_thorough
         self.spoiled = False
-
-    @property
-    def cost(self) -> int:
-        """Bytes it takes."""
-        return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
+        self.cost = TICKET_BYTES + text_bytes(path) + text_bytes(name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
         """Whether a file's status that has just come is what is kept of it: then isFileClosed need not be asked.

@@ -82,14 +82,14 @@ class MetadataCache:
         decision = self._decide(path, caller, now, refresh=refresh, may_wait=may_wait)
         counters = self.store.counters
         match decision:
+            case Fetch(reason=reason) | Forward(reason=reason):
+                counters.decisions[reason] += 1
             case Serve():
                 counters.serves += 1
             case Join():
                 counters.joins += 1
             case Wait():
                 counters.waits += 1
-            case Fetch(reason=reason) | Forward(reason=reason):
-                counters.decisions[reason] += 1
             case _:
                 assert_never(decision)
         return decision
@@ -175,7 +175,7 @@ class MetadataCache:
 
     def _fetch(self, path: str, caller: Caller, now: float, reason: Reason) -> Fetch:
         joinable = reason is not Reason.REQUEST
-        is_thorough = reason in {Reason.REQUEST, Reason.GRANT_PENDING}
+        is_thorough = reason is Reason.REQUEST or reason is Reason.GRANT_PENDING
         ticket = self.store.take_ticket(path, caller, now, joinable=joinable, is_thorough=is_thorough)
         return Fetch(ticket, reason)
 

@@ -75,7 +75,8 @@ class Store:
         directory = self.tree.find(parent(path) or ROOT)
         if directory is None:
             return True
-        return name(path) not in directory.entries and name(path) not in directory.tickets
+        own_name = name(path)
+        return own_name not in directory.entries and own_name not in directory.tickets
 
     def one_of(self, chance: float) -> Entry | Grant | Hit | None:
         """Return what is held at this place of all that is, 0 <= `chance` < 1; None where nothing is."""

@@ -68,6 +68,15 @@ class StatusRequest:
     delegation: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PlainArguments:
+    """The query of a plain GETFILESTATUS."""
+
+    user_name: str | None
+    doas: str | None
+    delegation: str | None
+
+
 def parse_call(method: str, target: str) -> Call:
     """Read any request line whatsoever; never raises.
 
@@ -107,8 +116,12 @@ def parse_plain(target: str) -> StatusRequest | None:
     `USER.NAME=alice` for alice, 3.4.1 does not: no guess is safe.)
     """
     spelled, _, query = target.partition("?")
-    if not spelled.startswith(PREFIX):
-        return None
+    arguments = plain_arguments(query)
+    return None if arguments is None else plain_request(spelled, arguments)
+
+
+def plain_arguments(query: str) -> PlainArguments | None:
+    """Read the query of such a target; None unless it is plain."""
     arguments: dict[str, str] = {}
     for parameter in query.split("&"):
         name, _, value = parameter.partition("=")
@@ -118,6 +131,13 @@ def parse_plain(target: str) -> StatusRequest | None:
             return None  # a NameNode may take it, but each caller's name is kept while there is something for them
         arguments[name] = value
     if arguments.get("op", "").upper() != "GETFILESTATUS":
+        return None
+    return PlainArguments(arguments.get("user.name"), arguments.get("doas"), arguments.get("delegation"))
+
+
+def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | None:
+    """Put what stands before the query of such a target, and what was read of the query, together; None: as above."""
+    if not spelled.startswith(PREFIX):
         return None
     try:
         as_requested = decode_target_path(spelled[len(PREFIX) :])
@@ -129,9 +149,9 @@ def parse_plain(target: str) -> StatusRequest | None:
     return StatusRequest(
         path=path,
         as_requested=as_requested,
-        user_name=arguments.get("user.name"),
-        doas=arguments.get("doas"),
-        delegation=arguments.get("delegation"),
+        user_name=arguments.user_name,
+        doas=arguments.doas,
+        delegation=arguments.delegation,
     )
 
 

@@ -95,4 +95,11 @@ def render_missing(as_requested: str) -> bytes:
     It quotes the path as it was requested, so one cached outcome has one body per spelling.
     (3.4.1 appends a slash when the last name is `..`; such paths are never cached, see `paths.is_cacheable`.)
     """
-    return (_MISSING_START + as_requested.translate(_JSON_ESCAPES) + _MISSING_END).encode()
+    if _needs_escapes(as_requested):
+        as_requested = as_requested.translate(_JSON_ESCAPES)
+    return (_MISSING_START + as_requested + _MISSING_END).encode()
+
+
+def _needs_escapes(text: str) -> bool:
+    """Whether JSON may not have it as it stands: quickly, for what nearly all paths consist of."""
+    return not text.isprintable() or '"' in text or "\\" in text

@@ -81,10 +81,11 @@ _NO_EITHER: Final[dict[EitherOf, _Node]] = {}
 class _State:
     """The nodes that are reached by one beginning of a path."""
 
-    __slots__ = ("names", "nodes", "steps")
+    __slots__ = ("names", "nodes", "stays", "steps")
 
-    def __init__(self, nodes: frozenset[_Node]) -> None:
+    def __init__(self, nodes: frozenset[_Node], *, stays: bool) -> None:
         self.nodes = nodes
+        self.stays = stays  # any character but "/" and a line feed leads back to it
         self.steps: dict[str, _State] = {}  # by the next character
         self.names = frozenset[str]().union(*(node.names for node in nodes))
 
@@ -140,7 +141,7 @@ class GlobSet:
         """Give the names of all globs that match this canonical path."""
         if path != self._asked_last:  # often asked about again at once
             self._asked_last = path
-            self._names_last = self._root_names if path == "/" else self._walk(path).names
+            self._names_last = self._root_names if path == "/" else self._walk_to(path).names
         return self._names_last
 
     def may_match_below(self, path: str) -> bool:
@@ -195,6 +196,18 @@ class GlobSet:
             state = state.steps.get(char) or self._step(state, char)
         return state
 
+    def _walk_to(self, path: str) -> _State:
+        """Go to a canonical path from the start; of the last name, which is often long, no more than can matter."""
+        begin = path.rindex("/") + 1
+        state, last = self._walk(path[:begin]), path[begin:]
+        if "\n" in last:
+            return self._walk(last, state)
+        for char in last:
+            if state.stays:
+                break
+            state = state.steps.get(char) or self._step(state, char)
+        return state
+
     def _step(self, state: _State, char: str) -> _State:
         if self._remembered >= self._max_steps:
             self._forget()
@@ -220,17 +233,10 @@ class GlobSet:
 
     def _state(self, nodes: Iterable[_Node]) -> _State:
         """Give the state of these nodes and all that are reached from them without a character."""
-        found: set[_Node] = set()
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
-            if node not in found:
-                found.add(node)
-                waiting += node.jumps
-        key = frozenset(found)
+        key = _closure(nodes)
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = _State(key)
+            state = self._states[key] = _State(key, stays=_stays(key))
         return state
 
     def _forget(self) -> None:
@@ -255,6 +261,25 @@ class GlobSet:
                 node = _literally(node, "/")
                 node = _follow(node, component)
             node.names |= {name}
+
+
+def _closure(nodes: Iterable[_Node]) -> frozenset[_Node]:
+    """Return the nodes, and those that are reached from them without a character."""
+    found: set[_Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += node.jumps
+    return frozenset(found)
+
+
+def _stays(nodes: frozenset[_Node]) -> bool:
+    """Whether any character but "/" and a line feed leads from these nodes to just these; behind a "*" at an end."""
+    if any(node.tests or node.literals.keys() - {"/"} for node in nodes):
+        return False
+    return _closure(node for node in nodes if node.loops) == nodes
 
 
 def _follow(node: _Node, tokens: Component) -> _Node:

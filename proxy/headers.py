@@ -28,7 +28,7 @@ _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
 
 _NOT_SENT = HOP_BY_HOP | {b"x-forwarded-for"}
 _NOT_PASSED_ON = HOP_BY_HOP | {b"content-length"}
-_NOT_REPLAYED = _NOT_PASSED_ON | {
+NOT_REPLAYED = _NOT_PASSED_ON | {
     b"age",
     b"cache-status",
     b"date",
@@ -77,7 +77,7 @@ def reply_headers(headers: Iterable[Header]) -> Headers:
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:
     """Say which fields of a NameNode's reply each cached answer repeats, in the NameNode's order."""
-    return _without(tuple(headers), _NOT_REPLAYED)
+    return _without(tuple(headers), NOT_REPLAYED)
 
 
 def cache_status(

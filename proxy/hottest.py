@@ -67,11 +67,13 @@ class Hottest:
 
     def answered(self, exchange: Exchange) -> None:
         """Count a request, for as many as it stands for."""
-        now, weight = self._clock(), exchange.weight
+        weight = exchange.weight
         if weight == 1:  # the others are samples already
             self._singles += 1
             if self._singles < self._next_single:
                 return
+        now = self._clock()
+        if weight == 1:
             weight = self._sampler.every
             self._next_single = self._sampler.next(self._singles, now)
         path, caller = _path_and_caller(exchange)

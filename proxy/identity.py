@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call, StatusRequest
+from nncache.hadoop.calls import Call, PlainArguments, StatusRequest
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.hadoop.users import is_user_name
 from nncache.proxy.credentials import Credential, claimed_user, is_authenticated_by_fields
@@ -32,13 +32,17 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
     return Caller("\0".join(parts or ["anonymous"]))
 
 
-def claimed_caller(call: Call | StatusRequest, headers: Iterable[Header] = ()) -> str:
+def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterable[Header] = ()) -> str:
     """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
-    if isinstance(call, StatusRequest):
-        user, doas = call.user_name, call.doas
-    else:
+    if isinstance(call, Call):
         user, doas = (next(iter(call.arguments.get(key, ())), None) for key in ("user.name", "doas"))
-    user = claimed_user(headers) or user
+    else:
+        user, doas = call.user_name, call.doas
+    return claim_of(claimed_user(headers) or user, doas)
+
+
+def claim_of(user: str | None, doas: str | None) -> str:
+    """Return the claim to be `user`, perhaps for `doas`. Bounded in length."""
     name = "" if user is None else f"user.name={user}"
     if doas is not None:
         name = f"{name}\0doas={doas}" if name else f"doas={doas}"

@@ -72,7 +72,8 @@ def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_clos
 
 
 def _known(reply: UpstreamReply, kind: Kind, proven_for_s: float) -> Known:
-    kept = Reply(status=reply.status, headers=replayed_headers(reply.headers), body=reply.body)
+    headers = replayed_headers(reply.headers) if reply.replayed is None else reply.replayed
+    kept = Reply(reply.status, headers, reply.body)
     return Known(
         reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven_for_s
     )

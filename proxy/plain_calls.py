@@ -2,33 +2,30 @@
 
 Most calls of a cluster are GETs that change nothing and are not answered from memory, from clients that say the same of
 themselves each time. Such a request has a target of harmless characters and a block of header fields that the ordinary
-path has parsed and vetted before, byte for byte; what becomes of the block is known, and the target is read by the
-same functions as ever. Whatever does not fit, or does not go smoothly, is for the ordinary path.
+path has parsed and vetted before, byte for byte (`nncache.proxy.plain_blocks`); the target is read by the same
+functions as ever (`nncache.proxy.plain_targets`). Whatever does not fit, or does not go smoothly, is for the ordinary
+path.
 """
 
 import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Protocol, cast
 
 from aiohttp import web
 
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import StatusRequest, parse_call, parse_plain
-from nncache.hadoop.effects import changes_nothing
-from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
-from nncache.proxy.cache_status import Bypass, ForwardReason, forwarded, shows_path, why_not_asked
-from nncache.proxy.clients.fastpath import is_harmless
-from nncache.proxy.headers import encode_fields, request_headers
-from nncache.proxy.identity import claimed_caller
+from nncache.proxy.cache_directives import CacheDirective
+from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path
+from nncache.proxy.identity import claim_of
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Header, Headers
+from nncache.proxy.messages import Header
+from nncache.proxy.plain_blocks import Block, PlainBlocks
 from nncache.proxy.plain_fills import PlainClient, PlainFills, PlainFrontEnd, PlainUpstream, Question
+from nncache.proxy.plain_targets import PlainTarget, PlainTargets
 from nncache.proxy.ports import Clock
-from nncache.proxy.targets import is_webhdfs
-from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, operation_name
+from nncache.proxy.traffic import Exchange, Result
 from nncache.proxy.upstream.plain_exchange import Begun, PlainExchange
 from nncache.proxy.upstream.plain_reply import PlainReply
 
@@ -37,18 +34,7 @@ _log = logging.getLogger(__name__)
 MAX_HEAD_BYTES: Final = 8_192
 """Longer heads are for the ordinary path."""
 
-MAX_BLOCKS: Final = 256
-"""Blocks of header fields that are known: as many kinds of client."""
-
-MAX_BLOCK_BYTES: Final = 2_048
-MAX_TARGETS: Final = 2_048
-"""Targets whose meaning is remembered; the one that was read again last stays longest."""
-
-_MAX_KEPT_TARGET: Final = 512  # characters
 _LINE: Final = re.compile(rb"GET (/webhdfs/v1/[A-Za-z0-9._~/?&=:@%,+*!$();-]*) HTTP/1\.1\r\n")
-_LEFT_TO_THE_PARSER: Final = frozenset(
-    {b"content-length", b"expect", b"te", b"transfer-encoding", b"upgrade"}
-)
 
 
 class CallUnderWay(Protocol):
@@ -79,52 +65,23 @@ class QuickCall(Protocol):
         """Go on, or end, without the client."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """What a known block of header fields means.
-
-    Attributes:
-        fields: what goes to the NameNode of it, but for `X-Forwarded-For`.
-        text: the same as on the wire.
-    """
-
-    fields: Headers
-    text: bytes
-    directive: CacheDirective
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What a target asks for, if that changes nothing.
-
-    Attributes:
-        text: itself.
-        plain: what it is if it is a plain GETFILESTATUS; the cache says what becomes of that.
-        why_not_asked: why the cache is not asked about anything else.
-        caller: who asks.
-        operation: its name.
-    """
-
-    text: str
-    plain: StatusRequest | None
-    why_not_asked: Bypass
-    caller: str
-    operation: str = GETFILESTATUS
-
-
 @dataclass(slots=True)
 class _Reading:
     """What a request is.
 
     Attributes:
         line: its request line.
+        text: of its header fields, what goes to the NameNode.
+        caller: who asks, as the request says; limits go by it.
         why: it is forwarded without a trace; None: it may be kept.
         now: when that was found.
     """
 
-    block: _Block
+    block: Block
     line: bytes
-    target: _Target
+    text: bytes
+    target: PlainTarget
+    caller: str
     why: ForwardReason | None
     now: float
 
@@ -165,7 +122,8 @@ class PlainCall:
         seen.result, seen.status, seen.body_bytes = Result.FORWARDED, reply.status, len(reply.body)
         self._calls.ended(seen, self._why, self._holder)
         said = forwarded(self._why, is_shown=shows_path(reply.status, reply.body))
-        reply = self._calls.cookies.plain_reply_for(reply, is_secure=self._client.is_over_tls)
+        if reply.sets_secure_cookie and not self._client.is_over_tls:
+            reply = self._calls.cookies.plain_reply_for(reply)
         self._client.replied(reply.encode(said))
 
     def unfinished(self) -> None:
@@ -189,9 +147,7 @@ class PlainCalls:
     """Forwards such calls.
 
     Invariants:
-        P1  A block is known only if the ordinary path has taken it for the fields of one vetted GET without a body
-            that leaves its connection open, and if it certainly carries no credential.
-        P2  A call is counted in `CallLimits` from `begin` to `ended` or `left`.
+        P1  A call is counted in `CallLimits` from `begin` to `ended` or `left`.
     """
 
     def __init__(
@@ -211,7 +167,8 @@ class PlainCalls:
         self._clock = clock
         # Of a field the ordinary path counts up to a byte more than it has.
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes - limits.max_header_fields)
-        self._blocks: dict[bytes, _Block] = {}  # the one that was learned first at the beginning
+        self.blocks = PlainBlocks()
+        self._targets = PlainTargets()
         self._forwarded = 0  # ended, one way or the other
         self._under_way = 0
         self._errors = 0  # exceptions of our own, each logged (FailToNameNode)
@@ -233,17 +190,7 @@ class PlainCalls:
 
     def learn(self, head: bytes, fields: Iterable[Header]) -> None:
         """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
-        block = head[head.index(b"\r\n") + 2 :]
-        if block in self._blocks or len(block) > MAX_BLOCK_BYTES or not is_harmless(b"\r\n" + block):
-            return
-        raw = tuple(fields)
-        names = {name.lower() for name, _ in raw}
-        if names & _LEFT_TO_THE_PARSER or b"host" not in names:
-            return
-        if len(self._blocks) >= MAX_BLOCKS:
-            del self._blocks[next(iter(self._blocks))]
-        kept = request_headers(raw, "")[:-1]
-        self._blocks[block] = _Block(kept, encode_fields(kept), cache_directive_of(raw))
+        self.blocks.learn(head[head.index(b"\r\n") + 2 :], tuple(fields))
 
     def concerns(self, head: bytes) -> bool:
         """Whether `begin` would forward it, if nothing stood against that for the moment."""
@@ -261,18 +208,19 @@ class PlainCalls:
         read = self._read(head)
         if read is None:
             return None
-        target, caller = read.target, read.target.caller
+        target, caller = read.target, read.caller
         seen = Exchange("GET", target.text, peer, read.now or self._clock())
         seen.operation, seen.caller = target.operation, caller
         peer_text = peer.encode("ascii", "replace")
-        request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (read.line, read.block.text, peer_text)
+        request = b"%b%bX-Forwarded-For: %b\r\n\r\n" % (read.line, read.text, peer_text)
         if read.why is None:
             assert target.plain is not None
             question = Question(
                 text=head,
                 target=target.text,
                 plain=target.plain,
-                fields=read.block.fields,
+                fields=read.text,
+                credential=target.token or read.block.credential,
                 request=request,
                 peer=peer,
                 holder=holder,
@@ -316,15 +264,14 @@ class PlainCalls:
         line = _LINE.match(head) if len(head) <= self._max_head_bytes else None
         if line is None:
             return None
-        block = self._blocks.get(head[line.end() :])
+        rest = head[line.end() :]
+        block = self.blocks.find(rest)
         if block is None:
             return None
         target = line[1].decode("ascii")
-        is_open = "%" not in target and "delegation" not in target.lower()
-        may_be_kept = is_open and len(target) <= _MAX_KEPT_TARGET
-        read = (_meaning_again if may_be_kept else _meaning)(target)
-        if read is None or (read.plain is not None and read.plain.delegation is not None):
-            return None  # what a token proves, the ordinary path sees to
+        read = self._targets.read(target)
+        if read is None or (read.token is not None and block.text is None):
+            return None  # a token beside a cookie
         why, now = cast("ForwardReason | None", read.why_not_asked), 0.0
         if read.plain is not None and block.directive is not CacheDirective.NO_TRACE:
             now = self._clock()
@@ -332,19 +279,5 @@ class PlainCalls:
             is_fresh = block.directive is CacheDirective.REFRESH
             if why is None and not self._fills.concerns(read.plain, is_fresh=is_fresh):
                 return None
-        return _Reading(block, line[0], read, why, now)
-
-
-def _meaning(target: str) -> _Target | None:
-    if not is_webhdfs(target):
-        return None
-    plain = parse_plain(target)
-    if plain is not None:
-        return _Target(target, plain, Bypass.NOT_PLAIN, claimed_caller(plain))
-    call = parse_call("GET", target)
-    if not changes_nothing(call):
-        return None
-    return _Target(target, None, why_not_asked(call), claimed_caller(call), operation_name(call))
-
-
-_meaning_again = lru_cache(MAX_TARGETS)(_meaning)
+        caller = read.caller if block.user is None else claim_of(block.user, read.doas)
+        return _Reading(block, line[0], block.text_of(rest), read, caller, why, now)

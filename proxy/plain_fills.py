@@ -16,10 +16,12 @@ from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.cache_status import ForwardReason, forwarded, shows_path
 from nncache.proxy.call_limits import CallLimits
+from nncache.proxy.credentials import Credential
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.flights import Flight, Flights
 from nncache.proxy.identity import caller_of
-from nncache.proxy.messages import NO_TERM, Headers, RequestHead, UpstreamReply
+from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
+from nncache.proxy.plain_blocks import fields_of
 from nncache.proxy.ports import Clock
 from nncache.proxy.reads import Asked
 from nncache.proxy.secure_cookies import SecureCookies
@@ -77,7 +79,8 @@ class Question:
 
     Attributes:
         text: the request, all that came of the client.
-        fields: of it, what goes to the NameNode.
+        fields: of its header fields, what goes to the NameNode, as on the wire.
+        credential: what authenticates it, beside what its target says.
         request: what goes there in all, as on the wire.
         peer: the client's address.
         holder: under which name that has its share (`nncache.proxy.shares.holder_of`).
@@ -89,7 +92,8 @@ class Question:
     text: bytes
     target: str
     plain: StatusRequest
-    fields: Headers
+    fields: bytes
+    credential: Credential | None
     request: bytes
     peer: str
     holder: str
@@ -187,7 +191,8 @@ class PlainFill:
         is_stored = self._fills.ended(self._question, self._asked, is_abandoned=client is None)
         if client is not None and reply is not None:
             is_shown = is_stored or shows_path(reply.status, reply.body)
-            reply = self._fills.cookies.plain_reply_for(reply, is_secure=client.is_over_tls)
+            if reply.sets_secure_cookie and not client.is_over_tls:
+                reply = self._fills.cookies.plain_reply_for(reply)
             client.replied(reply.encode(forwarded(why, is_shown=is_shown, is_stored=is_stored)))
 
     def _stop_timer(self) -> None:
@@ -237,7 +242,7 @@ class PlainFills:
         """Take a ticket, in the turn of the loop in which the question was sent; None if there is no use in it."""
         plain = question.plain
         try:
-            caller = caller_of(plain, None, question.peer)
+            caller = caller_of(plain, question.credential, question.peer)
             now = question.seen.started  # when it was found that it may be kept
             decision = self._cache.lookup(plain.path, caller, now, refresh=question.is_fresh)
             assert isinstance(decision, Fetch), "of what is untouched nothing is served, nor waited for"
@@ -245,7 +250,8 @@ class PlainFills:
             self.errors += 1
             _log.exception("internal error while reading %s; it goes the ordinary way", plain.path)
             return None
-        return Asked(self._front_end.flights.begin(decision.ticket, plain), decision.reason)
+        flight = self._front_end.flights.begin(decision.ticket, plain, question.credential)
+        return Asked(flight, decision.reason)
 
     def take(self, question: Question, exchange: PlainExchange, flight: Flight, reply: PlainReply) -> None:
         """Give a flight its reply."""
@@ -256,7 +262,8 @@ class PlainFills:
             UpstreamReply(
                 status=reply.status,
                 reason=reply.reason.decode("ascii"),
-                headers=reply.headers(),
+                headers=reply.headers,
+                replayed=reply.replayed,
                 body=reply.body,
                 namenode=namenode,
                 term=term if term == self._upstream.term_of(namenode) else NO_TERM,
@@ -268,7 +275,7 @@ class PlainFills:
         """Have a flight wait for the reply that the exchange has not brought yet; it counts that call from here on."""
         self._front_end.call_limits.leave(question.holder, question.caller)
         peer = question.peer
-        fields = (*question.fields, (b"X-Forwarded-For", peer.encode("ascii", "replace")))
+        fields = (*fields_of(question.fields), (b"X-Forwarded-For", peer.encode("ascii", "replace")))
         head = RequestHead("GET", question.target, fields, peer, question.caller)
         self._front_end.flights.ask(flight, head, exchange.hand_over())
 

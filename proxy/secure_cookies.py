@@ -36,12 +36,10 @@ class SecureCookies:
             self._note(len(headers) - len(kept))
         return kept
 
-    def plain_reply_for(self, reply: PlainReply, *, is_secure: bool = False) -> PlainReply:
-        """Return the same of a reply that was read off its bytes."""
-        # With SIMPLE authentication nearly every reply sets a cookie, and none of them is Secure.
-        if is_secure or not reply.sets_cookie or b"secure" not in reply.fields.lower():
-            return reply
-        return replace(reply, fields=encode_fields(self.for_client(reply.headers())))
+    def plain_reply_for(self, reply: PlainReply) -> PlainReply:
+        """Return such a reply to a client without TLS, read off its bytes, without those fields."""
+        kept = self.for_client(reply.headers)
+        return replace(reply, headers=kept, fields=encode_fields(kept))
 
     def _note(self, removed: int) -> None:
         if not self.removed:

@@ -40,7 +40,7 @@ class Shares:
 
     def take(self, holder: str) -> bool:
         """Take one; false if the holder has its share, or nothing is free."""
-        held = self.held(holder)
+        held = self._held.get(holder, 0)
         if held >= GREED * (self.limit - self.in_use):
             return False
         self._held[holder] = held + 1

@@ -10,7 +10,7 @@ one hand chooses what goes when there is no room.
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -95,6 +95,9 @@ class _Answer(Hit):
 class FastPath:
     """The table of heads.
 
+    Attributes:
+        whole_blocks: header fields with the empty line behind them, of which none is left out of the key.
+
     Invariants:
         F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
         F2  An answer was good, by the cache's own word, at the very moment it was given.
@@ -136,6 +139,7 @@ class FastPath:
         self._observe = observe
         self.sampler = Sampler()
         self._next_sample = 1  # of `hits`
+        self.whole_blocks: Container[bytes] = frozenset()
         self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
         self.is_sampled = False  # the last answer is to be observed once it is written
 
@@ -145,8 +149,11 @@ class FastPath:
         if answer is None:
             if len(head) > self._max_head_bytes:
                 return None
+            has_token = b"elegation=" in head
+            if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
+                return None  # nothing is left out of it, nor does a digest stand for it
             # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
-            is_tried = b"ookie:" in head or b"delegation=" in head
+            is_tried = has_token or b"ookie:" in head
             if is_tried:
                 answer = self._table.get(self._digest(head))
             if answer is None and (answer := self._known_otherwise(head, is_tried=is_tried)) is None:

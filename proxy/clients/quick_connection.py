@@ -7,11 +7,15 @@ transport goes over, bytes and all; after some known requests in a row it comes 
 
 import asyncio
 import select
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.plain_calls import QuickCall
+
+MAX_TICKET_BYTES: Final = 1_024
+"""Of what TLS writes after a handshake, in the turn of the event loop in which the first request is there already: two
+tickets with which the session can be resumed (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
 
 
 class Admission(Protocol):
@@ -74,7 +78,8 @@ class QuickConnection(asyncio.Protocol):
     Invariants:
         Q1  Between two calls of the event loop nothing of a request is held but that of one call which is forwarded,
             or what waits for its turn: each is answered whole, or handed over, and no other is taken meanwhile.
-        Q2  Nothing is answered while the client does not read, and nothing forwarded before it has read all.
+        Q2  Nothing is answered while the client does not read, and nothing forwarded before it has read all but what
+            TLS itself has to say at the beginning.
     """
 
     __slots__ = (
@@ -82,6 +87,7 @@ class QuickConnection(asyncio.Protocol):
         "_fast_path",
         "_held",
         "_idle_timeout_s",
+        "_is_new",
         "_loop",
         "_owner",
         "_timer",
@@ -101,6 +107,7 @@ class QuickConnection(asyncio.Protocol):
         self.holder = ""  # of the connection's share (`nncache.proxy.shares.holder_of`)
         self.peer = ""  # the client's address
         self.is_paused = False  # the client does not read
+        self._is_new = True  # no request was answered or forwarded yet
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._call: QuickCall | None = None  # under way
@@ -134,12 +141,15 @@ class QuickConnection(asyncio.Protocol):
         assert transport is not None
         reply = None if self.is_paused else self._fast_path.answer(data)
         if reply is not None:
+            self._is_new = False
             self._used_at = self._loop.time()
             transport.write(reply)
             if self._fast_path.is_sampled:
                 self._fast_path.observe(data, self.peer)
             return True
-        if not transport.get_write_buffer_size():
+        unread = transport.get_write_buffer_size()
+        if not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new):
+            self._is_new = False
             self._call = self._owner.forward(self, data)
         return self._call is not None
 

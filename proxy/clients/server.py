@@ -57,6 +57,8 @@ class Server:
         self._handler = handler
         self._fast_path = fast_path
         self._plain_calls = plain_calls
+        if plain_calls is not None:
+            fast_path.whole_blocks = plain_calls.blocks.without_credential
         self._limits = limits
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones
@@ -304,12 +306,7 @@ class Server:
                 begun.abandon()
         if isinstance(response, RawResponse):
             response.limits = self._limits
-        ends_here = (  # what a client has sent before it closed its half is answered first
-            isinstance(connection, ClientConnection)
-            and connection.is_half_closed
-            and not connection.held_bytes
-        )
-        if self._is_draining or ends_here or is_last(request.headers):
+        if self._is_draining or is_last(request.headers):
             response.force_close()
         return response
 

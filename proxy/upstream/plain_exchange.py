@@ -4,14 +4,13 @@ It takes the reply if that comes whole, soon and in the usual form. Whatever els
 a `nncache.proxy.upstream.exchange.Exchange`, with all that has come: nothing is asked a second time for that.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from aiohttp import web
 
 from nncache.hadoop.election_view import NameNode
-from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply, read_reply
+from nncache.proxy.upstream.plain_reply import NotWhole, PlainReply
 from nncache.proxy.upstream.pool import Connection, Connections
 
 PATIENCE_S: Final = 1.0
@@ -76,7 +75,7 @@ class PlainExchange:
         P2  The connection is given back, ended or handed over exactly once.
     """
 
-    __slots__ = ("_connection", "_connections", "_parts", "_reader", "_timer", "namenode", "term")
+    __slots__ = ("_connection", "_connections", "_parts", "_reader", "namenode", "term")
 
     def __init__(
         self, connection: Connection, connections: Connections, reader: PlainReader, term: int
@@ -87,7 +86,6 @@ class PlainExchange:
         self._connections = connections
         self._reader: PlainReader | None = reader
         self._parts: list[bytes] = []
-        self._timer: asyncio.TimerHandle | None = None
 
     def send(self, request: bytes) -> None:
         """Send the request.
@@ -95,15 +93,16 @@ class PlainExchange:
         Raises:
             ConnectionResetError: the connection is gone; nothing was sent.
         """
-        assert self._connection is not None
-        self._connection.send_head(request)
-        self._connection.protocol.taker = self
-        self._timer = self._connection.loop.call_later(PATIENCE_S, self._tell_unfinished)
+        connection = self._connection
+        assert connection is not None
+        connection.send_head(request)
+        connection.protocol.taker = self
+        self._connections.late.expect(self, connection.loop, PATIENCE_S)
 
     def data_received(self, data: bytes) -> None:
         """Take a part of the reply."""
         self._parts.append(data)
-        reply = read_reply(data if len(self._parts) == 1 else b"".join(self._parts))
+        reply = self._connections.replies.read(data if len(self._parts) == 1 else b"".join(self._parts))
         if isinstance(reply, PlainReply):
             connection = self._release()
             reader, self._reader = self._reader, None
@@ -115,6 +114,10 @@ class PlainExchange:
 
     def connection_lost(self) -> None:
         """Leave it to the other way to say what that means; called before the connection's own protocol hears of it."""
+        self._tell_unfinished()
+
+    def is_late(self) -> None:
+        """Leave it to the other way to wait on."""
         self._tell_unfinished()
 
     def hand_over(self) -> Begun:
@@ -142,7 +145,5 @@ class PlainExchange:
         connection, self._connection = self._connection, None
         assert connection is not None
         connection.protocol.taker = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._connections.late.forget(self)
         return connection

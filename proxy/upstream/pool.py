@@ -28,7 +28,9 @@ from nncache.hadoop.tls_failure import why_no_tls
 from nncache.proxy.errors import NotSentError, OverloadedError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.shares import holder_of
+from nncache.proxy.upstream.late_replies import LateReplies
 from nncache.proxy.upstream.permits import Permits
+from nncache.proxy.upstream.plain_reply import ReplyReader
 
 _log = logging.getLogger(__name__)
 
@@ -199,6 +201,10 @@ class ConnectionCounts:
 class Connections:
     """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
 
+    Attributes:
+        replies: reads what comes on them without a parser.
+        late: what waits for it.
+
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
         I2  A connection is lent to one call at a time, and comes back only with nothing left unread.
@@ -211,7 +217,10 @@ class Connections:
         self._limits = limits
         self._web = web
         self._clock = clock
+        self.replies = ReplyReader()
+        self.late = LateReplies()
         self._lanes: dict[NameNode, _Lane] = {}
+        self._lane_asked_last: _Lane | None = None
         self._opened = 0
         self._clients_cut = 0
 
@@ -293,6 +302,7 @@ class Connections:
 
     def close(self) -> None:
         """End the idle connections."""
+        self.late.close()
         for lane in self._lanes.values():
             while lane.idle:
                 lane.idle.pop().abort()
@@ -310,9 +320,12 @@ class Connections:
         )
 
     def _lane(self, namenode: NameNode) -> _Lane:
-        lane = self._lanes.get(namenode)
-        if lane is None:
-            lane = self._lanes[namenode] = _Lane(namenode, Permits(self._limits.upstream_connections))
+        lane = self._lane_asked_last  # nearly always the active one's, and its hash is that of two texts
+        if lane is None or lane.namenode is not namenode:
+            lane = self._lanes.get(namenode)
+            if lane is None:
+                lane = self._lanes[namenode] = _Lane(namenode, Permits(self._limits.upstream_connections))
+            self._lane_asked_last = lane
         return lane
 
     async def _wait_for_permit(self, lane: _Lane, namenode: NameNode, holder: str) -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from typing import Final
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.alike.comparing import hold, without_repeats
 from tests.alike.drawing import draw
 from tests.alike.faults import FAULTS
 from tests.alike.run import MIN_FILLS_SHARE, MIN_PLAIN_SHARE, MIN_QUICK_SHARE, Figures, compare
+from tests.alike.steps import HalfClose, Passing, Send
 from tests.model.variants.patching import compile_broken
 from tests.model.variants.variant import ROOT, Variant
 from tests.proxy.doubles import NAMENODE, OTHER_NAMENODE
@@ -27,6 +29,23 @@ def test_the_quick_ways_answer_as_the_ordinary_path() -> None:
     """Whatever is asked, however it is spelled and cut, and whatever happens in between."""
     figures = compare(requests=6_000, seed=2)
     assert figures.shortfalls(requests=6_000) == [], figures.told
+
+
+KNOWN: Final = (
+    b"GET /webhdfs/v1/w/%C3%A9?op=GETFILESTATUS&user.name=alice HTTP/1.1\r\nHost: nn\r\nAccept: \r\n\r\n"
+)
+WITH_BODY: Final = KNOWN.replace(b"Host", b"Content-Length: 5\r\nHost") + b"12345"
+
+
+def test_the_last_answer_to_a_client_that_has_closed_its_half_is_like_any_other() -> None:
+    """The last of a pipeline waits for room, and its client's end with it: one way has answered it by then.
+
+    First seen in conversation 1144 of seed 1.
+    """
+    pipeline = (Send(0, WITH_BODY, turns=0), *(Send(0, KNOWN, turns=0) for _ in range(13)))
+    outcome = hold((*(Send(0, KNOWN), Passing(0.05)) * 2, *pipeline, HalfClose(0)))
+    assert outcome.difference == ""
+    assert outcome.quick == 1, "the last of the pipeline"
 
 
 def test_a_conversation_can_be_held_again() -> None:

@@ -353,3 +353,13 @@ def test_a_set_that_cannot_grow_is_unchanged() -> None:
         globs.followed_by({"a": "/a", "b": "/b", "c": "/{"})
     assert not globs.matches("/b")
     assert globs.followed_by({"a": "/a", "b": "/b"}).matches("/b")
+
+
+@pytest.mark.parametrize("glob", ["/a/*", "/a/{b,*}", "/a/?*", "/*/*"])
+def test_a_name_is_read_to_its_end_where_that_can_matter(glob: str) -> None:
+    """Behind a "*" at the end of a glob nothing does but a line feed, which that does not match."""
+    globs = GlobSet({"x": glob})
+    for long in ("bc" * 40, "b.c" * 40):
+        assert globs.matches(f"/a/{long}")
+        assert not globs.matches(f"/a/{long}\nc")
+        assert not globs.matches(f"/a/{long}/c")

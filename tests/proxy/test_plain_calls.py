@@ -12,10 +12,10 @@ from nncache.cache.decisions import Forward, Reason
 from nncache.hadoop.calls import parse_call, parse_plain
 from nncache.hadoop.effects import changes_nothing
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy import plain_calls
+from nncache.proxy import plain_targets
 from nncache.proxy.cache_status import Bypass, why_not_asked
 from nncache.proxy.identity import claimed_caller
-from nncache.proxy.plain_calls import MAX_BLOCKS
+from nncache.proxy.plain_blocks import MAX_BLOCKS
 from nncache.proxy.targets import is_webhdfs
 from tests.hadoop.made_credentials import token
 from tests.proxy.plain_scene import (
@@ -229,28 +229,37 @@ async def test_no_credential_is_remembered() -> None:
             for _ in range(2):
                 await s.learn(request)
         assert s.calls.requests == 2  # both with the token, which is no secret to the NameNode
-        known = repr((s.calls._blocks, plain_calls._meaning_again.cache_info()))  # noqa: SLF001 - what is kept
+        known = repr((vars(s.calls.blocks), s.calls._targets._askers))  # noqa: SLF001 - what is kept
         assert secret.decode() not in known
-        before = plain_calls._meaning_again.cache_info().currsize  # noqa: SLF001 - as above
+        before = plain_targets._meaning_again.cache_info().currsize  # noqa: SLF001 - as above
         for spelled in (b"delegation", b"Delegation", b"%64elegation"):
             await s.learn(LIST.replace(b"?", b"?" + spelled + b"=other&"))
-        assert plain_calls._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
+        assert plain_targets._meaning_again.cache_info().currsize == before  # noqa: SLF001 - as above
 
 
-async def test_a_read_with_a_token_is_for_the_ordinary_path() -> None:
-    """There it is seen what a reply proves of it; the next read is a hit."""
+async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
+    """What a reply proves of it is seen as ever, and the next read is a hit; beside a cookie it is no plain read."""
     ask = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&delegation=%b HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
     gone = render_missing("/kept/f")
-    dated = b"HTTP/1.1 404 Not Found\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\nContent-Length: %d\r\n\r\n%b"
+    dated = (
+        b"HTTP/1.1 404 Not Found\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
+        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+    )
     async with RawNameNode(says(dated % (len(gone), gone))) as namenode, plain_scene(namenode) as s:
         await s.learn(ask.replace(b"/f?", b"/other?").replace(b"&delegation=%b", b""))
         made = []
-        for _ in range(2):
+        for _ in range(3):
             async with s.client() as client:
                 client.send(ask % token().encode())
                 made.append((await client.reply()).all(b"Cache-Status"))
-        assert made == [[b"nncache; fwd=miss; stored"], [b"nncache; hit"]]
-        assert s.calls.requests == 0
+        assert made == [[b"nncache; fwd=miss; stored"], [b"nncache; hit"], [b"nncache; hit"]]
+        assert s.calls.requests == 1
+        beside = (ask % token("bob").encode()).replace(b"Accept: */*", b"Cookie: a=b")
+        for request in (beside.replace(b"GETFILESTATUS", b"LISTSTATUS"), beside, ask % b"odd"):
+            async with s.client() as client:
+                client.send(request)
+                assert (await client.reply()).all(b"Cache-Status")[0] != b"nncache; hit"
+        assert s.calls.requests == 1
 
 
 async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:

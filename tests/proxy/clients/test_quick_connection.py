@@ -9,7 +9,7 @@ import pytest
 from nncache.cache.replies import Reply
 from nncache.proxy.clients.arrivals import AT_A_TURN, OF_AIOHTTP_AT_A_TURN
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.quick_connection import MAX_TICKET_BYTES, QuickConnection
 from nncache.proxy.clients.server import Server
 from tests.hostile.fuzzing.transport import DeafTransport
 from tests.proxy.clients.house import POST, SLOW, House, body, client_of, house
@@ -353,3 +353,45 @@ async def test_what_waits_is_answered_before_the_server_ends() -> None:
         await until(lambda: all(transport.written for transport in transports))
         for transport in transports:
             transport.get_protocol().connection_lost(None)
+
+
+class UnreadTransport(DeafTransport):
+    """One with so much that its client has not read; its handshake may be just over."""
+
+    def __init__(self, unread: int, *, is_tls: bool) -> None:
+        super().__init__()
+        self._unread = unread
+        self._context = object() if is_tls else None
+
+    def get_write_buffer_size(self) -> int:
+        """What is unread."""
+        return self._unread
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Whether it is TLS."""
+        return self._context if name == "sslcontext" else default
+
+
+@pytest.mark.parametrize(
+    ("unread", "is_tls", "may_be_forwarded"),
+    [
+        (0, False, True),
+        (1, False, False),
+        (510, False, False),
+        (510, True, True),
+        (MAX_TICKET_BYTES + 1, True, False),
+    ],
+)
+async def test_a_first_request_need_not_wait_for_what_tls_has_to_say(
+    monkeypatch: pytest.MonkeyPatch, *, unread: int, is_tls: bool, may_be_forwarded: bool
+) -> None:
+    """Q2: it comes with the end of the handshake; a later one waits until the reply before it is read."""
+    for is_first in (True, False):
+        transport, tried = UnreadTransport(unread, is_tls=is_tls), list[bytes]()
+        server = served(transport)
+        monkeypatch.setattr(server, "forward", lambda _, head, tried=tried: tried.append(head))
+        if not is_first:
+            transport.get_protocol().data_received(GET)
+        transport.get_protocol().data_received(SLOW)
+        assert bool(tried) == (may_be_forwarded and (is_first or not unread))
+        transport.get_protocol().connection_lost(None)

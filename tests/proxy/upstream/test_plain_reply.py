@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from nncache.clock import boottime
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import ProxyError
-from nncache.proxy.headers import encode_fields, reply_headers
+from nncache.proxy.headers import encode_fields, replayed_headers, reply_headers
 from nncache.proxy.messages import RequestHead
+from nncache.proxy.secure_cookies import SecureCookies
 from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.plain_reply import MAX_BYTES, NotWhole, PlainReply, read_reply
+from nncache.proxy.upstream.plain_reply import MAX_BYTES, MAX_LINES, NotWhole, PlainReply, ReplyReader
 from nncache.proxy.upstream.pool import Connection, NameNodeProtocol
 from tests.hostile.fuzzing.transport import DeafTransport
 
@@ -31,6 +32,7 @@ CHUNKED: Final = (
     + BODY[10:]
     + b"\r\n0\r\n\r\n"
 )
+READER: Final = ReplyReader()
 PIECES: Final = (
     *(b"HTTP/1.1 200 OK", b"HTTP/1.1 403 Forbidden", b"HTTP/1.0 200 OK", b"HTTP/1.1 200 ", b"HTTP/1.1 200"),
     *(
@@ -71,7 +73,11 @@ PIECES: Final = (
         b" folded",
         b"Set-Cookie: a=b",
         b'Set-Cookie: c="d"',
+        b"Set-Cookie: e=f; secure",
+        b"Set-Cookie: e=secure; Secure=x",
+        b"Expires: never",
     ),
+    *(b"Set-Cookie: e=f; secure", b"set-cookie: e=secure; Path=/", b"Expires: never", b"Age: 1"),
     *(BODY, b"10\r\n", b"10;x=y\r\n", b"010\r\n", b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n", b"\r\n0\r\n\r\n"),
     *(b"-1\r\n", b"A\r\n"),
 )
@@ -93,8 +99,12 @@ async def parsed(data: bytes) -> PlainReply | None:
         return None
     if not (exchange.is_reusable and connection.is_usable and exchange.is_json):
         return None
-    fields = encode_fields(reply_headers(exchange.headers))
-    return PlainReply(exchange.status, exchange.reason.encode(), fields, exchange.start)
+    headers = reply_headers(exchange.headers)
+    is_secure = any(name.lower() == b"set-cookie" and b"secure" in value.lower() for name, value in headers)
+    assert is_secure or SecureCookies().for_client(headers) == headers
+    reason = exchange.reason.encode()
+    fields, replayed = encode_fields(headers), replayed_headers(headers)
+    return PlainReply(exchange.status, reason, headers, fields, exchange.start, replayed, is_secure)
 
 
 @given(
@@ -115,7 +125,8 @@ async def parsed(data: bytes) -> PlainReply | None:
 @example(CHUNKED)
 def test_it_reads_what_the_parser_reads_or_nothing(data: bytes) -> None:
     """Whatever comes: a whole reply means the same to both, and the connection may be used again."""
-    read = read_reply(data)
+    read = READER.read(data)
+    assert read == ReplyReader().read(data), "whatever was read before it"
     if isinstance(read, PlainReply):
         assert asyncio.run(parsed(data)) == read
 
@@ -131,12 +142,12 @@ def with_pieces(data: bytes, pieces: list[tuple[int, bytes]]) -> bytes:
 def test_a_reply_is_whole_with_its_last_byte(whole: bytes) -> None:
     """Before that, more is to come; behind it, something is odd."""
     for end in range(len(whole)):
-        assert read_reply(whole[:end]) is NotWhole.MORE
-    reply = read_reply(whole)
+        assert ReplyReader().read(whole[:end]) is NotWhole.MORE
+    reply = ReplyReader().read(whole)
     assert isinstance(reply, PlainReply)
     assert reply.body == BODY
     assert b"ength" not in reply.fields
-    assert read_reply(whole + b"H") is NotWhole.ODD
+    assert ReplyReader().read(whole + b"H") is NotWhole.ODD
 
 
 @pytest.mark.parametrize(
@@ -163,4 +174,17 @@ def test_a_reply_is_whole_with_its_last_byte(whole: bytes) -> None:
 )
 def test_what_is_odd_is_said_to_be(data: bytes) -> None:
     """The parser has it then."""
-    assert read_reply(data) is NotWhole.ODD
+    assert ReplyReader().read(data) is NotWhole.ODD
+
+
+def test_what_is_remembered_is_bounded_and_no_secret() -> None:
+    """Of a cookie nothing is; of the lines of a head with many dates, a part."""
+    reader = ReplyReader()
+    for number in range(3 * MAX_LINES):
+        dates = b"Date: %d\r\nExpires: %d" % (number, number)
+        read = reader.read(COUNTED.replace(b"Date: now", b"Set-Cookie: a=%d\r\n%b" % (number, dates)))
+        assert isinstance(read, PlainReply)
+        assert read.headers[:2] == ((b"Set-Cookie", b"a=%d" % number), (b"Date", b"%d" % number))
+        reader.check()
+    assert isinstance(reader.read(COUNTED.replace(b"now", b"1" * 1_000)), PlainReply)
+    reader.check()
