@@ -23,6 +23,7 @@ from nncache.clock import boottime, unix_time_of_boot
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
+from nncache.daemons.clients_authentication import ClientsAuthentication, clients_authentication_of
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
@@ -56,6 +57,7 @@ from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.limits import reserve_files
 from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
@@ -85,12 +87,13 @@ def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) ->
         identity = identity_of(settings.kerberos, boottime)
         login = login_of(settings.zookeeper, identity)
         web = NameNodeWeb(settings.namenode_tls)
+        own = clients_authentication_of(settings, identity, web, boottime)
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs, identity, login, web)
+        system = ProxySystem(settings, boottime, access, manager, logs, identity, login, web, own)
         reloader = Reloader(
             load,
             settings,
@@ -123,6 +126,7 @@ class ProxySystem:
         identity: KerberosIdentity | None = None,
         login: Login | None = None,
         web: NameNodeWeb = PLAIN,
+        own: ClientsAuthentication | None = None,
     ) -> None:
         """Build it.
 
@@ -135,6 +139,7 @@ class ProxySystem:
             identity: of the service itself, on a secured cluster.
             login: at ZooKeeper, if that wants one.
             web: how the NameNodes' web servers are reached.
+            own: authenticates clients; None: the NameNodes do.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -158,7 +163,8 @@ class ProxySystem:
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)
         limits = settings.limits
-        self._upstream = Upstream(self._pool, limits, clock, web)
+        self._authentication = own
+        self._upstream = Upstream(self._pool, limits, clock, web, None if own is None else own.login)
         queries = PoolQueries(
             self._pool,
             timeout_s=settings.proxy.namenode_query_timeout_s,
@@ -184,7 +190,12 @@ class ProxySystem:
             sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self._fast_path.hits
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
-        plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
+        plain_calls: PlainCalls | None = None
+        if own is None:
+            plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
+        else:
+            self._front_end.terminator = own.terminator
+            own.keys.on_retired = self._fast_path.forget_all
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
         self._started_at = clock()
         self._recent = Recent(self._started_at)
@@ -274,6 +285,7 @@ class ProxySystem:
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
             *self._server.background,
+            *(() if self._authentication is None else self._authentication.background),
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
@@ -307,6 +319,7 @@ class ProxySystem:
             "pool": self._pool.stats(),
             "server": self._server.stats(),
             "stream": stream,
+            "termination": NO_TERMINATION if self._authentication is None else self._authentication.stats(),
             "tls": self._server.tls_stats(),
             "traffic": self._traffic.stats(),
             "zookeeper": stream.channel.session,

@@ -19,7 +19,7 @@ class Remembered:
 
     hits: dict[tuple[str, Headers], tuple[Hit, bytes]] = field(default_factory=dict)
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
         """Keep a hit."""
         self.hits[request.raw_path, tuple(request.raw_headers)] = hit, body
 
