@@ -141,11 +141,12 @@ def not_allowed(real_user: str, user: str) -> str:
 
 def not_from_here(real_user: str, address: str) -> str:
     """Return the words in which it refuses a proxy user from another machine."""
-    return f"Unauthorized connection for super-user: {real_user} from IP {address}"
+    return f"Unauthorized connection for super-user: {real_user} from IP /{address}"
 
 
 def refusal(message: str) -> bytes:
-    """Return the body of that refusal: 403, `application/json`."""
+    """Return the body of that refusal, as HttpExceptionUtils writes it: 403, `application/json`."""
     name = "org.apache.hadoop.security.authorize.AuthorizationException"
     said = {"message": message, "exception": name.rpartition(".")[2], "javaClassName": name}
-    return json.dumps({"RemoteException": said}, separators=(",", ":")).encode()
+    text = json.dumps({"RemoteException": said}, indent=2, separators=(",", " : "), ensure_ascii=False)
+    return text.encode("utf-8", "replace")

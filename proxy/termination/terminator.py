@@ -159,7 +159,9 @@ class Terminator:
         except ProxyError as error:
             return Rejected(error_reply(error))
         user = session.user
-        if target.doas is not None:
+        if target.doas is not None and target.doas != user:
+            if not target.doas:
+                return Rejected(error_reply(ClientError("doas names no user"), adds))
             if (fault := await self._impersonation.fault_of(user, target.doas, peer)) is not None:
                 return Rejected(_refusal(fault, adds))
             user = target.doas
