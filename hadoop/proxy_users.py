@@ -107,7 +107,7 @@ def parse_hosts(text: str) -> Hosts:
             addresses.add(address_of(part))
         except ValueError:
             names.append(part)
-    return Hosts(False, frozenset(addresses), tuple(networks), tuple(names))
+    return Hosts(addresses=frozenset(addresses), networks=tuple(networks), names=tuple(names))
 
 
 def _network(text: str) -> Iterable[IPv4Network]:

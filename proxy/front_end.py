@@ -7,8 +7,9 @@ import asyncio
 import logging
 from collections import Counter
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import TracebackType
-from typing import Protocol, Self, assert_never
+from typing import Final, Protocol, Self, assert_never
 
 from aiohttp import web
 
@@ -50,12 +51,15 @@ from nncache.proxy.reads import (
 from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.plain_exchange import BEGUN
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
+
+_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class Upstream(Fetcher, Streamer, Protocol):
@@ -141,6 +145,7 @@ class FrontEnd:
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
         self.terminator: Terminator | None = None  # set where the proxy authenticates its clients
+        self.issued = IssuedTokens(clock, believed_for_s=0.0)  # replaced along with it
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
         self._forwarded: Counter[ForwardReason] = Counter()
 
@@ -184,7 +189,7 @@ class FrontEnd:
                 case Admitted():
                     reading = read_admitted(request.method, admission, peer)
                 case ByToken(headers):
-                    reading = read_request(request.method, target, headers, peer)
+                    reading = self.issued.believed(read_request(request.method, target, headers, peer))
                 case Rejected(response):
                     exchange.result = Result.REFUSED
                     return response
@@ -218,6 +223,8 @@ class FrontEnd:
                 return self._collapsed(plain, known, adds)
             case FromNameNode(reply, why, is_stored):
                 self._note_forwarded(exchange, why)
+                if reply.status in _REFUSALS:
+                    self.issued.refused(reading)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
                 fields = self.cookies.for_client(reply_headers(reply.headers), is_secure=is_over_tls(request))
@@ -276,8 +283,10 @@ class FrontEnd:
     ) -> web.StreamResponse:
         exchange.operation, exchange.caller = operation_name(call), head.caller
         self._note_forwarded(exchange, why)
+        self.issued.sent(call)
 
         def how(reply: SettledReply) -> Headers:
+            self.issued.replied(call, head, reply)
             return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
 
         try:
@@ -322,8 +331,6 @@ def _known_length(response: web.StreamResponse) -> int:
     return response.known_length if isinstance(response, RawResponse) else -1
 
 
-def _failed(
-    exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers
-) -> web.StreamResponse:
+def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> web.StreamResponse:
     exchange.result = result_of(error)
     return error_reply(error, (*adds, forwarded(why, is_shown=False)))

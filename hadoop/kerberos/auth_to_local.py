@@ -100,7 +100,9 @@ class AuthToLocal:
             if short is None:
                 continue
             if not short or _NOT_SIMPLE.search(short):
-                raise NoRuleError(f"the rules of {RULES_KEY} make {short!r} of {principal}, which is no short name")
+                raise NoRuleError(
+                    f"the rules of {RULES_KEY} make {short!r} of {principal}, which is no short name"
+                )
             return short
         raise NoRuleError(f"no rule of {RULES_KEY} is for {principal}")
 
@@ -133,7 +135,9 @@ def _rule(found: "re.Match[str]") -> Rule:
     if not 1 <= components <= 2:  # noqa: PLR2004 - as a principal has
         raise BadRuleError(f"{text}: is for {components} components; a principal has 1 or 2")
     if any(not place or int(place) > components for place in places):
-        raise BadRuleError(f"{text}: $0 is the realm, $1 to ${components} are the components; there is no other")
+        raise BadRuleError(
+            f"{text}: $0 is the realm, $1 to ${components} are the components; there is no other"
+        )
     instead = found["to"] or ""
     if _ODD_REPLACEMENT.search(instead):
         raise BadRuleError(f"{text}: groups of a replacement ({instead}) are not supported here")

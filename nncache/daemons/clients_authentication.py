@@ -27,8 +27,11 @@ from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.hadoop.settings import SettingError
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.termination.handshakes import Handshakes, accept_with
 from nncache.proxy.termination.impersonation import Impersonation
+from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.signing_keys import SigningKeys
 from nncache.proxy.termination.stats import TerminationStats
 from nncache.proxy.termination.terminator import Terminator
@@ -53,11 +56,19 @@ class ClientsAuthentication:
         keys: sign the cookies.
         terminator: judges requests.
         login: of the service, at the NameNodes.
+        issued: tokens that were given to clients.
     """
 
     keys: SigningKeys
     terminator: Terminator
     login: ServiceLogin
+    issued: IssuedTokens
+
+    def serve(self, front_end: FrontEnd, fast_path: FastPath) -> None:
+        """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
+        front_end.terminator = self.terminator
+        front_end.issued = self.issued
+        self.keys.on_retired = fast_path.forget_all
 
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
@@ -109,14 +120,17 @@ def clients_authentication_of(
     )
     addresses = [each.http for each in settings.namenodes.namenodes]
     login = ServiceLogin(WebLogin(identity, addresses, timeout_s=TIMEOUT_S), clock, web)
-    return ClientsAuthentication(keys, terminator, login)
+    issued = IssuedTokens(clock, believed_for_s=settings.cache.grant_ttl_s)
+    return ClientsAuthentication(keys, terminator, login, issued)
 
 
 def _see_replays_are_found() -> None:
     for name, values in _REPLAYS_OFF.items():
         if (value := os.environ.get(name, "")).lower() in values:
             raise SettingError(
-                name, value, "must not be set with spnego_principal: a ticket that was overheard could be used again"
+                name,
+                value,
+                "must not be set with spnego_principal: a ticket that was overheard could be used again",
             )
 
 

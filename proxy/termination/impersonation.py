@@ -72,6 +72,6 @@ async def addresses_of(name: str) -> Collection[Address]:
         async with asyncio.timeout(RESOLVE_TIMEOUT_S):
             found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as error:
-        _log.warning("hadoop.proxyuser hosts: %s has no address: %s", name, error or "no answer in time")
+        _log.warning("hadoop.proxyuser hosts: %s has no address: %s", name, str(error) or "no answer in time")
         return ()
     return {address_of(str(address[0])) for *_, address in found}

@@ -60,10 +60,14 @@ class TerminationSettings:
             except ValueError as exc:
                 raise SettingError("spnego_principal", text, str(exc)) from exc
             if service != _SERVICE or not parse_principal(text).host:
-                raise SettingError("spnego_principal", text, "must be HTTP/HOST, as clients of web servers ask for")
+                raise SettingError(
+                    "spnego_principal", text, "must be HTTP/HOST, as clients of web servers ask for"
+                )
         for key in ("spnego_keytab", "cookie_secret_file"):
             if self.is_on is not bool(getattr(self, key)):
-                wanted = "a file, since spnego_principal is given" if self.is_on else "given with spnego_principal"
+                wanted = (
+                    "a file, since spnego_principal is given" if self.is_on else "given with spnego_principal"
+                )
                 raise SettingError(key, getattr(self, key) or "none", f"must be {wanted}")
         for key in ("cookie_validity_s", "max_handshakes"):
             if getattr(self, key) < 1:

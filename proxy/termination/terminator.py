@@ -152,7 +152,9 @@ class Terminator:
             target = read_target(request.raw_path)
             if target.has_token:
                 return ByToken(kept)
-            session, adds, is_by_cookie = await self._authenticated(headers, peer, is_secure=is_over_tls(request))
+            session, adds, is_by_cookie = await self._authenticated(
+                headers, peer, is_secure=is_over_tls(request)
+            )
         except _UnauthenticatedError as error:
             self._challenges += 1
             return Rejected(error_reply(error, (CHALLENGE, TAKEN_BACK)))
@@ -173,7 +175,9 @@ class Terminator:
             plain=target.plain_for(user) if request.method == "GET" else None,
             headers=kept,
             adds=adds,
-            repeatable_until=self._local(session.ends_at_ms) if is_by_cookie and target.doas is None else None,
+            repeatable_until=self._local(session.ends_at_ms)
+            if is_by_cookie and target.doas is None
+            else None,
         )
 
     def _local(self, ends_at_ms: int) -> float:

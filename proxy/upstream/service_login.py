@@ -50,8 +50,12 @@ class ServiceLogin:
         self._clock = clock
         self._web = web
         self._session: aiohttp.ClientSession | None = None
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by address: one login at a time
-        self._failed: dict[str, tuple[float, ServiceLoginError | NotSentError]] = {}  # by address: the last, and when
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(
+            asyncio.Lock
+        )  # by address: one login at a time
+        self._failed: dict[
+            str, tuple[float, ServiceLoginError | NotSentError]
+        ] = {}  # by address: the last, and when
         self._throttled = ThrottledLog(_log, clock)
         self.failures = 0
 
@@ -78,7 +82,9 @@ class ServiceLogin:
             NotSentError: the NameNode does not answer.
         """
         cookie = self._login.cookie(namenode.http) or await self._logged_in(namenode.http)
-        return replace(head, headers=(*head.headers, (b"Cookie", b'hadoop.auth="%b"' % cookie.encode("latin-1"))))
+        return replace(
+            head, headers=(*head.headers, (b"Cookie", b'hadoop.auth="%b"' % cookie.encode("latin-1")))
+        )
 
     def refused(self, head: RequestHead, namenode: NameNode) -> None:
         """Take note that a NameNode does not accept the cookie of this head."""

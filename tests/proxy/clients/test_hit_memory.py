@@ -1,6 +1,7 @@
 """A hit is handed to the fast path only with the exact bytes of its request."""
 
 import asyncio
+from math import inf
 
 import pytest
 from aiohttp import web
@@ -31,7 +32,7 @@ class Site:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Remember the request as a hit."""
         self.handled += 1
-        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY)
+        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY, until=inf)
         return web.Response(status=404, body=BODY)
 
     async def exchange(self, *requests: tuple[bytes, ...]) -> list[bytes]:
