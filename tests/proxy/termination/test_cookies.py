@@ -122,7 +122,14 @@ def test_keys_that_can_be_guessed_are_refused(text: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("principal", "expected"),
-    [("alice@A.B", True), ("x/y-z_1@A", True), ("a&b@A", False), ('a"@A', False), ("a b@A", False), ("", False)],
+    [
+        ("alice@A.B", True),
+        ("x/y-z_1@A", True),
+        ("a&b@A", False),
+        ('a"@A', False),
+        ("a b@A", False),
+        ("", False),
+    ],
 )
 def test_names_that_a_cookie_can_hold(principal: str, *, expected: bool) -> None:
     """Nothing that ends a field."""
