@@ -19,6 +19,7 @@ from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import Call, StatusRequest, parse_call
 from nncache.proxy.cache_status import (
     COLLAPSED,
+    NOT_ADMITTED,
     NOT_WEBHDFS,
     Bypass,
     ForwardReason,
@@ -192,6 +193,7 @@ class FrontEnd:
                     reading = self.issued.believed(read_request(request.method, target, headers, peer))
                 case Rejected(response):
                     exchange.result = Result.REFUSED
+                    response.add((NOT_ADMITTED,))
                     return response
                 case _:
                     assert_never(admission)

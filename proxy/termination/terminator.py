@@ -97,7 +97,7 @@ class ByToken:
 class Rejected:
     """The request goes no further."""
 
-    response: web.StreamResponse
+    response: RawResponse
 
 
 Admission: TypeAlias = Admitted | ByToken | Rejected
@@ -229,7 +229,7 @@ def _values(headers: Iterable[Header], name: bytes) -> list[bytes]:
     return [value for key, value in headers if key.lower() == name]
 
 
-def _refusal(message: str, adds: Headers) -> web.StreamResponse:
+def _refusal(message: str, adds: Headers) -> RawResponse:
     """Make the reply of a NameNode to one who may not act for another."""
     status = HTTPStatus.FORBIDDEN
     return RawResponse(status, status.phrase, (*_REFUSAL_FIELDS, *adds), body=refusal(message))

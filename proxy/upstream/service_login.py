@@ -95,7 +95,7 @@ class ServiceLogin:
         """Return a reply's fields without those that are for the service alone; a renewed cookie is kept."""
         for value in _cookies(headers):
             self._login.take(namenode.http, value)
-        return tuple([field for field in headers if field[0].lower() not in _OF_THE_SERVICE])
+        return without_service_fields(headers)
 
     async def _logged_in(self, address: str) -> str:
         async with self._turns[address]:
@@ -134,6 +134,11 @@ class ServiceLogin:
             )
             raise ServiceLoginError("the NameNode gives the proxy no cookie; the log of the proxy says more")
         return cookie
+
+
+def without_service_fields(headers: Headers) -> Headers:
+    """Return the fields of a reply that are not for the service alone."""
+    return tuple([field for field in headers if field[0].lower() not in _OF_THE_SERVICE])
 
 
 def _cookies(headers: Headers) -> Iterable[str]:

@@ -56,7 +56,9 @@ def test_one_that_cannot_be_used_changes_nothing(
     assert SECOND.decode() not in line
 
 
-@pytest.mark.parametrize(("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644), (SECOND, 0o640)])
+@pytest.mark.parametrize(
+    ("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644), (SECOND, 0o640)]
+)
 def test_a_start_with_one_fails(file: Path, text: bytes, mode: int) -> None:
     """And names the setting."""
     replace(file, text, mode)
