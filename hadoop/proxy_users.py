@@ -1,8 +1,8 @@
 """Who may act for whom, and from where: the rules `hadoop.proxyuser.NAME.*`. (hadoop/proxy_users.py)
 
-Pure. Source: DefaultImpersonationProvider, AccessControlList and MachineList of Hadoop 3.5.0;
-`tests/contracts/test_proxy_users.py` holds this against them. The groups of a user are known to a NameNode alone, so a
-rule by groups lets in nobody here unless it is `*`.
+Pure. Source: DefaultImpersonationProvider, AccessControlList and MachineList of Hadoop 3.5.0, against which
+`tests/contracts/test_authentication_rules.py` holds this. The groups of a user are known to a NameNode alone, so a rule
+by groups allows nothing here unless it is `*`.
 """
 
 import json

@@ -1,6 +1,6 @@
 """What a request is, before the cache is asked. (proxy/reading.py)
 
-Pure. It is read in one place, whoever says who asks: the request itself, a delegation token, or the proxy.
+Pure. It is read in one place, no matter what says who asks: the request itself, a delegation token, or the proxy.
 """
 
 from dataclasses import dataclass

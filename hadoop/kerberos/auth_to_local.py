@@ -1,8 +1,8 @@
 """Map Kerberos principals to short names as a NameNode does. (hadoop/kerberos/auth_to_local.py)
 
 Pure. Source: `hadoop.security.auth_to_local` and org.apache.hadoop.security.authentication.util.KerberosName of Hadoop
-3.5.0, its mechanism `hadoop`; `tests/contracts/test_auth_to_local.py` holds this against it. A rule that Python's
-regular expressions would read in another way than Java's is refused rather than guessed.
+3.5.0, its mechanism `hadoop`, against which `tests/contracts/test_authentication_rules.py` holds this. A rule that
+Python's regular expressions would read in another way than Java's is refused rather than guessed.
 """
 
 import re
@@ -57,11 +57,8 @@ class Rule:
     def short_name(self, parts: tuple[str, ...], default_realm: str) -> str | None:
         """Return what it makes of a realm and components; None if it is not for them."""
         if self.components == 0:
-            made = parts[1] if parts[0] == default_realm else None
-        elif len(parts) - 1 != self.components:
-            made = None
-        else:
-            made = self._made(parts)
+            return parts[1] if parts[0] == default_realm else None
+        made = self._made(parts) if len(parts) - 1 == self.components else None
         return made.lower() if made is not None and self.is_lower else made
 
     def _made(self, parts: tuple[str, ...]) -> str | None:
@@ -127,9 +124,8 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
 
 
 def _rule(found: "re.Match[str]") -> Rule:
-    is_lower = found["lower"] is not None
     if found["count"] is None:
-        return Rule(is_lower=is_lower)
+        return Rule()  # its `/L` says nothing to Hadoop either
     text, components = found[0].strip(), int(found["count"])
     places = [place[1] for place in _PLACE.finditer(found["format"])]
     if not 1 <= components <= 2:  # noqa: PLR2004 - as a principal has
@@ -148,7 +144,7 @@ def _rule(found: "re.Match[str]") -> Rule:
         None if found["from"] is None else _pattern(text, found["from"]),
         instead,
         found["all"] is not None,
-        is_lower,
+        found["lower"] is not None,
     )
 
 

@@ -69,7 +69,7 @@ class Admitted:
         target: as it goes there.
         plain: what it asks of the cache; None: nothing.
         headers: of the request, without credentials.
-        adds: what the client is told beside its answer.
+        adds: header fields of ours for the reply.
         repeatable_until: local time until which the same head would be admitted again, whatever else happens but the
             end of a key; None: it is looked at each time.
     """
@@ -187,7 +187,7 @@ class Terminator:
     async def _authenticated(
         self, headers: Headers, peer: str, *, is_secure: bool
     ) -> tuple[Session, Headers, bool]:
-        """Return who asks, what they are told of it, and whether a cookie has said it.
+        """Return who asks, header fields for the reply, and whether a cookie has said it.
 
         A cookie that is good goes before `Authorization`, as at a NameNode; one that is not counts for nothing.
 

@@ -17,13 +17,15 @@ from tests.model.acts import World
 from tests.model.draws import Draw
 from tests.model.guarantee import Guarantee
 from tests.model.namespace import Answer
-from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.scene import GAPS_S, behind, in_sight
 from tests.model.system import System
 from tests.model.terminated import FOREIGN_KEY, GATE, KEY, OLD_KEY, Terminated
 from tests.model.upstream import ClientRequest
 
 DIRECTORY: Final = "/a/b"
 PATH: Final = "/a/b/f"
+CLOSED_S: Final = 5.0
+"""So long after the directory was closed to others, none of them may see anything of before."""
 
 
 @dataclass
@@ -45,7 +47,9 @@ class Stage:
         if told.made == NOT_ADMITTED[1]:
             if user is not None:
                 judge.failed(PATH, f"{user} was not let in: {told}")
-        elif user is None and (told.is_from_memory or "delegation=" not in query):  # a token is for the NameNode
+        elif user is None and (
+            told.is_from_memory or "delegation=" not in query
+        ):  # a token is for the NameNode
             judge.say(Guarantee.PROVEN_GRANT, f"nobody was let in with {fields}: {told}")
         elif user is not None and told.is_from_memory:
             judge.read(replace(told, fields=tuple(field for field in told.fields if not _is_ours(field))))
@@ -156,7 +160,7 @@ def terminate(world: World, number: int) -> None:
     async def story() -> None:
         in_sight(system, DIRECTORY, 0o700)
         behind(system, operations.set_permission, DIRECTORY, 0o700)
-        await sleep(SETTLED_S)
+        await sleep(CLOSED_S)
         async with Terminated(system) as door:
             await scene(Stage(system, door, gap_s))
 

@@ -60,7 +60,7 @@ def test_a_principal_without_a_rule_has_no_name(principal: str) -> None:
         ("RULE:[1:$1]/L", "Joe@APACHE.ORG", "joe"),
         ("RULE:[2:$1]/L", "Joe/guest@FOO.COM", "joe"),
         ("RULE:[1:$1@$0](.*@FOO\\.COM)s/@.*///L", "JOE@FOO.COM", "joe"),
-        ("DEFAULT/L", "Joe@APACHE.ORG", "joe"),
+        ("DEFAULT/L", "Joe@APACHE.ORG", "Joe"),
         ("RULE:[1:$1]s/o/0/g", "oo@FOO.COM", "00"),
         ("RULE:[1:$1]s/o/0/", "oo@FOO.COM", "0o"),
         ("RULE:[2:$1/$2@$0](nn/.*@FOO\\.COM)s/.*/hdfs/ DEFAULT", "nn/h@FOO.COM", "hdfs"),

@@ -163,3 +163,20 @@ async def test_only_the_addresses_that_are_named_get_a_token_or_a_cookie() -> No
             assert reply.status == 401
         assert namenode.asked == [(None, None)]
         assert identity.given == 1
+
+
+async def test_a_cookie_can_be_shown_elsewhere_and_taken_back() -> None:
+    """By those who ask in another way; a later one is not forgotten for an earlier one's sake."""
+    async with stand() as (namenode, identity, session, url):
+        login = WebLogin(identity, [url[7:-1]], timeout_s=10.0)
+        address = url[7:-1]
+        assert login.cookie(address) is None
+        login.take(address, SET)
+        assert login.cookie(address) == COOKIE.partition("=")[2]
+        login.take(address, "hadoop.auth=; Path=/; HttpOnly")
+        login.forget(address, "another")
+        assert login.cookie(address) is not None
+        login.forget(address, COOKIE.partition("=")[2])
+        assert login.cookie(address) is None
+        assert namenode.asked == []
+        assert not session.closed

@@ -57,8 +57,8 @@ class Scene:
         self, *headers: Header, target: str = TARGET, **request: Any
     ) -> Admitted | ByToken | Rejected:
         """Send a request."""
-        method = request.pop("method", "GET")
-        return await self.terminator.admit(ClientRequest(method, target, headers, **request))  # type: ignore[arg-type]
+        made: Any = ClientRequest(request.pop("method", "GET"), target, headers, **request)
+        return await self.terminator.admit(made)
 
 
 def ticket(principal: str) -> Header:
