@@ -42,4 +42,4 @@ def test_a_wrong_value_is_named(key: str, value: object) -> None:
 def test_a_file_without_a_principal_is_a_mistake(key: str) -> None:
     """Clients would not be authenticated, and the operator would think so."""
     with pytest.raises(SettingError, match=f"^{key}: .*spnego_principal"):
-        TerminationSettings(**{key: "/f"})
+        TerminationSettings(**dict[str, Any]({key: "/f"}))

@@ -35,7 +35,8 @@ def test_a_new_key_signs_and_the_old_one_is_good(file: Path) -> None:
     assert keys.keys.keys == (FIRST,)
     replace(file, SECOND + b"\n" + FIRST + b"\n")
     keys.look()
-    assert (keys.keys.keys, retired) == ((SECOND, FIRST), [])
+    found: object = keys.keys.keys, retired
+    assert found == ((SECOND, FIRST), [])
     replace(file, SECOND + b"\n")
     keys.look()
     assert retired == [(SECOND,)]
