@@ -2,7 +2,8 @@
 
 import http.client
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import pytest
 
@@ -63,6 +64,8 @@ class OneToken:
     """One delegation token, for all."""
 
     impostors: tuple[str, ...] = ()
+    is_used_once = False
+    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, token: str) -> None:
         self._signature = Signature(f"&delegation={token}")
