@@ -26,6 +26,7 @@ RULES = (
     "RULE:[1:$1] RULE:[2:$1$2]",
     "RULE:[1:$1@$0] DEFAULT",
     "RULE:[1:$1](JOE)s/J/j/ RULE:[1:$1](joe)/L",
+    "RULE:[1:$1@$0](jo@FOO)s/@.*// RULE:[1:$1@$0](.*@YAHOO)s/@.*//",
 )
 PRINCIPALS = tuple(
     f"{name}@{realm}"

@@ -80,6 +80,8 @@ def test_what_a_rule_makes(rules: str, principal: str, name: str) -> None:
         ("RULE:[1:$1]s/a//", "a@B"),
         ("DEFAULT", "a@B"),
         ("RULE:[1:$1](b)", "a@APACHE.ORG"),
+        ("RULE:[1:$1](joe)", "joey@APACHE.ORG"),
+        ("RULE:[1:$1@$0](.*@FOO)s/@.*//", "joe@FOO.EVIL"),
     ],
 )
 def test_what_is_no_short_name_is_refused(rules: str, principal: str) -> None:
