@@ -394,24 +394,3 @@ def test_every_hit_is_shown_where_that_is_asked_for() -> None:
     assert watched.path.answer(named) is not None
     watched.path.observe(named, "")
     assert watched.seen[-1].request_id == "7b"
-
-
-def test_an_answer_ends_with_what_it_was_given_for() -> None:
-    """Such as a cookie: `until` is the end of what a head is good for."""
-    scene = Scene()
-    body = render_missing("/w/f")
-    for until, expected in ((1.5, 1.5), (float("inf"), None)):
-        hit = kept_hit(scene.store, "/w/f", Reply(404, FIELDS, body))
-        scene.path.remember(HEAD, hit, body, until=until)
-        assert scene.store.held[HEAD].expires_at == (hit.expires_at if expected is None else expected)
-
-
-def test_all_can_be_forgotten_at_once() -> None:
-    """The ordinary path reads every head again."""
-    scene = Scene()
-    for number in range(3):
-        scene.missing(f"/w/{number}", head_for(f"/w/{number}"))
-    scene.path.forget_all()
-    assert scene.body(head_for("/w/1")) is None
-    scene.path.check()
-    scene.store.check()
