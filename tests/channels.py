@@ -49,14 +49,14 @@ def proxied(
                     *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct"),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
-                    *spelled({**polling, **way.proxy_flags, **flags}),
+                    *spelled({**polling, **flags}),
                 )
             case Channel.ZOOKEEPER:
                 service = Service.of(cluster, zookeeper)
                 for number, glob in enumerate(globs):
                     service.add(f"f{number}", glob)
                 publisher = running.enter_context(service.publisher(**polling))
-                proxy = service.proxy(**way.proxy_flags, **flags)
+                proxy = service.proxy(**flags)
             case _:
                 assert_never(channel)
         running.enter_context(proxy)

@@ -3,9 +3,7 @@
 A cluster without Kerberos believes `user.name`; the ways of one with Kerberos are in `tests/secured/ways.py`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Protocol
 from urllib.parse import quote
 
@@ -36,32 +34,20 @@ class Way(Protocol):
 
     Attributes:
         impostors: names under which somebody asks who has no right to any answer; `of` signs them, too.
-        is_used_once: each server takes a signature once.
-        proxy_flags: settings that a proxy needs for it.
     """
 
     @property
     def impostors(self) -> tuple[str, ...]:
         """See the class."""
 
-    @property
-    def is_used_once(self) -> bool:
-        """See the class."""
-
-    @property
-    def proxy_flags(self) -> Mapping[str, object]:
-        """See the class."""
-
     def of(self, user: str) -> Signature:
-        """Return what a request of this user carries; always the same, unless it is used once."""
+        """Return what a request of this user carries; always the same."""
 
 
 class UserName:
     """`user.name`, which is believed."""
 
     impostors: tuple[str, ...] = ()
-    is_used_once = False
-    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def of(self, user: str) -> Signature:
         """Return the parameter."""

@@ -54,8 +54,7 @@ class Line:
             fields = "".join(f"\r\n{name}: {value}" for name, value in signature.headers)
             head = f"GET {signature.target(pair.path)} HTTP/1.1\r\nHost: "
             request = head.encode() + self._host + fields.encode() + _HEAD_END
-            if not self._way.is_used_once:
-                self._requests[pair] = request
+            self._requests[pair] = request
         return request
 
     def receive(self) -> RawReply:

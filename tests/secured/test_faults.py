@@ -2,8 +2,7 @@
 
 import http.client
 import time
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 import pytest
 
@@ -64,8 +63,6 @@ class OneToken:
     """One delegation token, for all."""
 
     impostors: tuple[str, ...] = ()
-    is_used_once = False
-    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, token: str) -> None:
         self._signature = Signature(f"&delegation={token}")

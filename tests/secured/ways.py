@@ -1,22 +1,16 @@
 """Ways of asking a cluster with Kerberos, each with somebody who tries to be another. (tests/secured/ways.py)"""
 
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from nncache.testbed import Cluster
 from nncache.testbed.web_access import signed_cookie
-from tests.kerberos import negotiate
 from tests.secured.asking import cookie_of, token_of
 from tests.secured.attempts import with_password
-from tests.secured.terminating import termination_flags
 from tests.ways import Signature, Way
 
 _LIVES_S: Final = 86_400.0
 _FORGED: Final = "alice, forged"
-_OTHER_SERVICE: Final = "alice, by a ticket for another service"
 _NOT_FOR_HER: Final = "carol, by a proxy user who may not act for her"
 _NO_PROXY_USER: Final = "alice, by carol who is no proxy user"
 
@@ -25,8 +19,6 @@ class Cookies:
     """A cookie of each user's, as this NameNode gives it for a ticket; and one of alice's under another secret."""
 
     impostors: tuple[str, ...] = (_FORGED,)
-    is_used_once = False
-    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, cluster: Cluster, namenode: int = 0) -> None:
         self._cluster = cluster
@@ -53,8 +45,6 @@ class Tokens:
     """A delegation token of each user's; and alice's with another password."""
 
     impostors: tuple[str, ...] = (_FORGED,)
-    is_used_once = False
-    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -80,8 +70,6 @@ class Doas:
     """
 
     impostors: tuple[str, ...] = (_NOT_FOR_HER, _NO_PROXY_USER)
-    is_used_once = False
-    proxy_flags: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, cluster: Cluster) -> None:
         self._cookies = Cookies(cluster)
@@ -102,41 +90,5 @@ class Doas:
         return Signature(f"&doas={user}", self._cookies.of(real_user).headers)
 
 
-class Tickets:
-    """A ticket of each user's for each request, which a proxy accepts as well as the NameNode does.
-
-    Alice's cookie under another secret is worth nothing, and neither is her ticket for another service.
-    """
-
-    impostors: tuple[str, ...] = (_FORGED, _OTHER_SERVICE)
-    is_used_once = True
-
-    def __init__(self, cluster: Cluster) -> None:
-        assert cluster.kdc is not None
-        self._kdc = cluster.kdc
-        self._directory = tempfile.TemporaryDirectory(prefix="nncache-tickets-")
-        words = termination_flags(cluster.kdc, Path(self._directory.name))
-        self.proxy_flags: Mapping[str, object] = {
-            flag.removeprefix("--").replace("-", "_"): value
-            for flag, value in zip(words[::2], words[1::2], strict=True)
-        }
-        self._tickets: dict[str, Path] = {}
-
-    def of(self, user: str) -> Signature:
-        """Return a new token by the user's ticket, which lives for a day."""
-        if user == _FORGED:
-            cookie = signed_cookie(b"another secret" * 4, "alice", expires_s=1_999_999_999, kind="nncache")
-            return Signature(headers=(("Cookie", f'hadoop.auth="{cookie}"'),))
-        name, service = ("alice", "nncache@localhost") if user == _OTHER_SERVICE else (user, "HTTP@localhost")
-        if name not in self._tickets:
-            self._tickets[name] = self._kdc.kinit(name, lifetime_s=int(_LIVES_S))
-        return Signature(headers=(("Authorization", negotiate(self._tickets[name], service)),))
-
-
-WAYS: Final[Mapping[str, Callable[[Cluster], Way]]] = {
-    "cookie": Cookies,
-    "token": Tokens,
-    "doas": Doas,
-    "negotiate": Tickets,
-}
+WAYS: Final[Mapping[str, Callable[[Cluster], Way]]] = {"cookie": Cookies, "token": Tokens, "doas": Doas}
 """By name; for a cluster whose proxy user `proxy` may act for alice and bob."""
