@@ -7,7 +7,7 @@ Source: org.apache.hadoop.conf.Configuration, 3.5.0; `tests/contracts/test_confi
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -84,6 +84,10 @@ class Configuration:
         """
         value = self._values.get(_RENAMED.get(name, name))
         return None if value is None else self._filled_in(name, value).strip()
+
+    def all_names(self) -> Collection[str]:
+        """Return the names of all values."""
+        return self._values.keys()
 
     def names(self, name: str) -> tuple[str, ...]:
         """Return the parts of a comma-separated value, each once; none if it is absent."""

@@ -17,3 +17,8 @@ def boottime() -> float:
 def unix_time_of_boot() -> float:
     """Return the Unix time at which `boottime` was zero, by the wall clock of now."""
     return time.time() - boottime()  # noqa: TID251 - this is where the two meet
+
+
+def unix_time() -> float:
+    """Return the wall clock's Unix time, for what other hosts read as well; it can be set."""
+    return time.time()  # noqa: TID251 - cookies say when they end by it

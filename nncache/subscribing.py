@@ -13,7 +13,6 @@ from typing import Any, Final, Self, TypeVar
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
 from nncache.coordination.session import Session
-from nncache.coordination.tls import tls_of
 from nncache.errors import ConfigurationError
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.kerberos.identity import identity_of
@@ -115,7 +114,6 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
         settings = self._settings
         try:
             login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
-            tls_of(settings.zookeeper)
         except SettingError as error:
             raise ConfigurationError(str(error)) from error
         session = Session(settings.zookeeper, boottime, log_name=f"events of {self._name}", login=login)

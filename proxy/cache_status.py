@@ -40,6 +40,10 @@ NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
 """Neither forwarded nor answered: such a target is not served."""
 
 
+NOT_ADMITTED: Header = cache_status(detail="not-admitted")
+"""Neither forwarded nor answered: the proxy does not know who asks, or they may not act for another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explained:
     """What is said of a reason.

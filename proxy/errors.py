@@ -174,6 +174,15 @@ class NotSentError(UpstreamError):
     retry_after_s = 1
 
 
+class ServiceLoginError(UpstreamError):
+    """The service's own credential is not accepted by the NameNode, or there is none; nothing has had an effect."""
+
+    status = 503
+    reason = "Service Unavailable"
+    java_class = "org.apache.hadoop.ipc.RetriableException"
+    retry_after_s = 5
+
+
 class UpstreamCutError(UpstreamError):
     """The connection ended, or brought no HTTP, after the call was sent and before its reply was complete."""
 

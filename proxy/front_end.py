@@ -7,18 +7,19 @@ import asyncio
 import logging
 from collections import Counter
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import TracebackType
-from typing import Protocol, Self, assert_never
+from typing import Final, Protocol, Self, assert_never
 
 from aiohttp import web
 
 from nncache.cache.decisions import Known
 from nncache.cache.entries import Hit
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
-from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.hadoop.calls import Call, StatusRequest, parse_call
 from nncache.proxy.cache_status import (
     COLLAPSED,
+    NOT_ADMITTED,
     NOT_WEBHDFS,
     Bypass,
     ForwardReason,
@@ -30,14 +31,13 @@ from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.credentials import Unclear, authentication_of
 from nncache.proxy.errors import ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.headers import HIT, reply_headers, request_headers
-from nncache.proxy.identity import caller_of, claimed_caller
+from nncache.proxy.headers import HIT, reply_headers
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, SettledReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
+from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
     ASKED,
     Collapsed,
@@ -52,11 +52,15 @@ from nncache.proxy.reads import (
 from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.targets import is_webhdfs
+from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.plain_exchange import BEGUN
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
+
+_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class Upstream(Fetcher, Streamer, Protocol):
@@ -66,8 +70,8 @@ class Upstream(Fetcher, Streamer, Protocol):
 class HitMemory(Protocol):
     """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
-        """Take note that this very request was a hit, answered with this body."""
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
+        """Take note that this very request was a hit, answered with this body; `until`: the local time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,8 @@ class FrontEnd:
         self.cookies = SecureCookies()  # replaced by those of the upstream, so that all are counted together
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
+        self.terminator: Terminator | None = None  # set where the proxy authenticates its clients
+        self.issued = IssuedTokens(clock, believed_for_s=0.0)  # replaced along with it
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
         self._forwarded: Counter[ForwardReason] = Counter()
 
@@ -176,42 +182,62 @@ class FrontEnd:
         if not is_webhdfs(target):
             exchange.result = Result.REFUSED
             return error_reply(UnknownAddressError("only /webhdfs/v1 is served here"), (NOT_WEBHDFS,))
-        plain = parse_plain(target) if request.method == "GET" else None
-        directive = cache_directive_of(request.raw_headers) if plain is not None else CacheDirective.NO_TRACE
-        credential = authentication_of(plain, request.raw_headers) if plain is not None else None
-        if plain is None or directive is CacheDirective.NO_TRACE or credential is Unclear.UNCLEAR:
-            call = parse_call(request.method, target)
-            return await self._pass_on(request, exchange, _head_of(request, call), call, why_not_asked(call))
-        head = _head_of(request, plain)
+        if self.terminator is None:
+            reading = read_request(request.method, target, request.raw_headers, peer)
+        else:
+            admission = await self.terminator.admit(request)
+            match admission:
+                case Admitted():
+                    reading = read_admitted(request.method, admission, peer)
+                case ByToken(headers):
+                    reading = self.issued.believed(read_request(request.method, target, headers, peer))
+                case Rejected(response):
+                    exchange.result = Result.REFUSED
+                    response.add((NOT_ADMITTED,))
+                    return response
+                case _:
+                    assert_never(admission)
+        return await self._read(request, exchange, reading)
+
+    async def _read(
+        self, request: web.BaseRequest, exchange: Exchange, reading: Reading
+    ) -> web.StreamResponse:
+        head, plain, adds = reading.head, reading.plain, reading.adds
+        if plain is None:
+            call = parse_call(request.method, head.target)
+            return await self._pass_on(request, exchange, head, call, why_not_asked(call), adds)
         exchange.operation, exchange.caller = GETFILESTATUS, head.caller
         read = Read(
             plain=plain,
-            caller=caller_of(plain, credential, peer),
+            caller=reading.caller,
             head=head,
-            credential=credential,
-            refresh=directive is CacheDirective.REFRESH,
+            credential=reading.credential,
+            refresh=reading.refresh,
             asked=request.get(ASKED),
         )
         answer = await self._answer(read)
         match answer:
             case FromMemory(hit):
                 exchange.result = Result.HIT
-                return self._from_memory(request, plain, hit)
+                return self._from_memory(request, plain, hit, reading)
             case Collapsed(known):
                 exchange.result = Result.COLLAPSED
-                return self._collapsed(plain, known)
+                return self._collapsed(plain, known, adds)
             case FromNameNode(reply, why, is_stored):
                 self._note_forwarded(exchange, why)
+                if reply.status in _REFUSALS:
+                    self.issued.refused(reading)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
                 fields = self.cookies.for_client(reply_headers(reply.headers), is_secure=is_over_tls(request))
                 said = forwarded(why, is_shown=is_shown, is_stored=is_stored)
-                return whole_reply(reply, (*fields, said))
+                return whole_reply(reply, (*fields, *adds, said))
             case Unanswered(error, why):
                 self._note_forwarded(exchange, why)
-                return _failed(exchange, error, why)
+                return _failed(exchange, error, why, adds)
             case PassOn(why):
-                return await self._pass_on(request, exchange, head, parse_call(head.method, head.target), why)
+                call = parse_call(head.method, head.target)
+                return await self._pass_on(request, exchange, head, call, why, adds)
             case _:
                 assert_never(answer)
 
@@ -223,17 +249,21 @@ class FrontEnd:
             _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
             return PassOn(Bypass.CACHE_ERROR)
 
-    def _from_memory(self, request: web.BaseRequest, plain: StatusRequest, hit: Hit) -> web.StreamResponse:
+    def _from_memory(
+        self, request: web.BaseRequest, plain: StatusRequest, hit: Hit, reading: Reading
+    ) -> web.StreamResponse:
         entry = hit.entry
         body = body_of(entry.reply, plain.as_requested)
-        if self.hit_memory is not None and plain.doas is None:
-            self.hit_memory.remember(request, hit, body)
-        return cached_reply(
+        if self.hit_memory is not None and reading.repeatable_until is not None:
+            self.hit_memory.remember(request, hit, body, until=reading.repeatable_until)
+        reply = cached_reply(
             entry.reply, body, HIT, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
         )
+        reply.add(reading.adds)
+        return reply
 
-    def _collapsed(self, plain: StatusRequest, known: Known) -> web.StreamResponse:
-        return cached_reply(
+    def _collapsed(self, plain: StatusRequest, known: Known, adds: Headers) -> web.StreamResponse:
+        reply = cached_reply(
             known.reply,
             body_of(known.reply, plain.as_requested),
             COLLAPSED,
@@ -241,21 +271,31 @@ class FrontEnd:
             now=self._clock(),
             dates=self._dates,
         )
+        reply.add(adds)
+        return reply
 
     async def _pass_on(
-        self, request: web.BaseRequest, exchange: Exchange, head: RequestHead, call: Call, why: ForwardReason
+        self,
+        request: web.BaseRequest,
+        exchange: Exchange,
+        head: RequestHead,
+        call: Call,
+        why: ForwardReason,
+        adds: Headers,
     ) -> web.StreamResponse:
         exchange.operation, exchange.caller = operation_name(call), head.caller
         self._note_forwarded(exchange, why)
+        self.issued.sent(call)
 
         def how(reply: SettledReply) -> Headers:
-            return (forwarded(why, is_shown=shows_path(reply.status, reply.body)),)
+            self.issued.replied(call, head, reply)
+            return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
 
         try:
             with self.call_limits.admitted(head, is_charged=BEGUN in request):
                 response = await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
-            return _failed(exchange, error, why)
+            return _failed(exchange, error, why, adds)
         exchange.result = Result.FORWARDED
         return response
 
@@ -293,14 +333,6 @@ def _known_length(response: web.StreamResponse) -> int:
     return response.known_length if isinstance(response, RawResponse) else -1
 
 
-def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason) -> web.StreamResponse:
+def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> web.StreamResponse:
     exchange.result = result_of(error)
-    return error_reply(error, (forwarded(why, is_shown=False),))
-
-
-def _head_of(request: web.BaseRequest, call: Call | StatusRequest) -> RequestHead:
-    peer = request.remote or ""
-    fields = request_headers(request.raw_headers, peer)
-    return RequestHead(
-        request.method, request.raw_path, fields, peer, claimed_caller(call, request.raw_headers)
-    )
+    return error_reply(error, (*adds, forwarded(why, is_shown=False)))

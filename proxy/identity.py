@@ -55,8 +55,10 @@ def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
     """Return as whom the caller of any request would ask over RPC; None if that cannot be told.
 
     Only names spelled as every release reads them count: 3.5.0 takes `USER.NAME` for the user, 3.4.1 does not. And
-    none does where a cookie or `Authorization` may say who asks.
+    none does where a cookie or `Authorization` may say who asks. Whom the proxy has authenticated it knows by itself.
     """
+    if head.acts_for:
+        return RpcUser(head.acts_for)
     return None if is_authenticated_by_fields(head.headers) else _rpc_user_of_target(head.target)
 
 

@@ -23,6 +23,8 @@ class RequestHead:
         headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `nncache.proxy.headers`.
         peer: the address of the client; shares of what is bounded go by it.
         caller: who asks, as the request says; limits of calls go by it.
+        acts_for: the user for whom the service itself asks, whom the proxy has authenticated; "": the request's own
+            credentials say who asks.
     """
 
     method: str
@@ -30,6 +32,7 @@ class RequestHead:
     headers: Headers
     peer: str = ""
     caller: str = ""
+    acts_for: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

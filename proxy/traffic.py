@@ -44,7 +44,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.COLLAPSED: "answered with the reply to an identical request of the same caller",
     Result.STORED: "answered by the NameNode, whose reply was cached",
     Result.FORWARDED: "answered by the NameNode",
-    Result.REFUSED: "refused: malformed, too slow, not WebHDFS, or beyond a limit",
+    Result.REFUSED: "refused: malformed, too slow, not WebHDFS, not authenticated, or beyond a limit",
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
 }

@@ -19,7 +19,10 @@ SECURED = ClusterSpec(
     with_zookeeper=True,
     kerberos=Kerberos(
         protection="authentication,integrity,privacy",  # a client chooses
-        proxy_users=(ProxyUser(name="proxy", users="alice,bob"),),
+        proxy_users=(
+            ProxyUser(name="proxy", users="alice,bob"),
+            ProxyUser(name="nncache", users="*"),  # for proxies that authenticate their clients
+        ),
     ),
     tls=Tls(),
     zookeeper_security=ZooKeeperSecurity(kerberos=True, tls=True, client_certificates="want"),

@@ -94,6 +94,50 @@ def _ticket(principal: Principal | None, store: dict[str, str]) -> Ticket:
         return Ticket(made, float(made.lifetime or 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Who has shown a valid ticket for this service.
+
+    Attributes:
+        initiator: their principal, with its realm.
+        service: the principal for which the ticket is.
+        reply: the token that shows the client who the service is.
+    """
+
+    initiator: str
+    service: str
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A token that shows nothing of anybody; `why` is for logs."""
+
+    why: str
+
+
+def accept(token: bytes, keytab: str) -> Accepted | Refused:
+    """Judge the token of a client (SPNEGO, or Kerberos alone), by any key of the keytab, which is read each time.
+
+    A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
+
+    Raises:
+        KerberosError: gssapi is not installed.
+    """
+    gssapi = _gssapi()
+    error = gssapi.exceptions.GSSError
+    try:
+        credentials = gssapi.Credentials(usage="accept", store={"keytab": keytab})
+        context = gssapi.SecurityContext(creds=credentials, usage="accept")
+        reply = context.step(token)
+        if not context.complete:  # raises what `step` may have kept to itself
+            return Refused("it does not say at once who is there")
+        initiator, service = str(context.initiator_name), str(context.target_name)
+    except error as exc:
+        return Refused(_said(exc))
+    return Accepted(initiator, service, bytes(reply or b""))
+
+
 class GssContext:
     """One negotiation with one server, as the one who begins. `step` may ask the KDC; nothing else does."""
 
@@ -191,7 +235,8 @@ def _explained(what: str) -> Iterator[None]:
 
 def _said(exc: _GssError) -> str:
     """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
-    words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text != "Success"]
+    silence = {"Success", "Unknown error"}
+    words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]
     return ", ".join(filter(None, words)) or ", ".join(exc.get_all_statuses(exc.maj_code, is_maj=True))
 
 

@@ -101,10 +101,23 @@ class WebLogin:
         is_webhdfs = request.url.raw_path.startswith(f"{PREFIX}/")
         return is_webhdfs and reply.status < HTTPStatus.BAD_REQUEST and not self._identity.may_fall_back
 
+    def cookie(self, address: str) -> str | None:
+        """Return the value of the cookie of an address; None before a request was made there."""
+        return self._cookies.get(address)
+
+    def forget(self, address: str, cookie: str) -> None:
+        """Log in again before the next request to an address: this cookie is not accepted there any more."""
+        if self._cookies.get(address) == cookie:
+            del self._cookies[address]
+
+    def take(self, address: str, field: str) -> None:
+        """Keep the cookie of a `Set-Cookie` that came with a request made in another way."""
+        if (match := _COOKIE.match(field)) is not None:
+            self._cookies[address] = match[2]
+
     def _keep(self, address: str, reply: aiohttp.ClientResponse) -> None:
         for field in reply.headers.getall("Set-Cookie", ()):
-            if (match := _COOKIE.match(field)) is not None:
-                self._cookies[address] = match[2]
+            self.take(address, field)
 
 
 def _is_challenge(reply: aiohttp.ClientResponse) -> bool:

@@ -17,6 +17,6 @@ def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
     load = partial(load_settings, PROXY, config, given(flags))
     settings = load()
-    from nncache.daemons.proxy_wiring import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
+    from nncache.daemons.proxy_process import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 
     run_proxy(settings, load)

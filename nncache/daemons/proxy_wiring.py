@@ -10,8 +10,9 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from typing import Final
 
 from nncache.admin.access import Access
 from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages, purge_action
@@ -19,11 +20,10 @@ from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.cache import MetadataCache
-from nncache.clock import boottime, unix_time_of_boot
+from nncache.clock import unix_time_of_boot
 from nncache.coordination.login import Login
-from nncache.coordination.sasl import login_of
 from nncache.daemons.announcer import announce
-from nncache.daemons.daemon import Signals, run_until_signal
+from nncache.daemons.clients_authentication import ClientsAuthentication
 from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.namenodes_shown import namenodes_shown
@@ -31,21 +31,18 @@ from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lin
 from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, status_of, totals_of
 from nncache.daemons.purging import Purger
 from nncache.daemons.recent import Recent, Totals
-from nncache.daemons.reloader import Reloader
-from nncache.daemons.reloading import OF_PROXY
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import say_where, warn_of_globs
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
-from nncache.errors import ConfigurationError, StartError
-from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
+from nncache.errors import StartError
+from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.pool import NameNodePool
-from nncache.hadoop.settings import SettingError
 from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.invalidation.stream import ChannelSetup, load_stream_class
-from nncache.logs import set_log_level, set_up_logs
+from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
 from nncache.proxy.auditor import Auditor
 from nncache.proxy.cache_status import MEANINGS
@@ -55,8 +52,8 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.front_end import FrontEnd
 from nncache.proxy.hottest import Hottest
-from nncache.proxy.limits import reserve_files
 from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import Traffic
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.queries import PoolQueries
@@ -71,44 +68,24 @@ QUESTIONS_END_S = 5.0
 """What questions to a NameNode get to end when their clients have gone."""
 
 
-def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) -> None:
-    """Serve until SIGTERM or SIGINT, then let what is under way finish. At SIGHUP the settings are loaded again.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """As whom a proxy acts, and how it knows others.
 
-    Raises:
-        StartError: this start cannot succeed; one line says why.
+    Attributes:
+        identity: of the service itself, on a secured cluster.
+        login: at ZooKeeper, if that wants one.
+        web: how the NameNodes' web servers are reached.
+        clients: authenticates clients; None: the NameNodes do.
     """
-    set_up_logs(settings.log)
-    try:
-        reserve_files(settings.limits, len(settings.namenodes.namenodes))
-        load_stream_class(settings.channel_name)
-        access = access_of(settings.admin, settings.proxy.admin_at.host)
-        logs = RequestLogs(settings.request_logs, boottime)
-        identity = identity_of(settings.kerberos, boottime)
-        login = login_of(settings.zookeeper, identity)
-        web = NameNodeWeb(settings.namenode_tls)
-    except SettingError as error:
-        raise ConfigurationError(str(error)) from error
-    manager = ServiceManager()
 
-    async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs, identity, login, web)
-        reloader = Reloader(
-            load,
-            settings,
-            OF_PROXY,
-            system.take,
-            manager,
-            lambda outcome: logs.note("reload", outcome=outcome),
-        )
+    identity: KerberosIdentity | None = None
+    login: Login | None = None
+    web: NameNodeWeb = PLAIN
+    clients: ClientsAuthentication | None = None
 
-        def reload() -> None:
-            logs.reopen()
-            reloader.reload()
 
-        signals.on_reload = reload
-        await system.serve(signals.stop)
-
-    run_until_signal(serve, "requests under way are finished, then it ends")
+NO_SECURITY: Final = Security()
 
 
 class ProxySystem:
@@ -121,9 +98,7 @@ class ProxySystem:
         access: Access | None = None,
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
-        identity: KerberosIdentity | None = None,
-        login: Login | None = None,
-        web: NameNodeWeb = PLAIN,
+        security: Security = NO_SECURITY,
     ) -> None:
         """Build it.
 
@@ -133,9 +108,7 @@ class ProxySystem:
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            identity: of the service itself, on a secured cluster.
-            login: at ZooKeeper, if that wants one.
-            web: how the NameNodes' web servers are reached.
+            security: as whom it acts, and how it knows others.
 
         Raises:
             SettingError: one of those logs cannot be opened.
@@ -144,7 +117,7 @@ class ProxySystem:
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
-        self._pool = NameNodePool(settings.namenodes, clock, identity, web)
+        self._pool = NameNodePool(settings.namenodes, clock, security.identity, security.web)
         self._cache = MetadataCache(settings.cache)
         self._watchdog = Watchdog()
         setup = ChannelSetup(
@@ -154,12 +127,14 @@ class ProxySystem:
             polling=settings.polling,
             zookeeper=settings.zookeeper,
             clock=clock,
-            login=login,
+            login=security.login,
         )
         self._stream = load_stream_class(settings.channel_name)(setup)
         self._consumer = Consumer(self._cache, self._stream, clock)
         limits = settings.limits
-        self._upstream = Upstream(self._pool, limits, clock, web)
+        own = self._authentication = security.clients
+        own_login = None if own is None else own.login
+        self._upstream = Upstream(self._pool, limits, clock, security.web, own_login)
         queries = PoolQueries(
             self._pool,
             timeout_s=settings.proxy.namenode_query_timeout_s,
@@ -185,7 +160,11 @@ class ProxySystem:
             sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
         traffic.hits_of_fast_path = lambda: self._fast_path.hits
         self._front_end.hit_memory = FastPathMemory(self._fast_path)
-        plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
+        plain_calls: PlainCalls | None = None
+        if own is None:
+            plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
+        else:
+            own.serve(self._front_end, self._fast_path)
         self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
         self._started_at = clock()
         self._recent = Recent(self._started_at, Totals())
@@ -275,6 +254,7 @@ class ProxySystem:
             ("the stream of changes", self._consumer.run),
             ("taking forgotten entries apart", lambda: reclaim_in_slices(self._cache)),
             *self._server.background,
+            *(() if self._authentication is None else self._authentication.background),
             ("the garbage collector", tend_collector),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
@@ -308,6 +288,7 @@ class ProxySystem:
             "pool": self._pool.stats(),
             "server": self._server.stats(),
             "stream": stream,
+            "termination": NO_TERMINATION if self._authentication is None else self._authentication.stats(),
             "tls": self._server.tls_stats(),
             "traffic": self._traffic.stats(),
             "zookeeper": stream.channel.session,

@@ -21,6 +21,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "request_logs": ("proxy",),
     "server": ("proxy",),
     "stream": ("proxy",),
+    "termination": ("proxy",),
     "tls": ("proxy",),
     "traffic": ("proxy",),
     "zookeeper": ("proxy", "publisher"),

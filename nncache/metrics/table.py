@@ -4,9 +4,10 @@ The rooms count in plain integers and hand out frozen `Stats` values; nothing he
 docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.
 """
 
+from nncache.metrics.authentication_rows import AUTHENTICATION_ROWS
 from nncache.metrics.metric import Metric
 from nncache.metrics.proxy_rows import PROXY_ROWS
 from nncache.metrics.publisher_rows import PUBLISHER_ROWS
 from nncache.metrics.shared_rows import SHARED_ROWS
 
-METRICS: tuple[Metric, ...] = (*PROXY_ROWS, *PUBLISHER_ROWS, *SHARED_ROWS)
+METRICS: tuple[Metric, ...] = (*PROXY_ROWS, *AUTHENTICATION_ROWS, *PUBLISHER_ROWS, *SHARED_ROWS)

@@ -25,6 +25,7 @@ from nncache.invalidation.settings import DIRECT, ZOOKEEPER, ChannelSettings, Po
 from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
+from nncache.proxy.termination.settings import TerminationSettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop
@@ -52,6 +53,9 @@ class SettingsOfProxy:
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
     namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
+    termination: TerminationSettings = field(
+        default_factory=TerminationSettings, metadata={"heading": "Authentication of clients by the proxy"}
+    )
     cache: CacheSettings = field(default_factory=CacheSettings, metadata={"heading": "What is cached"})
     channel: ChannelSettings = field(
         default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
@@ -70,6 +74,12 @@ class SettingsOfProxy:
             SettingError: the key to change.
         """
         self._see_staleness()
+        if self.termination.is_on and not self.kerberos.has_identity:
+            raise SettingError(
+                "spnego_principal",
+                ", ".join(self.termination.spnego_principal),
+                "needs principal and keytab: as that principal the NameNodes are asked for the clients",
+            )
         if self.channel_name != ZOOKEEPER:
             return
         if not self.zookeeper.zookeeper:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from nncache.proxy.cache_status import COLLAPSED, NOT_WEBHDFS, REASONS, forwarded
+from nncache.proxy.cache_status import COLLAPSED, NOT_ADMITTED, NOT_WEBHDFS, REASONS, forwarded
 from nncache.proxy.headers import HIT
 from nncache.proxy.messages import Header
 
@@ -38,6 +38,12 @@ _OPEN: Final = (
         NOT_WEBHDFS,
         "the target is not below /webhdfs/v1: it is answered 404",
         "Correct the client's URL: `http://HOST:PORT/webhdfs/v1/PATH?op=...`.",
+    ),
+    (
+        "not-admitted",
+        NOT_ADMITTED,
+        "the proxy authenticates (`spnego_principal`): no good ticket or cookie, or no right to act for `doas`",
+        "With 401 negotiate (SPNEGO); with 403 the message says what is wrong; with 503 the proxy's log does.",
     ),
 )
 

@@ -34,7 +34,7 @@ def _fields_of(error: ProxyError) -> Headers:
     return (_NOT_STORED, _JSON, (b"Retry-After", b"%d" % error.retry_after_s))
 
 
-def error_reply(error: ProxyError, extra: Headers = ()) -> web.StreamResponse:
+def error_reply(error: ProxyError, extra: Headers = ()) -> RawResponse:
     """Make the reply that an error becomes."""
     return RawResponse(
         error.status,

@@ -12,6 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from math import inf
 from typing import Final, cast
 
 from nncache.cache.entries import Hit
@@ -78,10 +79,9 @@ class _Answer(Hit):
 
     __slots__ = ("body", "frame", "text")
 
-    def __init__(self, hit: Hit, key: bytes, frame: HitFrame, body: bytes | int | None) -> None:
-        super().__init__(
-            hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=hit.expires_at, key=key
-        )
+    def __init__(self, hit: Hit, key: bytes, frame: HitFrame, body: bytes | int | None, until: float) -> None:
+        expires_at = min(hit.expires_at, until)
+        super().__init__(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at, key=key)
         self.frame = frame
         self.body = body
         self.text: bytes | None = None  # of the running second
@@ -192,8 +192,16 @@ class FastPath:
         self._next_sample = self.sampler.next(self.hits, started)
         self._observe(exchange)
 
-    def remember(self, head: bytes, hit: Hit, body: bytes) -> None:
-        """Keep the answer to a head that the ordinary path has vetted and answered with this body."""
+    def forget_all(self) -> None:
+        """Have every head read again by the ordinary path. Costs time linear in their number."""
+        for answer in tuple(self._store.held.values()):
+            self._store.forget_hit(answer)
+
+    def remember(self, head: bytes, hit: Hit, body: bytes, *, until: float = inf) -> None:
+        """Keep the answer to a head that the ordinary path has vetted and answered with this body.
+
+        `until` is the local time at which the head has to be vetted again.
+        """
         reply = hit.entry.reply
         # Fields that no other reply has would need a frame for each.
         if len(head) > self._max_head_bytes or hit.entry.shared is Shared.NOTHING:
@@ -205,7 +213,7 @@ class FastPath:
             rest = None
         elif key is kept and _quotes(kept, body):
             rest = len(body) - _MISSING_REST
-        self._store.hold(_Answer(hit, key, self._frame(reply), rest))
+        self._store.hold(_Answer(hit, key, self._frame(reply), rest, until))
 
     def stats(self) -> FastPathStats:
         """Return the figures so far."""

@@ -13,11 +13,11 @@ class FastPathMemory:
     def __init__(self, fast_path: FastPath) -> None:
         self._fast_path = fast_path
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
         """Keep the answer to this very request, if its bytes are known and may be answered without a parser."""
         head = repeatable_head(request)
         if head is not None:
-            self._fast_path.remember(head, hit, body)
+            self._fast_path.remember(head, hit, body, until=until)
 
 
 def repeatable_head(request: web.BaseRequest) -> bytes | None:

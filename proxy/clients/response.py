@@ -103,6 +103,11 @@ class RawResponse(web.StreamResponse):
         """Bytes written so far, the head included."""
         return self._out.output_size if self._out is not None else 0
 
+    def add(self, fields: Headers) -> None:
+        """Put header fields behind the others, before it is prepared."""
+        assert not self.prepared
+        self._fields = (*self._fields, *fields)
+
     def force_close(self) -> None:
         """End the connection after this reply; the head says so if it has not gone out yet."""
         self._close_after = True

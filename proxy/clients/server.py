@@ -329,6 +329,7 @@ class Server:
             raise
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        reply: web.StreamResponse
         try:
             self._vet(request)
             if self._plain_calls is not None and (head := repeatable_head(request)) is not None:

@@ -34,6 +34,7 @@ from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.failover import FailoverClient, NameNodes, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.plain_exchange import BEGUN, Begun, PlainExchange, PlainReader, SentCall
 from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.service_login import ServiceLogin
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,25 +71,38 @@ class Upstream:
     """
 
     def __init__(
-        self, pool: NameNodes, limits: LimitSettings, clock: Callable[[], float], web: NameNodeWeb = PLAIN
+        self,
+        pool: NameNodes,
+        limits: LimitSettings,
+        clock: Callable[[], float],
+        web: NameNodeWeb = PLAIN,
+        login: ServiceLogin | None = None,
     ) -> None:
+        """Send calls to the NameNodes of the pool, reached as `web` says; `login` is for calls as the service."""
+        self._login = login
         self._limits = limits
         self._clock = clock
         self._connections = Connections(limits, clock, web)
         self._tasks = asyncio.TaskGroup()  # bodies on their way; settlings that outlive their request
-        self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks)
+        self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks, login)
         self.cookies = SecureCookies()
         self._outcome_unknown = 0
         self._broken_replies = 0
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
+        if self._login is not None:
+            await self._login.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._tasks.__aexit__(kind, exc, trace)
+        try:
+            await self._tasks.__aexit__(kind, exc, trace)
+        finally:
+            if self._login is not None:
+                await self._login.__aexit__(None, None, None)
         self._connections.close()
 
     def stats(self) -> ForwardStats:

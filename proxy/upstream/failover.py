@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, Protocol
 
 from nncache.hadoop.election_view import Active, NameNode
@@ -16,12 +17,19 @@ from nncache.hadoop.errors import NoActiveNameNodeError as NoActiveKnownError
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 from nncache.proxy.clients.body import ClientBody
-from nncache.proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamError, UpstreamTimeoutError
+from nncache.proxy.errors import (
+    NoActiveNameNodeError,
+    NotSentError,
+    ServiceLoginError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, RequestHead
 from nncache.proxy.upstream.exchange import Exchange
 from nncache.proxy.upstream.plain_exchange import SentCall
 from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.service_login import ServiceLogin
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
 _FORBIDDEN: Final = 403  # what StandbyException and RetriableException come with
@@ -202,8 +210,10 @@ class FailoverClient:
         clock: Callable[[], float],
         connections: Connections,
         tasks: asyncio.TaskGroup,
+        login: ServiceLogin | None = None,
     ) -> None:
         self._pool = pool
+        self._login = login  # for calls as the service
         self._limits = limits
         self._clock = clock
         self._connections = connections
@@ -230,6 +240,8 @@ class FailoverClient:
             for namenode in self._order(call):
                 try:
                     answer = await self._ask_one(namenode, call)
+                except ServiceLoginError:
+                    raise  # nothing is wrong with the NameNode
                 except UpstreamError as exc:
                     self._note(call, namenode, exc)
                     if not call.may_repeat(_kind_of(exc)):
@@ -263,10 +275,35 @@ class FailoverClient:
         return (first, *(each for each in order if each != first))
 
     async def _ask_one(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
+        if not call.head.acts_for:
+            return await self._send(namenode, call, call.head)
+        return await self._ask_as_service(namenode, call)
+
+    async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
+        """Ask with the service's own credential; once more after another login where that is not accepted.
+
+        A 401 to it is nothing of the client's: with it nothing was done, and no client hears of it.
+        """
+        assert self._login is not None, "a call as the service needs its login"
+        head = await self._login.signed(call.head, namenode)
+        answer = await self._send(namenode, call, head)
+        if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+            await answer.close()
+            self._login.refused(head, namenode)
+            if call.body is not None and call.body.is_begun:  # what was read of it is gone
+                raise ServiceLoginError("the proxy's login at the NameNode has ended; send the request again")
+            answer = await self._send(namenode, call, await self._login.signed(call.head, namenode))
+            if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+                await answer.close()
+                raise ServiceLoginError("the NameNode does not accept the proxy's login")
+        answer.exchange.headers = self._login.replied(namenode, answer.exchange.headers)
+        return answer
+
+    async def _send(self, namenode: NameNode, call: UpstreamCall, head: RequestHead) -> UpstreamResponse:
         is_first = call.sent == 0
         begun, call.begun = call.begun, None
         connection = begun.connection if begun is not None else await self._acquire(namenode, call)
-        exchange = Exchange(connection, call.head, call.body, timeout_s=self._limits.upstream_timeout_s)
+        exchange = Exchange(connection, head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self.term_of(namenode) if begun is None else begun.term
         answer = UpstreamResponse(exchange, connection, self._connections)
         try:

@@ -36,6 +36,7 @@ _SAID_TO_ALL: Final = frozenset(
         b"nncache; fwd=bypass; detail=not-plain",
         b"nncache; fwd=bypass; detail=no-filter",
         b"nncache; fwd=bypass; detail=stream-closed",
+        b"nncache; detail=not-admitted",
     }
 )
 """What `Cache-Status` may say whatever is known of the path: it follows from request, settings or the whole proxy."""

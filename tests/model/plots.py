@@ -17,6 +17,7 @@ from tests.model.draws import FILES, PATHS, USERS, Draw
 from tests.model.namespace import SUPERUSER
 from tests.model.pestering import pester
 from tests.model.scene import GAPS_S, SETTLED_S, behind, in_sight
+from tests.model.termination_plots import TERMINATION_PLOTS
 from tests.model.upstream import ODD_ANSWERS
 from tests.model.write_plots import WRITE_PLOTS
 
@@ -261,6 +262,7 @@ def send_pages_late(world: World, number: int) -> None:
 PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {
     **WRITE_PLOTS,
     **CREDENTIAL_PLOTS,
+    **TERMINATION_PLOTS,
     "hide": hide,
     "reveal": reveal,
     "answer late": answer_late,

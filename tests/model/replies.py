@@ -19,9 +19,11 @@ class Remembered:
 
     hits: dict[tuple[str, Headers], tuple[Hit, bytes]] = field(default_factory=dict)
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
         """Keep a hit."""
-        self.hits[request.raw_path, tuple(request.raw_headers)] = hit, body
+        expires_at = min(hit.expires_at, until)
+        kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)
+        self.hits[request.raw_path, tuple(request.raw_headers)] = kept, body
 
 
 def unquoted(answer: Answer, path: str, spelled: str) -> Answer:

@@ -183,7 +183,7 @@ class System:
         spelled = spelled or path
         wish: tuple[Header, ...] = ((b"Cache-Control", b"no-cache"),) if refresh else ()
         request = ClientRequest("GET", f"{PREFIX}{spelled}?op=GETFILESTATUS&user.name={user}", wish)
-        told = await self._told_to(request, path, user, spelled)
+        told = await self.told_to(request, path, user, spelled)
         if told is None:
             return None
         self.judge.read(told)
@@ -199,7 +199,7 @@ class System:
         What comes from memory is judged: a NameNode's own answer is the vault's.
         """
         request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
-        told = await self._told_to(request, path, user or "", path)
+        told = await self.told_to(request, path, user or "", path)
         if told is not None and told.is_from_memory:
             if user is None:
                 self.judge.say(
@@ -210,16 +210,17 @@ class System:
                 self.judge.read(told)
         return told
 
-    async def _told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Told | None:
+    async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Told | None:
         """Send a read, by the fast path if that has it; None if there was no answer."""
         started = clock()
-        remembered = self.fast_path.hits.get((request.raw_path, request.raw_headers))
+        fast_path = (request.door or self).fast_path
+        remembered = fast_path.hits.get((request.raw_path, request.raw_headers))
         if remembered is not None and self.cache.is_good(remembered[0], started):
             hit, body = remembered
             fields: Headers = (*hit.entry.reply.headers, (b"Cache-Status", b"nncache; hit"))
             answer = Answer(hit.entry.reply.status, body)
         else:
-            response = await self._call(request, path)
+            response = await self.call(request, path)
             if response is None:
                 return None
             fields, answer = parts(response)
@@ -232,7 +233,7 @@ class System:
         """Change something through the proxy, in one step."""
         began, filters, began_at = self.exceptions.last_known(), self.channel.filters_changed, clock()
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&user.name={user}", operation=operation)
-        response = await self._call(request, path)
+        response = await self.call(request, path)
         writing = request.writing
         if writing is not None:
             if response is not None:
@@ -251,7 +252,7 @@ class System:
         """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
         token = _pesterer.set(Pesterer(target, self.queries.given_up))
         try:
-            await self._call(
+            await self.call(
                 ClientRequest(method, f"{PREFIX}{target}&user.name={user}", answer=answer), target
             )
         finally:
@@ -259,7 +260,7 @@ class System:
 
     async def call_that_changes_nothing(self, method: str, target: str, answer: Answer) -> None:
         """Send a call that is answered so, and changes nothing in the namespace."""
-        await self._call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
+        await self.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
     def _may_make(self, pesterer: Pesterer) -> bool:
         """Whether the pesterer could carry the second step of a write out, now or a moment ago.
@@ -328,7 +329,7 @@ class System:
         known, given_up = self.exceptions.last_known(), self.queries.given_up
         request = ClientRequest(method, f"{PREFIX}{path}?{query}&noredirect=true&user.name={user}")
         self.exceptions.begun += 1
-        response = await self._call(request, path)
+        response = await self.call(request, path)
         self.exceptions.answered += 1
         if response is None or response.status != 200:
             return
@@ -361,11 +362,12 @@ class System:
             )
             self._told(made, is_excused=excused)
 
-    async def _call(self, request: ClientRequest, path: str) -> RawResponse | None:
+    async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
         """Send a request; None for a failure, which is judged."""
         failures = self.upstream.failures
         try:
-            response = await self.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
+            front_end = (request.door or self).front_end
+            response = await front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
         except Exception as error:  # noqa: BLE001 - that is what is judged
             self.judge.failed(path, f"raised {error!r}")
             return None

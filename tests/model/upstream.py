@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -27,11 +27,16 @@ from nncache.proxy.messages import (
 )
 from nncache.proxy.ports import Right
 from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
 from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
 from tests.model.vault import Asker, Vault
+
+if TYPE_CHECKING:
+    from nncache.proxy.front_end import FrontEnd
+    from tests.model.replies import Remembered
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -64,6 +69,13 @@ class PlainTransport:
         """Know nothing of TLS."""
 
 
+class Door(Protocol):
+    """One way into a proxy: `tests/model/terminated.py` has another than `tests/model/system.py`."""
+
+    front_end: "FrontEnd"
+    fast_path: "Remembered"
+
+
 @dataclass(eq=False)
 class ClientRequest:
     """As much of an aiohttp request as the front end looks at.
@@ -72,6 +84,7 @@ class ClientRequest:
         operation: what a write does when it arrives; None for a redirect, whose second step comes later.
         writing: what it did, once it has.
         answer: what a call is told that does nothing; by default that of a redirect.
+        door: where it comes in; None: the ordinary one.
     """
 
     method: str
@@ -82,6 +95,7 @@ class ClientRequest:
     writing: Writing | None = None
     answer: Answer = REDIRECT
     is_sent: bool = False
+    door: Door | None = None
     transport: Any = field(default_factory=PlainTransport)
     headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
 
@@ -135,8 +149,8 @@ class ModelUpstream:
                 await asyncio.sleep(self._takes_s())
                 if not namenode.is_serving:
                     continue
-                asker = self.vault.asker(head.target, head.headers)
-                answer, fields = self._answer(namenode, asker, as_requested), self._fields(asker)
+                asker = self.vault.asker(head.target, head.headers, acts_for=head.acts_for)
+                answer, fields = self._answer(namenode, asker, as_requested), self._fields(asker, head)
                 await asyncio.sleep(self._takes_s())
                 if namenode.wire != wire:
                     continue  # the connection was cut
@@ -175,6 +189,8 @@ class ModelUpstream:
             if client.is_sent:
                 await self._shielded(settle, None)
             raise
+        if head.acts_for:
+            settled = replace(settled, headers=without_service_fields(settled.headers))
         await self._shielded(settle, settled)
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
@@ -210,8 +226,10 @@ class ModelUpstream:
             replied_at=self._clock(),
         )
 
-    def _fields(self, asker: Asker) -> Headers:
+    def _fields(self, asker: Asker, head: RequestHead) -> Headers:
         """Return the header fields of a reply; those of a credential's say who was authenticated, and when."""
+        if head.acts_for:
+            return without_service_fields((*HEADERS, (b"Set-Cookie", self.vault.of_the_service)))
         if not asker.is_by_credential:
             return HEADERS
         own = {b"Date": self.vault.date(), b"Set-Cookie": asker.sets}

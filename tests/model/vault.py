@@ -56,6 +56,8 @@ class Vault:
         self._tokens: dict[str, str] = {}  # owners by fingerprint
         self._users: dict[str, str] = {}  # by the names of credentials that were accepted
         self._given = 0
+        self.of_the_service = cookie("nncache")
+        """What each reply to the service itself sets: who has it can be anybody."""
 
     def date(self) -> bytes:
         """Return what `Date` says now."""
@@ -88,13 +90,19 @@ class Vault:
         """Let no cookie be good any more."""
         self._cookies.clear()
 
-    def asker(self, target: str, headers: Iterable[Header]) -> Asker:
-        """Say who makes a request."""
+    def asker(self, target: str, headers: Iterable[Header], *, acts_for: str = "") -> Asker:
+        """Say who makes a request; `acts_for`: the service makes it, and is believed."""
         query: dict[str, str] = {}
         for parameter in target.partition("?")[2].split("&"):
             name, _, value = parameter.partition("=")
             query.setdefault(name.lower(), value)
         fields = [(name.lower(), value) for name, value in headers]
+        if acts_for:
+            assert not {b"cookie", b"authorization"} & {name for name, _ in fields}, (
+                "a client's credential goes on"
+            )
+            assert "delegation" not in query, "a token goes on beside the service's own credential"
+            return Asker(query["doas"], is_by_credential=True)
         if "delegation" in query:
             print_of = _fingerprint(query["delegation"])
             owner = self._tokens.get(print_of)

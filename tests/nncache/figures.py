@@ -18,6 +18,7 @@ from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.clients.tls_listener import TlsStats
 from nncache.proxy.front_end import FrontEndStats
+from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
 from nncache.proxy.upstream.client import ForwardStats
 from nncache.request_logs.request_logs import RequestLogStats
@@ -98,6 +99,7 @@ def _all() -> dict[str, object]:
             caller_connections=0,
         ),
         "fast_path": FastPathStats(hits=1, bytes_sent=300, heads=1, bytes_held=900, evicted=0),
+        "termination": NO_TERMINATION,
         "tls": TlsStats(),
         "server": ServerStats(
             connections_open=1,

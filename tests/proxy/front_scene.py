@@ -126,7 +126,7 @@ class Remembered:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes) -> None:
+    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
         """Keep it."""
         self.bodies.append(body)
 

@@ -39,6 +39,7 @@ NEVER_WAITS: Final[dict[str, str]] = {
     ),
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
     "proxy.upstream.client.Upstream.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
+    "proxy.upstream.client.Upstream.__aenter__: await self._login.__aenter__": "nothing is asked yet",
     "proxy.upstream.client.Upstream._pass_on: await response.prepare": "RawResponse.prepare awaits nothing",
     "proxy.upstream.client.Upstream.fetch: await answer.close": (
         "it waits for a body that is being sent, and what is fetched has none"
@@ -50,6 +51,11 @@ _ENDS = "the proxy ends: its clients have gone, and nothing is answered from mem
 _ANSWERED = "its request is answered; what the client still sends of a body is thrown away"
 _NOT_ACCEPTED = (
     "nothing is read yet from a connection that waits here, and no answer exists that could grow old"
+)
+_BEFORE = "only where the proxy authenticates its clients, before a request has asked the cache or a NameNode"
+_AS_SERVICE = (
+    "only where the proxy authenticates its clients: until the call is sent it waits as in `_acquire`, "
+    "and then in `_send`; both are raced"
 )
 _IDLE = "connections that nobody has used for a minute are closed"
 
@@ -67,7 +73,7 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await zookeeper.__aexit__": _ENDS,
     "proxy.upstream.failover.FailoverClient.ask: await answer.close": (
         "only while a body is on its way to a NameNode that says it is a standby: there is one NameNode here; the "
-        "same wait is raced in `_ask_one`"
+        "same wait is raced in `_send`"
     ),
     "proxy.upstream.exchange.Exchange.send_body: await writer.write_eof": (
         "it waits only where the last part filled the connection's buffers to just below their limit, and then for "
@@ -93,5 +99,14 @@ OFF_THE_PATH: Final[dict[str, str]] = {
         "was sent; the same wait is raced in `Upstream.stream`"
     ),
     "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__": _ENDS,
+    "proxy.front_end.FrontEnd._handle: await self.terminator.admit": _BEFORE,
+    "proxy.upstream.failover.FailoverClient._ask_one: await self._ask_as_service": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await self._login.signed": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await self._login.signed#2": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await self._send": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await self._send#2": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await answer.close": _AS_SERVICE,
+    "proxy.upstream.failover.FailoverClient._ask_as_service: await answer.close#2": _AS_SERVICE,
+    "proxy.upstream.client.Upstream.__aexit__: await self._login.__aexit__": _ENDS,
 }
 """It may wait, but not on the way of a read, a forwarded call or a change. A long run may hold one there in passing."""

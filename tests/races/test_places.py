@@ -35,6 +35,11 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 ASIDE = {
     "proxy.auditor",  # asks by itself, and keeps nothing
     "proxy.clients.tls_listener",  # waits before there is a call
+    "proxy.termination.handshakes",  # the same
+    "proxy.termination.impersonation",  # the same
+    "proxy.termination.signing_keys",  # looks at a file
+    "proxy.termination.terminator",  # waits before there is a call
+    "proxy.upstream.service_login",  # as `Connections.acquire`, which is raced, before the call is sent
     "hadoop.rpc.namespace_edits",  # of the command line
 }
 """Modules for which no call of a client waits."""

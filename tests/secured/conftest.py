@@ -1,7 +1,9 @@
 """This process as a client of the secured cluster's KDC, and proxies in front of that cluster."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.kerberos import clients_of, need_gssapi
 from tests.secured.service import identity_flags, run, without, zookeeper_flags
+from tests.secured.terminating import Terminating, secrets_file, termination_flags
 
 GLOBS = ("/kept/*", "/kept/*/*", "/kept/*/*/*")
 FILTERS_PATH = "/filters/passed"
@@ -43,3 +46,24 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
         for proxy in made.values():
             proxy.await_gate()
         yield made
+
+
+@pytest.fixture(scope="session")
+def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> Iterator[Terminating]:
+    """A proxy on each channel that keeps what GLOBS match, and authenticates its clients itself."""
+    assert secured_cluster.kdc is not None
+    assert secured_proxies, "their publisher serves the one on ZooKeeper"
+    with ExitStack() as close:
+        directory = Path(close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-termination-")))
+        close.enter_context(clients_of(secured_cluster.kdc))
+        own = identity_flags(secured_cluster, secured_cluster.kdc)
+        stored = zookeeper_flags(secured_cluster, "/passed")
+        flags = termination_flags(secured_cluster.kdc, directory)
+        globs = (word for glob in GLOBS for word in ("--glob", glob))
+        proxies = {
+            "direct": close.enter_context(Proxy(*own, *globs, *flags)),
+            "zookeeper": close.enter_context(Proxy(*own, *stored, *flags)),
+        }
+        for proxy in proxies.values():
+            proxy.await_gate()
+        yield Terminating(proxies, secrets_file(directory))

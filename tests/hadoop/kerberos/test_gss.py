@@ -8,7 +8,15 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
-from nncache.hadoop.kerberos.gss import GssContext, Mechanism, ticket_from_cache, ticket_from_keytab
+from nncache.hadoop.kerberos.gss import (
+    Accepted,
+    GssContext,
+    Mechanism,
+    Refused,
+    accept,
+    ticket_from_cache,
+    ticket_from_keytab,
+)
 from nncache.hadoop.kerberos.memory_cache import new_cache
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.testbed.kdc import KdcServer
@@ -97,3 +105,30 @@ def test_gssapi_is_not_imported_before_it_is_needed() -> None:
     assert source is not None
     assert source.origin is not None
     assert "\nimport gssapi" not in Path(source.origin).read_text(encoding="utf-8")
+
+
+def test_a_clients_ticket_is_accepted_once(realm: KdcServer) -> None:
+    """With the names of both sides; the same one is a replay."""
+    ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
+    keytab = str(realm.keytab("HTTP/localhost"))
+    for mechanism in Mechanism:
+        context = GssContext(ticket, mechanism)
+        token = context.step(HTTP, None)
+        verdict = accept(token, keytab)
+        assert isinstance(verdict, Accepted)
+        assert (verdict.initiator, verdict.service) == (f"alice@{REALM}", f"HTTP/localhost@{REALM}")
+        context.step(HTTP, verdict.reply)
+        assert context.is_complete
+        again = accept(token, keytab)
+        assert isinstance(again, Refused)
+        assert "replay" in again.why
+
+
+def test_what_shows_nothing_is_refused(realm: KdcServer, tmp_path: Path) -> None:
+    """Without an error: `step` returns for some of it, and raises for some."""
+    ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
+    keytab = str(realm.keytab("HTTP/localhost"))
+    token = GssContext(ticket, Mechanism.SPNEGO).step(HTTP, None)
+    for wrong in (b"", b"`", b"NTLMSSP\0\x01\0\0\0", token[:-8], token[:40] + b"x" + token[41:]):
+        assert isinstance(accept(wrong, keytab), Refused)
+    assert isinstance(accept(token, str(tmp_path / "none")), Refused)

@@ -303,3 +303,20 @@ async def proof_of(realm: KdcServer, identity: KerberosIdentity, host: str) -> s
     """Return what such a server has answered once."""
     negotiation = await identity.negotiation(host, 10.0)
     return accepted(realm, negotiation.field, host)
+
+
+async def test_a_cookie_can_be_shown_elsewhere_and_taken_back() -> None:
+    """By those who ask in another way; a later one is not forgotten for an earlier one's sake."""
+    async with stand() as (namenode, identity, session, url):
+        login = WebLogin(identity, [url[7:-1]], timeout_s=10.0)
+        address = url[7:-1]
+        assert login.cookie(address) is None
+        login.take(address, SET)
+        assert login.cookie(address) == COOKIE.partition("=")[2]
+        login.take(address, "hadoop.auth=; Path=/; HttpOnly")
+        login.forget(address, "another")
+        assert login.cookie(address) is not None
+        login.forget(address, COOKIE.partition("=")[2])
+        assert login.cookie(address) is None
+        assert namenode.asked == []
+        assert not session.closed

@@ -207,8 +207,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.FAIL_TO_NAMENODE,
         rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
         module=_FRONT_END,
-        old="await self._pass_on(request, exchange, head, parse_call(head.method, head.target), why)",
-        new='_failed(exchange, ProxyError("not now"), why)',
+        old="return await self._pass_on(request, exchange, head, call, why, adds)",
+        new='return _failed(exchange, ProxyError("not now"), why, adds)',
     ),
     Variant(
         name="unanswered-question-breaks-the-write",

@@ -36,7 +36,7 @@ def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
     (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import nncache.daemons.proxy_wiring, nncache.daemons.publisher_wiring, nncache.commands.group\n"
+        "import nncache.daemons.proxy_process, nncache.daemons.publisher_wiring, nncache.commands.group\n"
         "assert not {'testbed', 'demo'} & {name.split('.')[0] for name in sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -12,11 +12,9 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from nncache.admin.access import Access
-from nncache.admin.settings import AdminSettings, access_of
 from nncache.clock import boottime
-from nncache.daemons.proxy_wiring import ProxySystem, run_proxy
-from nncache.errors import ConfigurationError, StartError
+from nncache.daemons.proxy_wiring import ProxySystem
+from nncache.errors import StartError
 from nncache.metrics.table import METRICS
 from nncache.settings.commands import PROXY, SettingsOfProxy, load_settings
 from tests.nncache.fake_namenode import FakeNameNode
@@ -239,37 +237,3 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
         chosen = settings(free_address(), **{key: address})
         with pytest.raises(StartError, match=f"^{key}: {address}: "):
             await ProxySystem(chosen, boottime).serve(asyncio.Event())
-
-
-def test_the_token_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
-    file = tmp_path / "token"
-    file.write_text("0123456789abcdef")
-    file.chmod(0o400)
-
-    def read_and_remove(admin: AdminSettings, host: str) -> Access:
-        access = access_of(admin, host)
-        file.unlink()
-        return access
-
-    monkeypatch.setattr("nncache.daemons.proxy_wiring.access_of", read_and_remove)
-    monkeypatch.setattr("nncache.daemons.proxy_wiring.set_up_logs", lambda _: None)  # pytest's own stay
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(StartError, match=f"^admin: {address}: "):
-            run_proxy(
-                settings(free_address(), admin=address, admin_token_file=str(file)),
-                lambda: settings(free_address()),
-            )
-
-
-def test_a_token_file_that_is_not_there_ends_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line that names the setting, before anything is opened."""
-    monkeypatch.setattr("nncache.daemons.proxy_wiring.set_up_logs", lambda _: None)
-    with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
-        run_proxy(
-            settings(free_address(), admin_token_file=str(tmp_path / "none")),
-            lambda: settings(free_address()),
-        )

@@ -1,6 +1,7 @@
 """A hit is handed to the fast path only with the exact bytes of its request."""
 
 import asyncio
+from math import inf
 
 import pytest
 from aiohttp import web
@@ -31,7 +32,7 @@ class Site:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Remember the request as a hit."""
         self.handled += 1
-        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY)
+        self._memory.remember(request, kept_hit(self._store, "/x", REPLY, replied_at=1.0), BODY, until=inf)
         return web.Response(status=404, body=BODY)
 
     async def exchange(self, *requests: tuple[bytes, ...]) -> list[bytes]:
@@ -88,3 +89,17 @@ async def test_a_head_whose_bytes_are_not_known_is_not_remembered() -> None:
     await site.exchange((HEAD + HEAD,), ())
     assert site.handled == 2
     assert site.fast_path.stats().heads == 0
+
+
+def test_an_answer_ends_with_what_it_was_given_for_and_all_can_go_at_once() -> None:
+    """Such as a cookie, and the key that signed it: the ordinary path reads the head again."""
+    store, head = Store(max_bytes=1 << 20, max_items=1_000), HEAD
+    path = FastPath(good, store, lambda: 1.0, LimitSettings())
+    hit = kept_hit(store, "/x", REPLY, replied_at=1.0)
+    path.remember(head, hit, BODY, until=1.5)
+    (held,) = store.held.values()
+    assert held.expires_at == 1.5 < hit.expires_at
+    path.forget_all()
+    assert path.answer(head) is None
+    path.check()
+    store.check()

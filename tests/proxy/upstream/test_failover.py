@@ -3,17 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from nncache.clock import boottime
 from nncache.proxy.clients.body import ClientBody
-from nncache.proxy.errors import NoActiveNameNodeError, NotSentError, UpstreamCutError, UpstreamTimeoutError
+from nncache.proxy.errors import (
+    NoActiveNameNodeError,
+    NotSentError,
+    ServiceLoginError,
+    UpstreamCutError,
+    UpstreamTimeoutError,
+)
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import NO_TERM, RequestHead
+from nncache.proxy.messages import NO_TERM, Headers, RequestHead
 from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.service_login import ServiceLogin, without_service_fields
 from tests.patience import HANG_S
 from tests.proxy.wire import (
     OK,
@@ -317,3 +325,76 @@ async def test_a_connection_comes_back_also_if_its_client_leaves_while_the_body_
         await asyncio.wait([closing])
         assert closing.cancelled()
         assert connections.counts().in_use == 0
+
+
+class Login:
+    """Stands for `ServiceLogin`: numbered cookies."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.error: Exception | None = None
+
+    async def signed(self, head: RequestHead, _: object) -> RequestHead:
+        """Return the head with the present one."""
+        if self.error is not None:
+            raise self.error
+        return replace(head, headers=(*head.headers, (b"Cookie", b"hadoop.auth=%d" % self.number)))
+
+    def refused(self, _: RequestHead, __: object) -> None:
+        """Make another."""
+        self.number += 1
+
+    def replied(self, _: object, headers: Headers) -> Headers:
+        """Return what is for the client."""
+        return without_service_fields(headers)
+
+
+@asynccontextmanager
+async def asking_as_service(pool: FakePool, login: Login) -> AsyncIterator[FailoverClient]:
+    """Return one that can log in."""
+    async with asking(pool) as made:
+        made._login = cast("ServiceLogin", login)  # noqa: SLF001 - as `Upstream` gives it
+        yield made
+
+
+CHALLENGE = b"WWW-Authenticate: Negotiate\r\nSet-Cookie: hadoop.auth=\r\n"
+UNAUTHORIZED = b"HTTP/1.1 401 Unauthorized\r\n" + CHALLENGE + b"Content-Length: 0\r\n\r\n"
+RENEWED = OK.replace(b"\r\n", b"\r\nSet-Cookie: hadoop.auth=own\r\nWWW-Authenticate: Negotiate x\r\n", 1)
+
+
+@pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
+async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> None:
+    """With a 401 nothing was done, also of a write; what is the service's own goes to no client."""
+    async with RawNameNode(says(UNAUTHORIZED), says(RENEWED)) as one:
+        pool = FakePool((one.namenode,))
+        pool.make_active(one.namenode)
+        async with asking_as_service(pool, Login()) as a:
+            answer = await ask(a, replace(head, acts_for="alice"))
+        assert answer.exchange.status == 200
+        assert not {b"set-cookie", b"www-authenticate"} & {
+            name.lower() for name, _ in answer.exchange.headers
+        }
+        assert [b"hadoop.auth=%d" % number in sent for number, sent in enumerate(one.heads)] == [True, True]
+
+
+async def test_a_login_that_is_never_accepted_is_no_challenge_to_the_client() -> None:
+    """It is told that the service is not available."""
+    async with RawNameNode(says(UNAUTHORIZED), says(UNAUTHORIZED)) as one:
+        pool = FakePool((one.namenode,))
+        pool.make_active(one.namenode)
+        async with asking_as_service(pool, Login()) as a:
+            with pytest.raises(ServiceLoginError) as failed:
+                await ask(a, replace(READ, acts_for="alice"))
+        assert (failed.value.status, len(one.heads)) == (503, 2)
+        assert pool.suspected == []
+
+
+async def test_without_a_login_no_namenode_is_asked_or_suspected() -> None:
+    """Nothing is wrong with it."""
+    (login := Login()).error = ServiceLoginError("no ticket")
+    async with RawNameNode() as one:
+        pool = FakePool((one.namenode,))
+        async with asking_as_service(pool, login) as a:
+            with pytest.raises(ServiceLoginError):
+                await ask(a, replace(READ, acts_for="alice"))
+        assert (one.heads, pool.suspected) == ([], [])

@@ -1,0 +1,159 @@
+"""Build what authenticates clients in the proxy itself. (nncache/daemons/clients_authentication.py)"""
+
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, NoReturn
+
+from nncache.clock import unix_time
+from nncache.hadoop import secret_file
+from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.auth_to_local import (
+    DEFAULT_RULES,
+    MECHANISM_KEY,
+    RULES_KEY,
+    AuthToLocal,
+    BadRuleError,
+)
+from nncache.hadoop.kerberos.default_realm import default_realm
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.namenode_web import NameNodeWeb
+from nncache.hadoop.proxy_users import parse_proxy_users
+from nncache.hadoop.settings import SettingError
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.termination.handshakes import Handshakes, accept_with
+from nncache.proxy.termination.impersonation import Impersonation
+from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.signing_keys import SigningKeys
+from nncache.proxy.termination.stats import TerminationStats
+from nncache.proxy.termination.terminator import Terminator
+from nncache.proxy.upstream.service_login import TIMEOUT_S, ServiceLogin
+from nncache.settings.commands import SettingsOfProxy
+
+_log = logging.getLogger(__name__)
+
+_HADOOP: Final = "hadoop"  # the mechanism of auth_to_local that is understood
+_REPLAYS_OFF: Final[Mapping[str, tuple[str, ...]]] = {
+    "KRB5RCACHENAME": ("none:",),
+    "KRB5RCACHETYPE": ("none",),
+}
+"""With these MIT Kerberos would take a ticket that was seen before once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsAuthentication:
+    """What authenticates clients.
+
+    Attributes:
+        keys: sign the cookies.
+        terminator: judges requests.
+        login: of the service, at the NameNodes.
+        issued: tokens that were given to clients.
+    """
+
+    keys: SigningKeys
+    terminator: Terminator
+    login: ServiceLogin
+    issued: IssuedTokens
+
+    def serve(self, front_end: FrontEnd, fast_path: FastPath) -> None:
+        """Authenticate the clients of this front end; what the fast path knows goes with the key of its cookie."""
+        front_end.terminator = self.terminator
+        front_end.issued = self.issued
+        self.keys.on_retired = fast_path.forget_all
+
+    @property
+    def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
+        """Return what has to be done meanwhile, with its name."""
+        return (("the secrets that sign cookies", self.keys.run),)
+
+    def stats(self) -> TerminationStats:
+        """Return the figures so far."""
+        return self.terminator.stats(login_failures=self.login.failures)
+
+
+def clients_authentication_of(
+    settings: SettingsOfProxy, identity: KerberosIdentity | None, web: NameNodeWeb, clock: Callable[[], float]
+) -> ClientsAuthentication | None:
+    """Return what the settings ask for; None: the NameNodes authenticate.
+
+    Raises:
+        SettingError: a file, a rule or a principal cannot be used; says what to do.
+    """
+    wanted = settings.termination
+    if not wanted.is_on:
+        return None
+    assert identity is not None, "SettingsOfProxy"
+    keytab = wanted.spnego_keytab
+    if fault := secret_file.fault_of(keytab, "the keys of spnego_principal, a keytab"):
+        raise SettingError("spnego_keytab", keytab, fault)
+    _see_replays_are_found()
+    try:
+        realm = default_realm()
+    except KerberosError as error:
+        raise SettingError("spnego_principal", ", ".join(wanted.spnego_principal), str(error)) from error
+    services = frozenset(_service(text, realm) for text in wanted.spnego_principal)
+    hadoop = _configuration(settings.hadoop_conf.hadoop_conf_dir)
+    proxy_users = parse_proxy_users(hadoop)
+    keys = SigningKeys(wanted.cookie_secret_file)
+    terminator = Terminator(
+        Handshakes(services, partial(accept_with, keytab), wanted.max_handshakes),
+        lambda: keys.keys,
+        _names(hadoop, realm),
+        Impersonation(proxy_users, clock),
+        clock,
+        unix_time=unix_time,
+        validity_s=wanted.cookie_validity_s,
+    )
+    _log.info(
+        "clients are authenticated here as %s; proxy users: %s",
+        ", ".join(sorted(services)),
+        ", ".join(sorted(proxy_users)) or "none",
+    )
+    addresses = [each.http for each in settings.namenodes.namenodes]
+    login = ServiceLogin(WebLogin(identity, addresses, timeout_s=TIMEOUT_S), clock, web)
+    issued = IssuedTokens(clock, believed_for_s=settings.cache.grant_ttl_s)
+    return ClientsAuthentication(keys, terminator, login, issued)
+
+
+def _see_replays_are_found() -> None:
+    for name, values in _REPLAYS_OFF.items():
+        if (value := os.environ.get(name, "")).lower() in values:
+            raise SettingError(
+                name,
+                value,
+                "must not be set with spnego_principal: a ticket that was overheard could be used again",
+            )
+
+
+def _service(text: str, realm: str) -> str:
+    """Return the whole name of one of our principals, `_HOST` and the realm filled in."""
+    named = on_host(parse_principal(text), socket.getfqdn())
+    return str(Principal(named.service, named.host, named.realm or realm))
+
+
+def _configuration(directory: str) -> Configuration:
+    files = [Path(directory, name) for name in RESOURCES] if directory else []
+    try:
+        return Configuration.read(files)
+    except BadConfigurationError as error:
+        raise SettingError("hadoop_conf_dir", directory, str(error)) from error
+
+
+def _names(hadoop: Configuration, realm: str) -> AuthToLocal:
+    mechanism = hadoop.get(MECHANISM_KEY) or _HADOOP
+    if mechanism.lower() != _HADOOP:
+        raise SettingError(MECHANISM_KEY, mechanism, f"must be {_HADOOP} with spnego_principal")
+    rules = hadoop.get(RULES_KEY) or DEFAULT_RULES
+    try:
+        return AuthToLocal(rules, realm)
+    except BadRuleError as error:
+        raise SettingError(RULES_KEY, rules, str(error)) from error

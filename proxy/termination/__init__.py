@@ -1,0 +1,1 @@
+"""Authentication of clients by the proxy itself: SPNEGO, a cookie, and calls as the service with `doas`."""

@@ -1,0 +1,110 @@
+"""The cookie that the proxy gives to those whom it has authenticated. (proxy/termination/cookies.py)
+
+Pure. Written as Hadoop writes its own (`AuthenticationToken`, `Signer` of Hadoop 3.5.0), since clients keep it by that
+name and read when it ends. No NameNode takes it and none of theirs is taken here, also where both sign with one secret:
+its type is another one, and what is signed begins with a word that theirs does not have.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.hadoop.credentials import COOKIE_NAME, parse_auth_cookie
+from nncache.proxy.messages import Header
+
+KIND: Final = "nncache"
+"""The type of the cookie (t)."""
+
+MIN_KEY_BYTES: Final = 32
+"""As long as what HMAC-SHA256 returns (RFC 2104, section 3)."""
+
+_PURPOSE: Final = b"nncache cookie 1\0"
+_SIGNED: Final = re.compile(rb'"?(u=[^&]+&p=[^&]+&t=nncache&e=\d+)&s=([A-Za-z0-9+/=]+)"?')
+_PRINCIPAL: Final = re.compile(r"[A-Za-z0-9._@/$+~:-]{1,512}")
+
+CHALLENGE: Final[Header] = (b"WWW-Authenticate", b"Negotiate")
+TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
+"""What a NameNode sends beside its challenge, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Whom the proxy has authenticated.
+
+    Attributes:
+        user: the short name.
+        principal: by which that was found.
+        ends_at_ms: when the cookie ends, in milliseconds of Unix time.
+    """
+
+    user: str
+    principal: str
+    ends_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """With what cookies are signed: the first signs, each is good for what it has signed."""
+
+    keys: tuple[bytes, ...]
+
+
+def parse_keys(text: bytes) -> Keys:
+    """Read a file of secrets, one a line.
+
+    Raises:
+        ValueError: there is none, or one is too short.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    keys = tuple(dict.fromkeys(line for line in lines if line))
+    if not keys:
+        raise ValueError("must hold a secret in each line, the newest first: openssl rand -hex 32")
+    if any(len(key) < MIN_KEY_BYTES for key in keys):
+        raise ValueError(f"each secret must have {MIN_KEY_BYTES} characters or more: openssl rand -hex 32")
+    return Keys(keys)
+
+
+def may_be_named(principal: str) -> bool:
+    """Whether a cookie can name this principal."""
+    return _PRINCIPAL.fullmatch(principal) is not None
+
+
+def encode_cookie(session: Session, keys: Keys, *, is_secure: bool) -> Header:
+    """Return the `Set-Cookie` of a session; `is_secure`: the client is connected over TLS."""
+    text = f"u={session.user}&p={session.principal}&t={KIND}&e={session.ends_at_ms}".encode("ascii")
+    attributes = b"; Path=/; Secure; HttpOnly" if is_secure else b"; Path=/; HttpOnly"
+    signature = _signature(keys.keys[0], text)
+    return b"Set-Cookie", b'%b="%b&s=%b"%b' % (COOKIE_NAME, text, signature, attributes)
+
+
+def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> Session | None:
+    """Return the session of the only `hadoop.auth` among the values of `Cookie` fields; None if it is not good.
+
+    Several are none: of two, another reader may take the other one.
+    """
+    found = [
+        text
+        for value in cookies
+        for name, _, text in (pair.strip(b" \t").partition(b"=") for pair in value.split(b";"))
+        if name == COOKIE_NAME
+    ]
+    match = _SIGNED.fullmatch(found[0]) if len(found) == 1 else None
+    if match is None or not _is_signed(match[1], match[2], keys):
+        return None
+    cookie = parse_auth_cookie(found[0])
+    if cookie is None or cookie.kind != KIND or now_ms >= cookie.ends_at_ms:
+        return None
+    principal = match[1].split(b"&")[1].removeprefix(b"p=").decode("ascii")
+    return Session(cookie.user, principal, cookie.ends_at_ms)
+
+
+def _is_signed(text: bytes, signature: bytes, keys: Keys) -> bool:
+    return any(hmac.compare_digest(_signature(key, text), signature) for key in keys.keys)
+
+
+def _signature(key: bytes, text: bytes) -> bytes:
+    return base64.b64encode(hmac.digest(key, _PURPOSE + text, hashlib.sha256))

@@ -1,0 +1,74 @@
+"""Delegation tokens that a NameNode has just given to users known here. (proxy/termination/issued_tokens.py)
+
+A client that takes a token for each process (`hdfs dfs` on webhdfs://) asks its one question with it. That the NameNode
+gave this very token to alice proves as much as its reply to a question with it: whose it is, for as long as any proof
+is believed. Only what may be answered from memory profits; a call that goes to the NameNode goes with the token.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from cachetools import TTLCache
+
+from nncache.hadoop.calls import Call
+from nncache.hadoop.credentials import parse_delegation_token
+from nncache.proxy.credentials import cancelled_by, token_name
+from nncache.proxy.identity import caller_of
+from nncache.proxy.messages import RequestHead, SettledReply
+from nncache.proxy.reading import Reading
+
+MAX_TOKENS: Final = 4_096
+
+_ISSUES: Final = "GETDELEGATIONTOKEN"
+
+
+class _Token(msgspec.Struct, frozen=True, rename="camel"):
+    url_string: str
+
+
+class _Body(msgspec.Struct, frozen=True):
+    token: _Token = msgspec.field(name="Token")
+
+
+_DECODER: Final = msgspec.json.Decoder(_Body)
+
+
+class IssuedTokens:
+    """Whose each of them is, by its digest; the oldest go where there are too many."""
+
+    def __init__(self, clock: Callable[[], float], *, believed_for_s: float) -> None:
+        self._users: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)
+
+    def sent(self, call: Call) -> None:
+        """Forget the tokens that a call cancels, before the NameNode has it; they do not come back."""
+        for name in cancelled_by(call):
+            self._users.pop(name, None)
+
+    def replied(self, call: Call, head: RequestHead, reply: SettledReply) -> None:
+        """Take note of the token in a reply to a user whom the proxy has authenticated."""
+        if call.op is None or call.op.name != _ISSUES or reply.status != HTTPStatus.OK or not head.acts_for:
+            return
+        try:
+            token = parse_delegation_token(_DECODER.decode(reply.body or b"").token.url_string)
+        except msgspec.DecodeError:
+            return
+        if token is not None and token.owner == head.acts_for:
+            self._users[token_name(token.fingerprint)] = token.owner
+
+    def believed(self, reading: Reading) -> Reading:
+        """Return a read by a token as one of its owner's, if the token is one of these."""
+        if reading.plain is None or reading.credential is None:
+            return reading
+        user = self._users.get(reading.credential.name)
+        if user is None:
+            return reading
+        caller = caller_of(replace(reading.plain, user_name=user, delegation=None), None, reading.head.peer)
+        return replace(reading, caller=caller, repeatable_until=None)
+
+    def refused(self, reading: Reading) -> None:
+        """Forget the token of a read that the NameNode did not let pass."""
+        if reading.credential is not None:
+            self._users.pop(reading.credential.name, None)

@@ -1,0 +1,90 @@
+"""Who may act for whom is read as a NameNode reads it."""
+
+import json
+from ipaddress import ip_address
+
+import pytest
+
+from nncache.hadoop.configuration import Configuration
+from nncache.hadoop.proxy_users import (
+    NO_PROXY_USER,
+    ProxyUser,
+    address_of,
+    not_allowed,
+    not_from_here,
+    parse_hosts,
+    parse_proxy_users,
+    refusal,
+)
+
+
+def proxy_user(**rules: str) -> ProxyUser:
+    """Return what these rules of `hadoop.proxyuser.knox` say."""
+    values = {f"hadoop.proxyuser.knox.{rule}": value for rule, value in rules.items()}
+    return parse_proxy_users(Configuration(values)).get("knox", NO_PROXY_USER)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ({"users": "alice, bob"}, True),
+        ({"users": "*"}, True),
+        ({"users": " * "}, True),
+        ({"groups": "*"}, True),
+        ({"users": "bob"}, False),
+        ({"users": "alice,*"}, True),  # alice by her name
+        ({"users": "bob,*"}, False),
+        ({"users": "Alice"}, False),
+        ({"groups": "users"}, False),  # whose groups are not known here
+        ({"users": ""}, False),
+        ({"hosts": "*"}, False),
+        ({}, False),
+    ],
+)
+def test_whom_it_may_act_for(rules: dict[str, str], *, expected: bool) -> None:
+    """By name, or anybody; a rule by groups lets in nobody unless it is `*`."""
+    assert proxy_user(**rules).acts_for("alice") is expected
+
+
+@pytest.mark.parametrize(
+    ("hosts", "address", "expected"),
+    [
+        ("*", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("10.0.0.1,10.0.0.2", "10.0.0.2", True),
+        ("10.0.0.0/24", "10.0.0.9", True),
+        ("10.0.0.7/24", "10.0.0.9", True),
+        ("10.0.0.0/24", "10.0.1.9", False),
+        ("10.0.0.0/99", "10.0.0.9", False),
+        ("10.0.0.0/24", "::1", False),
+        ("::1", "::1", True),
+        ("10.0.0.1", "::ffff:10.0.0.1", True),
+        ("*,10.0.0.1", "10.0.0.2", False),
+        ("", "10.0.0.1", False),
+        ("gate.example.com", "10.0.0.5", True),
+        ("gate.example.com", "10.0.0.6", False),
+    ],
+)
+def test_from_where(hosts: str, address: str, *, expected: bool) -> None:
+    """Addresses, networks, names that were resolved; `*` alone is anywhere."""
+    rules = parse_hosts(hosts)
+    resolved = {ip_address("10.0.0.5")} if rules.names == ("gate.example.com",) else set()
+    assert rules.include(address_of(address), resolved) is expected
+
+
+def test_names_with_dots_and_other_keys() -> None:
+    """A user's name may hold dots; other keys are none of theirs."""
+    values = {"hadoop.proxyuser.a.b.users": "*", "hadoop.proxyuser.c": "*", "hadoop.proxyservers": "x"}
+    assert parse_proxy_users(Configuration(values)).keys() == {"a.b"}
+
+
+def test_a_refusal_is_one_of_hadoops() -> None:
+    """Its class and its words."""
+    said = json.loads(refusal(not_allowed("bob", "alice")))["RemoteException"]
+    assert said == {
+        "message": "User: bob is not allowed to impersonate alice",
+        "exception": "AuthorizationException",
+        "javaClassName": "org.apache.hadoop.security.authorize.AuthorizationException",
+    }
+    assert not_from_here("bob", "::1") == "Unauthorized connection for super-user: bob from IP /::1"

@@ -1,0 +1,110 @@
+"""Another door of the model's proxy, where it authenticates its clients itself. (tests/model/terminated.py)
+
+Behind it are the same cache and the same NameNodes; a ticket is the name of a principal and a number, good once.
+"""
+
+import asyncio
+import base64
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Self
+
+from nncache.hadoop.configuration import Configuration
+from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
+from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.hadoop.proxy_users import parse_proxy_users
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.messages import Header
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.proxy.termination.handshakes import Handshakes
+from nncache.proxy.termination.impersonation import Impersonation
+from nncache.proxy.termination.issued_tokens import IssuedTokens
+from nncache.proxy.termination.signing_keys import SigningKeys
+from nncache.proxy.termination.terminator import Terminator
+from tests.invalidation.virtual_time import clock
+from tests.model.replies import Remembered
+from tests.model.system import System
+
+SERVICE: Final = "HTTP/proxy@TEST"
+KEY: Final = b"k" * 32
+OLD_KEY: Final = b"o" * 32
+FOREIGN_KEY: Final = b"f" * 32
+GATE: Final = "10.0.0.1"
+"""The only host from which knox may act for others."""
+
+_UNIX_TIME_OF_BOOT_S: Final = 1_790_000_000.0
+_RULES: Final = {"hadoop.proxyuser.knox.users": "alice,bob", "hadoop.proxyuser.knox.hosts": GATE}
+
+
+class _AtOnce:
+    """`KdcThreads` without threads, in virtual time."""
+
+    def call(
+        self, function: Callable[[], Accepted | Refused], *, timeout_s: float | None, what: str
+    ) -> "asyncio.Future[Accepted | Refused]":
+        """Return what the function returns."""
+        future: asyncio.Future[Accepted | Refused] = asyncio.get_running_loop().create_future()
+        future.set_result(function())
+        return future
+
+
+class Terminated:
+    """That door. Call `close` when it is not needed any more."""
+
+    def __init__(self, system: System, *, validity_s: int = 3600) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="nncache-model-")
+        self._file = Path(self._directory.name, "secret")
+        self._file.touch(mode=0o600)
+        self.write_keys(KEY, OLD_KEY)
+        self.keys = SigningKeys(str(self._file))
+        handshakes = Handshakes(frozenset({SERVICE}), self._accept, 8)
+        handshakes._threads = _AtOnce()  # type: ignore[assignment] # noqa: SLF001 - a seam for virtual time
+        self._used: set[bytes] = set()
+        self._given = 0
+        self.fast_path = Remembered()
+        self.front_end = FrontEnd(
+            system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
+        )
+        self.front_end.hit_memory = self.fast_path
+        self.front_end.terminator = Terminator(
+            handshakes,
+            lambda: self.keys.keys,
+            AuthToLocal("DEFAULT", "TEST"),
+            Impersonation(parse_proxy_users(Configuration(_RULES)), clock),
+            clock,
+            unix_time=lambda: _UNIX_TIME_OF_BOOT_S + clock(),
+            validity_s=validity_s,
+        )
+        self.front_end.issued = IssuedTokens(clock, believed_for_s=10.0)
+        self.keys.on_retired = self.fast_path.hits.clear
+
+    def write_keys(self, *keys: bytes) -> None:
+        """Replace the secrets, as an operator would."""
+        self._file.write_bytes(b"\n".join(keys) + b"\n")
+
+    def _accept(self, token: bytes) -> Accepted | Refused:
+        if token in self._used:
+            return Refused("replay")
+        self._used.add(token)
+        return Accepted(f"{token.decode().partition(' ')[0]}@TEST", SERVICE, b"reply")
+
+    def ticket(self, user: str) -> Header:
+        """Return a ticket that was not used yet."""
+        self._given += 1
+        return b"Authorization", b"Negotiate " + base64.b64encode(f"{user} {self._given}".encode())
+
+    def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes = KEY) -> Header:
+        """Return a cookie that a key has signed."""
+        ends_s = _UNIX_TIME_OF_BOOT_S + clock() + lives_s
+        session = Session(user, f"{user}@TEST", int(ends_s * 1000))
+        return b"Cookie", encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0]
+
+    async def __aenter__(self) -> Self:
+        await self.front_end.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.front_end.__aexit__(None, None, None)
+        self._directory.cleanup()

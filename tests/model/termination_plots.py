@@ -1,0 +1,172 @@
+"""Somebody tries to be another at a proxy that authenticates its clients itself. (tests/model/termination_plots.py)
+
+In each of them alice has what she alone may see answered from memory; then another one is tried.
+"""
+
+import json
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from nncache.hadoop.calls import PREFIX
+from nncache.proxy.cache_status import NOT_ADMITTED
+from nncache.proxy.messages import Header
+from tests.model import operations
+from tests.model.acts import World
+from tests.model.draws import Draw
+from tests.model.guarantee import Guarantee
+from tests.model.namespace import Answer
+from tests.model.scene import GAPS_S, behind, in_sight
+from tests.model.system import System
+from tests.model.terminated import FOREIGN_KEY, GATE, KEY, OLD_KEY, Terminated
+from tests.model.upstream import ClientRequest
+
+DIRECTORY: Final = "/a/b"
+PATH: Final = "/a/b/f"
+CLOSED_S: Final = 5.0
+"""So long after the directory was closed to others, none of them may see anything of before."""
+
+
+@dataclass
+class Stage:
+    """Where all of them play."""
+
+    system: System
+    door: Terminated
+    gap_s: float
+
+    async def ask(self, user: str | None, *fields: Header, query: str = "", remote: str = "10.0.0.9") -> None:
+        """Ask as whom the proxy must take the client for; None: for nobody."""
+        target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
+        request = ClientRequest("GET", target, fields, remote, door=self.door)
+        told = await self.system.told_to(request, PATH, user or "", PATH)
+        if told is None:
+            return
+        judge = self.system.judge
+        if told.made == NOT_ADMITTED[1]:
+            if user is not None:
+                judge.failed(PATH, f"{user} was not let in: {told}")
+        elif user is None and (
+            told.is_from_memory or "delegation=" not in query
+        ):  # a token is for the NameNode
+            judge.say(Guarantee.PROVEN_GRANT, f"nobody was let in with {fields}: {told}")
+        elif user is not None and told.is_from_memory:
+            judge.read(replace(told, fields=tuple(field for field in told.fields if not _is_ours(field))))
+        if any(name == b"Set-Cookie" and b"u=nncache&" in value for name, value in told.fields):
+            judge.say(Guarantee.PROVEN_GRANT, f"a client has the service's own cookie: {told}")
+
+    async def see(self, *fields: Header, query: str = "", remote: str = "10.0.0.9") -> None:
+        """Have alice's answer kept, and answered from memory."""
+        for _ in range(3):
+            await self.ask("alice", *fields, query=query, remote=remote)
+            await sleep(self.gap_s)
+
+
+def _is_ours(field: Header) -> bool:
+    """Whether it is what the proxy tells a client of their ticket."""
+    name, value = field
+    return name == b"WWW-Authenticate" or (name == b"Set-Cookie" and b"&t=nncache&" in value)
+
+
+async def forge(s: Stage) -> None:
+    """Send cookies that others have signed, or none."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask(None, s.door.cookie("alice", key=FOREIGN_KEY))
+    await s.ask("bob", s.door.cookie("bob"), query="&user.name=alice")
+    await s.ask(None)
+    await s.ask(None, query="&user.name=alice")
+
+
+async def outlive(s: Stage) -> None:
+    """Use a cookie after its end: what is remembered of its request ends with it."""
+    alice = s.door.cookie("alice", lives_s=8.0)
+    await s.see(alice)
+    await sleep(8.0)
+    await s.ask(None, alice)
+
+
+async def retire_a_key(s: Stage) -> None:
+    """Use a cookie whose key is retired."""
+    alice = s.door.cookie("alice", key=OLD_KEY)
+    await s.see(alice)
+    s.door.write_keys(KEY)
+    s.door.keys.look()
+    await s.ask(None, alice)
+    await s.ask("alice", s.door.cookie("alice"))
+
+
+async def act_for_alice(s: Stage) -> None:
+    """Let one without a rule act for her, and one with a rule from another host, whatever they say of theirs."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask(None, s.door.cookie("mallory"), query="&doas=alice")
+    await s.ask("alice", s.door.cookie("knox"), query="&doas=alice", remote=GATE)
+    await s.ask(None, s.door.cookie("knox"), query="&doas=alice")
+    await s.ask(None, s.door.cookie("knox"), (b"X-Forwarded-For", GATE.encode()), query="&doas=alice")
+
+
+async def act_from_another_host(s: Stage) -> None:
+    """Let a proxy user repeat a request from a host of which the rule says nothing."""
+    knox = s.door.cookie("knox")
+    await s.see(knox, query="&doas=alice", remote=GATE)
+    await s.ask(None, knox, query="&doas=alice")
+
+
+async def negotiate(s: Stage) -> None:
+    """Send a ticket beside a cookie in another's name, and a ticket again."""
+    await s.see(s.door.cookie("alice"))
+    await s.ask("bob", s.door.cookie("alice", key=FOREIGN_KEY), s.door.ticket("bob"))
+    await s.ask("alice", s.door.cookie("alice"), s.door.ticket("bob"))
+    used = s.door.ticket("alice")
+    await s.ask("alice", used)
+    await s.ask(None, used)
+
+
+async def take_a_token(s: Stage) -> None:
+    """Ask by a token of one's own at once; then cancel it."""
+    await s.see(s.door.cookie("alice"))
+    token = s.system.upstream.vault.token("alice")
+    body = json.dumps({"Token": {"urlString": token}}).encode()
+    await _call(s, "GET", "/?op=GETDELEGATIONTOKEN", Answer(200, body))
+    for _ in range(2):
+        await s.ask("alice", query=f"&delegation={token}")
+    s.system.upstream.vault.cancel(token)
+    await _call(s, "PUT", f"/?op=CANCELDELEGATIONTOKEN&token={token}", Answer(200, b""))
+    await s.ask(None, query=f"&delegation={token}")
+
+
+async def _call(s: Stage, method: str, target: str, answer: Answer) -> None:
+    fields = (s.door.cookie("alice"),)
+    request = ClientRequest(method, f"{PREFIX}{target}", fields, answer=answer, door=s.door)
+    await s.system.call(request, target)
+
+
+SCENES: Final[tuple[Callable[[Stage], Awaitable[None]], ...]] = (
+    forge,
+    outlive,
+    retire_a_key,
+    act_for_alice,
+    act_from_another_host,
+    negotiate,
+    take_a_token,
+)
+
+
+def terminate(world: World, number: int) -> None:
+    """Try one of them."""
+    draw, system = Draw(number), world.system
+    scene, gap_s = SCENES[draw.of(len(SCENES))], GAPS_S[draw.of(4)]
+
+    async def story() -> None:
+        in_sight(system, DIRECTORY, 0o700)
+        behind(system, operations.set_permission, DIRECTORY, 0o700)
+        await sleep(CLOSED_S)
+        async with Terminated(system) as door:
+            await scene(Stage(system, door, gap_s))
+
+    world.features.add("termination")
+    system.come(story())
+
+
+TERMINATION_PLOTS: Final[Mapping[str, Callable[[World, int], None]]] = {"terminate": terminate}
+"""By name."""

@@ -1,0 +1,136 @@
+"""A cookie is good if one of our keys has signed it and it has not ended."""
+
+import base64
+import hashlib
+import hmac
+
+import pytest
+
+from nncache.hadoop.credentials import parse_auth_cookie
+from nncache.proxy.termination.cookies import (
+    Keys,
+    Session,
+    encode_cookie,
+    may_be_named,
+    parse_keys,
+    session_of,
+)
+from nncache.testbed.web_access import signed_cookie
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+ALICE = Session("alice", "alice@EXAMPLE.COM", 1_000_000)
+
+
+def cookie(session: Session = ALICE, key: bytes = KEY) -> bytes:
+    """Return name and value of the cookie."""
+    return encode_cookie(session, Keys((key,)), is_secure=False)[1].partition(b";")[0]
+
+
+def good(*cookies: bytes, now_ms: float = 0.0, keys: tuple[bytes, ...] = (KEY,)) -> Session | None:
+    """Return whose these values of `Cookie` fields are."""
+    return session_of(cookies, Keys(keys), now_ms)
+
+
+def test_a_cookie_says_whose_it_is() -> None:
+    """With or without quotes, beside others, by any key that is in use."""
+    assert good(cookie()) == ALICE
+    assert good(cookie().replace(b'"', b"")) == ALICE
+    assert good(b"a=b; " + cookie() + b"; c=d") == ALICE
+    assert good(b"a=b", cookie()) == ALICE
+    assert good(cookie(key=OTHER), keys=(KEY, OTHER)) == ALICE
+
+
+def test_clients_can_read_when_it_ends() -> None:
+    """As they read Hadoop's."""
+    read = parse_auth_cookie(cookie().partition(b"=")[2])
+    assert read is not None
+    assert (read.user, read.kind, read.ends_at_ms) == ("alice", "nncache", 1_000_000)
+
+
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_it_is_kept_from_scripts_and_over_tls_from_the_clear(*, is_secure: bool) -> None:
+    """By its attributes."""
+    name, value = encode_cookie(ALICE, Keys((KEY,)), is_secure=is_secure)
+    attributes = [each.strip() for each in value.split(b";")[1:]]
+    assert name == b"Set-Cookie"
+    assert (b"Secure" in attributes) is is_secure
+    assert {b"Path=/", b"HttpOnly"} <= set(attributes)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        cookie(key=OTHER),
+        cookie().replace(b"alice&", b"bob&"),
+        cookie().replace(b"e=1000000", b"e=9000000"),
+        cookie().replace(b"&s=", b"&u=bob&s="),
+        cookie().replace(b"&s=", b"&s=A"),
+        cookie().rpartition(b"&s=")[0] + b'"',
+        cookie().rpartition(b"&s=")[0] + b'&s="',
+        cookie().replace(b"hadoop.auth", b"HADOOP.AUTH"),
+        cookie().replace(b"hadoop.auth", b"xhadoop.auth"),
+        cookie() + b"; " + cookie(),
+        b"hadoop.auth=; " + cookie(),
+        cookie().replace(b"=", b"= ", 1),
+        cookie()[:-1],
+        b"hadoop.auth=",
+        b"hadoop.auth",
+        b"",
+    ],
+)
+def test_another_one_is_nobodys(forged: bytes) -> None:
+    """Altered, signed by others, doubled, or odd."""
+    assert good(forged) is None
+
+
+def test_two_fields_with_one_each_are_nobodys() -> None:
+    """Another reader may take the other one."""
+    assert good(cookie(), cookie()) is None
+
+
+def test_it_ends() -> None:
+    """To the millisecond."""
+    assert good(cookie(), now_ms=999_999.0) == ALICE
+    assert good(cookie(), now_ms=1_000_000.0) is None
+
+
+def test_a_namenodes_cookie_is_none_of_ours_though_the_secret_is_the_same() -> None:
+    """Nor is one with our type that is signed as a NameNode signs."""
+    theirs = signed_cookie(KEY, "alice", expires_s=1000.0).encode()
+    assert good(b'hadoop.auth="' + theirs + b'"') is None
+    typed = signed_cookie(KEY, "alice", expires_s=1000.0, kind="nncache").encode()
+    assert good(b'hadoop.auth="' + typed + b'"') is None
+
+
+def test_ours_is_none_of_a_namenodes_though_the_secret_is_the_same() -> None:
+    """What it would sign is another text."""
+    text, _, signature = cookie().partition(b'="')[2].rstrip(b'"').rpartition(b"&s=")
+    assert base64.b64decode(signature) != hmac.digest(KEY, text, hashlib.sha256)
+
+
+def test_keys_are_one_a_line() -> None:
+    """The first signs; empty lines and spaces around count for nothing."""
+    assert parse_keys(b" " + KEY + b"\n\n" + OTHER + b"\r\n" + KEY + b"\n").keys == (KEY, OTHER)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n", b"short", KEY + b"\nshort"])
+def test_keys_that_can_be_guessed_are_refused(text: bytes) -> None:
+    """None, or one that is too short."""
+    with pytest.raises(ValueError, match="openssl"):
+        parse_keys(text)
+
+
+@pytest.mark.parametrize(
+    ("principal", "expected"),
+    [
+        ("alice@A.B", True),
+        ("x/y-z_1@A", True),
+        ("a&b@A", False),
+        ('a"@A', False),
+        ("a b@A", False),
+        ("", False),
+    ],
+)
+def test_names_that_a_cookie_can_hold(principal: str, *, expected: bool) -> None:
+    """Nothing that ends a field."""
+    assert may_be_named(principal) is expected

@@ -1,0 +1,81 @@
+"""What a request is, by itself, by a token, or as one of an authenticated user."""
+
+from math import inf
+
+import pytest
+
+from nncache.hadoop.calls import parse_plain
+from nncache.proxy.messages import Header
+from nncache.proxy.reading import read_admitted, read_request
+from nncache.proxy.termination.terminator import Admitted
+from tests.hadoop.made_credentials import cookie, token
+
+TARGET = "/webhdfs/v1/a/b?op=GETFILESTATUS"
+ADDS = ((b"Set-Cookie", b"hadoop.auth=x"),)
+
+
+def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> Admitted:
+    """Return a request of alice's."""
+    return Admitted(
+        user="alice",
+        target="/webhdfs/v1/a/b?doas=alice&op=GETFILESTATUS",
+        plain=parse_plain(target),
+        headers=headers,
+        adds=ADDS,
+        repeatable_until=7.0,
+    )
+
+
+def test_a_request_that_says_who_asks() -> None:
+    """By its name, or by a credential; the address travels on."""
+    reading = read_request("GET", f"{TARGET}&user.name=joe", ((b"Host", b"nn"),), "10.0.0.1")
+    assert (reading.caller, reading.credential, reading.repeatable_until) == ("user=joe", None, inf)
+    assert reading.head.headers == ((b"Host", b"nn"), (b"X-Forwarded-For", b"10.0.0.1"))
+    assert (reading.head.caller, reading.head.acts_for) == ("user.name=joe", "")
+    by_token = read_request("GET", f"{TARGET}&delegation={token()}", (), "")
+    assert by_token.credential is not None
+    assert by_token.caller == by_token.credential.name
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers"),
+    [
+        ("PUT", TARGET, ()),
+        ("GET", TARGET + "&x=1", ()),
+        ("GET", TARGET, ((b"Authorization", b"Negotiate x"),)),
+        ("GET", TARGET, ((b"Cookie", cookie() + b"; " + cookie()),)),
+    ],
+)
+def test_what_passes_through_without_a_trace(method: str, target: str, headers: tuple[Header, ...]) -> None:
+    """Writes, odd questions, and those of whom it is not certain who asks."""
+    assert read_request(method, target, headers, "").plain is None
+
+
+def test_doas_is_looked_at_each_time() -> None:
+    """The fast path does not see the address."""
+    reading = read_request("GET", f"{TARGET}&user.name=joe&doas=alice", (), "10.0.0.1")
+    assert reading.repeatable_until is None
+
+
+def test_an_authenticated_user_asks_through_the_service() -> None:
+    """With what they are told beside their answer."""
+    reading = read_admitted("GET", admitted(), "10.0.0.1")
+    assert (reading.caller, reading.head.acts_for, reading.head.caller) == (
+        "user=alice",
+        "alice",
+        "user.name=alice",
+    )
+    assert (reading.head.target, reading.adds) == (admitted().target, ADDS)
+    assert reading.repeatable_until == 7.0
+    assert read_admitted("GET", admitted((b"Cache-Control", b"no-cache")), "").refresh
+
+
+@pytest.mark.parametrize(
+    "one",
+    [admitted((b"Cache-Control", b"no-store")), admitted(target=f"{TARGET}&x=1")],
+    ids=["no-store", "odd"],
+)
+def test_their_odd_questions_pass_through_as_well(one: Admitted) -> None:
+    """As the service, with what they are told."""
+    reading = read_admitted("GET", one, "")
+    assert (reading.plain, reading.head.acts_for, reading.adds) == (None, "alice", ADDS)

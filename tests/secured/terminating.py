@@ -1,0 +1,74 @@
+"""Proxies that authenticate their clients themselves, and what they give them. (tests/secured/terminating.py)"""
+
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from nncache.proxy.termination.cookies import Keys, Session, encode_cookie
+from nncache.testbed import Kdc
+from nncache.testbed.daemon import Proxy
+from nncache.testbed.spec import REALM
+from tests.hadoop.site_files import prop, site
+from tests.kerberos import negotiate
+from tests.secured.asking import Question, ask
+from tests.secured.service import keytab_of
+
+PROXY_USERS = {
+    "hadoop.proxyuser.proxy.users": "alice,bob",
+    "hadoop.proxyuser.proxy.hosts": "*",
+    "hadoop.proxyuser.bob.users": "alice",
+    "hadoop.proxyuser.bob.hosts": "10.0.0.1",
+}
+"""What the proxies read: bob may act for alice, and not from this host."""
+
+PRINCIPALS = {"proxy": "proxy/localhost"}
+"""Of users who have no principal of their own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminating:
+    """The proxies.
+
+    Attributes:
+        proxies: by channel.
+        secret: the file that signs their cookies.
+    """
+
+    proxies: dict[str, Proxy]
+    secret: Path
+
+    def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes | None = None) -> str:
+        """Return a cookie as these proxies make it, name and value; `key` signs it instead of theirs."""
+        ends_ms = int((time.time() + lives_s) * 1000)  # noqa: TID251 - cookies go by the wall clock
+        keys = Keys((key or self.secret.read_bytes().split()[0],))
+        session = Session(user, f"{user}@{REALM}", ends_ms)
+        return encode_cookie(session, keys, is_secure=False)[1].split(b";")[0].decode()
+
+
+def secrets_file(directory: Path) -> Path:
+    """Return where the secrets of these proxies are."""
+    return directory / "cookie.secret"
+
+
+def termination_flags(
+    kdc: Kdc, directory: Path, principal: str = f"HTTP/localhost@{REALM}"
+) -> tuple[str, ...]:
+    """Write what a proxy needs to authenticate its clients; return its flags."""
+    secret = secrets_file(directory)
+    secret.touch(mode=0o600)
+    secret.write_text(secrets.token_hex(32) + "\n")
+    conf = directory / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "core-site.xml").write_text(site(*(prop(key, value) for key, value in PROXY_USERS.items())))
+    return (
+        *("--spnego-principal", principal, "--spnego-keytab", keytab_of(kdc, "nncache")),
+        *("--cookie-secret-file", str(secret), "--hadoop-conf-dir", str(conf)),
+    )
+
+
+def cookie_by_ticket(kdc: Kdc, proxy: Proxy, user: str) -> str:
+    """Return the cookie that a proxy gives to a user for their ticket, name and value."""
+    ticket = negotiate(kdc.kinit(PRINCIPALS.get(user, user)))
+    reply = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))
+    return reply.header("Set-Cookie").split(";")[0]

@@ -1,0 +1,223 @@
+"""Where the proxy authenticates: hits for clients that negotiate each time, and the NameNode's own answers."""
+
+import base64
+import http.client
+import json
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import requests
+
+from nncache.hadoop.credentials import parse_delegation_token
+from nncache.testbed import Cluster, Kdc
+from nncache.testbed.daemon import Proxy
+from tests.cluster import make_directory, webhdfs
+from tests.kerberos import need_curl, need_gssapi, negotiate
+from tests.secured.asking import Question, ask, cookie_of, namenode_of, until_hit
+from tests.secured.service import identity_flags
+from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
+
+ASKED = 4
+_OPEN = "/kept/open"
+
+
+@pytest.fixture
+def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
+    """A directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
+    place = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(secured_cluster, "/kept")
+    make_directory(secured_cluster, place, permission="700")
+    webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
+    webhdfs(secured_cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
+    return f"{place}/d"
+
+
+@pytest.fixture(params=["direct", "zookeeper"])
+def proxy(request: pytest.FixtureRequest, terminating: Terminating) -> Proxy:
+    """The proxy on one of the channels."""
+    return terminating.proxies[request.param]
+
+
+def base_of(proxy: Proxy) -> str:
+    """Return the proxy's address by the name that its principal carries."""
+    return f"localhost:{proxy.address.rpartition(':')[2]}"
+
+
+def counted(
+    proxy: Proxy, act: Callable[[], object], name: str = 'nncache_requests_total{result="hit"}'
+) -> int:
+    """Return by how much a metric grows while something is done."""
+    before = proxy.metrics()[name]
+    act()
+    return int(proxy.metrics()[name] - before)
+
+
+def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:
+    """Its ticket is another one each time; what is missing is a hit at its second question."""
+    need_curl()
+    curl = shutil.which("curl")
+    assert curl is not None
+    environ = {"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()}
+
+    def run(asked: str) -> bytes:
+        url = f"http://{base_of(proxy)}/webhdfs/v1{asked}?op=GETFILESTATUS"
+        command = (curl, "--silent", "--negotiate", "--user", ":", url)
+        return subprocess.run(command, env=environ, capture_output=True, timeout=60, check=True).stdout
+
+    def several() -> None:
+        for _ in range(ASKED):
+            assert b"FileStatus" in run(path)
+
+    tickets = proxy.metrics()['nncache_spnego_tickets_total{outcome="accepted"}']
+    assert counted(proxy, several) == ASKED
+    assert proxy.metrics()['nncache_spnego_tickets_total{outcome="accepted"}'] - tickets == ASKED
+    missing = f"{path}/none"
+    assert counted(proxy, lambda: run(missing)) == 0
+    assert counted(proxy, lambda: run(missing)) == 1
+
+
+def test_each_process_of_the_hadoop_shell_has_its_hit(
+    secured_cluster: Cluster, proxy: Proxy, path: str
+) -> None:
+    """It takes a token for its one question; whose that is, is known from the reply that brought it."""
+    url = f"webhdfs://{base_of(proxy)}{path}"
+
+    def run() -> None:
+        shown = secured_cluster.fs_shell("-stat", "%F", url, user="alice")
+        assert (shown.exit_code, shown.stdout) == (0, "directory\n"), shown.stderr
+
+    assert counted(proxy, run) == 1
+    refused = secured_cluster.fs_shell("-stat", "%F", url, user="carol")
+    assert refused.exit_code != 0
+    assert "Permission denied: user=carol" in refused.stderr
+
+
+def test_requests_gssapi_keeps_the_proxys_cookie(
+    kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It negotiates once; every question is a hit."""
+    need_gssapi()
+    gssapi = pytest.importorskip("requests_gssapi")
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{kdc.kinit('alice')}")
+
+    def several() -> None:
+        with requests.Session() as session:
+            session.auth = gssapi.HTTPSPNEGOAuth(mutual_authentication=gssapi.OPTIONAL)
+            for _ in range(ASKED):
+                url = f"http://{base_of(proxy)}/webhdfs/v1{path}?op=GETFILESTATUS"
+                assert session.get(url, timeout=60).status_code == 200
+
+    accepted = 'nncache_spnego_tickets_total{outcome="accepted"}'
+    assert counted(proxy, lambda: counted(proxy, several), accepted) == 1
+    assert counted(proxy, several) == ASKED
+
+
+@pytest.mark.parametrize(
+    ("user", "query"),
+    [("alice", "&doas=bob"), ("proxy", "&doas=carol"), ("alice", "&doas=alice"), ("alice", "&user.name=bob")],
+)
+def test_a_name_in_the_query_is_answered_as_by_the_namenode(
+    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, user: str, query: str
+) -> None:
+    """To the byte, whoever says it."""
+    cookies = cookie_of(secured_cluster, user), cookie_by_ticket(kdc, proxy, user)
+    own, ours = (
+        ask(address, Question("/", query, (("Cookie", cookie),), "GETHOMEDIRECTORY"))
+        for address, cookie in zip((namenode_of(secured_cluster), proxy.address), cookies, strict=True)
+    )
+    assert (ours.status, ours.body) == (own.status, own.body)
+    assert ours.header("Content-Type") == own.header("Content-Type")
+
+
+def test_a_body_says_nothing_of_who_asks(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
+    """A web server takes parameters from a form as well; the one in the query comes first."""
+    host, _, port = proxy.address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    headers = {
+        "Cookie": cookie_by_ticket(kdc, proxy, "carol"),
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    try:
+        for method in ("PUT", "POST"):
+            target = f"/webhdfs/v1{path}/made?op={'MKDIRS' if method == 'PUT' else 'TRUNCATE&newlength=0'}"
+            connection.request(
+                method, target, body="doas=alice&user.name=alice&doas=nncache", headers=headers
+            )
+            reply = connection.getresponse()
+            assert reply.status == 403
+            assert b"user=carol" in reply.read()
+    finally:
+        connection.close()
+
+
+def test_a_token_and_a_redirect_are_the_users_own(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> None:
+    """With no trace of the service in them: `realUser` is empty."""
+    make_directory(secured_cluster, "/kept")
+    make_directory(secured_cluster, _OPEN, permission="777")
+    by_cookie = (("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)
+    given = ask(proxy.address, Question("/", "&renewer=bob", by_cookie, "GETDELEGATIONTOKEN"))
+    created = ask(
+        proxy.address, Question(f"{_OPEN}/{uuid.uuid4().hex}", "&noredirect=true", by_cookie, "CREATE", "PUT")
+    )
+    location = json.loads(created.body)["Location"]
+    tokens = (
+        json.loads(given.body)["Token"]["urlString"],
+        location.partition("delegation=")[2].partition("&")[0],
+    )
+    for text in tokens:
+        token = parse_delegation_token(text)
+        assert token is not None
+        assert token.owner == "alice"
+        assert b"nncache" not in base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def test_no_secret_is_written(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
+    """With all logs on: of cookies, keys, tickets, tokens and redirects, the service's own among them."""
+    make_directory(secured_cluster, "/kept")
+    make_directory(secured_cluster, _OPEN, permission="777")
+    access, audit = tmp_path / "access.log", tmp_path / "audit.log"
+    logs = ("--access-log", str(access), "--audit-log", str(audit), "--log-level", "debug")
+    flags = termination_flags(kdc, tmp_path)
+    with Proxy(*identity_flags(secured_cluster, kdc), *flags, *logs, "--glob", "/kept/*/*") as proxy:
+        proxy.await_gate()
+        ticket = negotiate(kdc.kinit("alice"))
+        first = ask(proxy.address, Question(f"{_OPEN}/none", headers=(("Authorization", ticket),)))
+        cookie = first.header("Set-Cookie").split(";")[0]
+        by_cookie = (("Cookie", cookie),)
+        until_hit(proxy, Question(f"{_OPEN}/none", headers=by_cookie))
+        for fields in ((("Authorization", ticket),), (("Cookie", cookie.replace("alice", "bob")),)):
+            ask(proxy.address, Question(f"{_OPEN}/none", headers=fields))
+        ask(proxy.address, Question("/", "&doas=bob", by_cookie, "GETHOMEDIRECTORY"))
+        given = ask(proxy.address, Question("/", "&renewer=alice", by_cookie, "GETDELEGATIONTOKEN"))
+        token = json.loads(given.body)["Token"]["urlString"]
+        ask(proxy.address, Question(f"{_OPEN}/none", f"&delegation={token}"))
+        created = ask(proxy.address, Question(f"{_OPEN}/f", "&overwrite=true", by_cookie, "CREATE", "PUT"))
+        location = created.header("Location").partition("delegation=")[2].partition("&")[0]
+        ask(proxy.address, Question("/", f"&token={token}", by_cookie, "CANCELDELEGATIONTOKEN", "PUT"))
+        deadline = time.monotonic() + 60
+        while b"CANCELDELEGATIONTOKEN" not in access.read_bytes():  # lines are written by a thread
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        proxy.stop()
+        written = [proxy.process.log.read_bytes(), access.read_bytes(), audit.read_bytes()]
+    assert location
+    assert all(written[:2])
+    secrets = (
+        cookie.rpartition("&s=")[2].strip('"'),
+        secrets_file(tmp_path).read_text().strip(),
+        ticket.removeprefix("Negotiate ")[100:],
+        token[20:],
+        location[20:],
+    )
+    for secret in secrets:
+        pieces = [secret[start : start + 16].encode() for start in range(0, len(secret) - 16, 8)]
+        assert pieces
+        for text in written:
+            assert not [piece for piece in pieces if piece in text]
+    assert not any(b"t=kerberos" in text for text in written), "the service's own cookie"

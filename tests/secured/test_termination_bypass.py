@@ -1,0 +1,132 @@
+"""Nobody becomes another where the proxy itself authenticates: on both channels, before and after answers are kept."""
+
+import base64
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from nncache.testbed import Cluster, Kdc
+from nncache.testbed.web_access import signed_cookie
+from tests.cluster import make_directory, webhdfs
+from tests.kerberos import clients_of, negotiate
+from tests.patience import HANG_S
+from tests.secured.asking import Question, ask, cookie_of, namenode_of, token_of, until_hit
+from tests.secured.attempts import ATTEMPTS, Loot
+from tests.secured.terminating import Terminating, cookie_by_ticket
+from tests.secured.termination_attempts import MORE_ATTEMPTS, MoreLoot
+
+_OF_A_STATUS = b"FileStatus"
+_RETIRED = b"r" * 64
+
+
+@pytest.fixture(scope="module")
+def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
+    """The KDC, for as long as these tests run."""
+    assert secured_cluster.kdc is not None
+    with clients_of(secured_cluster.kdc):
+        yield secured_cluster.kdc
+
+
+@pytest.fixture(scope="module")
+def loot(secured_cluster: Cluster, terminating: Terminating, kdc_of_module: Kdc) -> MoreLoot:
+    """What the thief has; alice's status is kept by both proxies."""
+    cluster, kdc, proxies = secured_cluster, kdc_of_module, terminating.proxies
+    place = f"/kept/{uuid.uuid4().hex[:12]}"
+    make_directory(cluster, "/kept")
+    make_directory(cluster, place, permission="700")
+    webhdfs(cluster, "PUT", f"{place}/d", "MKDIRS")
+    webhdfs(cluster, "PUT", place, "SETOWNER", owner="alice", group="users")
+    path, cancelled = f"{place}/d", token_of(cluster, "alice")
+    direct = proxies["direct"]
+    acting = cookie_by_ticket(kdc, direct, "proxy")
+    for proxy in proxies.values():
+        for question in (
+            Question(path, headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)),
+            Question(path, f"&delegation={token_of(cluster, 'alice')}"),
+            Question(path, f"&delegation={cancelled}"),
+            Question(path, "&doas=alice", (("Cookie", acting),)),
+        ):
+            until_hit(proxy, question)
+    for proxy in proxies.values():
+        headers = (("Cookie", terminating.cookie("alice")),)
+        ask(proxy.address, Question("/", f"&token={cancelled}", headers, "CANCELDELEGATIONTOKEN", "PUT"))
+    used = negotiate(kdc.kinit("alice"))
+    for proxy in proxies.values():  # the second finds a replay already: they are on one host
+        ask(proxy.address, Question(path, headers=(("Authorization", used),)))
+    carol = kdc.kinit("carol")
+    of_namenode = signed_cookie(
+        cluster.namenodes[0].access.secret, "alice", expires_s=1_999_999_999, kind="nncache"
+    )
+    return MoreLoot(
+        loot=Loot(
+            path=path,
+            cookie=cookie_by_ticket(kdc, direct, "carol"),
+            claimed=terminating.cookie("alice", key=b"another secret" * 4),
+            ended=terminating.cookie("alice", lives_s=-1.0),
+            token=token_of(cluster, "carol"),
+            cancelled=cancelled,
+            proxy=acting,
+            ticket=lambda: negotiate(carol),
+            used=used,
+        ),
+        namenodes=cookie_of(cluster, "alice"),
+        namenode_signed=f'hadoop.auth="{of_namenode}"',
+        retired=_retired(terminating, path),
+        bob=cookie_by_ticket(kdc, direct, "bob"),
+        other_service=lambda service: negotiate(carol, service),
+        raw=lambda: f"Negotiate {base64.b64encode(_raw(str(carol))).decode()}",
+    )
+
+
+def _retired(terminating: Terminating, path: str) -> str:
+    """Return a cookie of alice's that was good, and answered from memory, until its key was retired."""
+    before = terminating.secret.read_bytes()
+    cookie = terminating.cookie("alice", key=_RETIRED)
+    question = Question(path, headers=(("Cookie", cookie),))
+    terminating.secret.write_bytes(before + _RETIRED + b"\n")
+    for proxy in terminating.proxies.values():
+        until_hit(proxy, question, within_s=HANG_S)
+        until_hit(proxy, question)
+    terminating.secret.write_bytes(before)
+    for proxy in terminating.proxies.values():
+        while ask(proxy.address, question).status != 401:
+            pass
+    return cookie
+
+
+def _raw(ccache: str) -> bytes:
+    import gssapi  # noqa: PLC0415 - an extra
+
+    name = gssapi.Name("HTTP@localhost", gssapi.NameType.hostbased_service)
+    credentials = gssapi.Credentials(usage="initiate", store={"ccache": f"FILE:{ccache}"})
+    kerberos = gssapi.MechType.kerberos
+    return bytes(gssapi.SecurityContext(name=name, mech=kerberos, creds=credentials, usage="initiate").step())
+
+
+@pytest.mark.parametrize("name", [*ATTEMPTS, *MORE_ATTEMPTS])
+def test_no_attempt_makes_a_thief_alice(terminating: Terminating, loot: MoreLoot, name: str) -> None:
+    """On neither channel, however often; and no credential of the service's comes back."""
+    for proxy in terminating.proxies.values():
+        for _ in range(2):
+            question = ATTEMPTS[name](loot.loot) if name in ATTEMPTS else MORE_ATTEMPTS[name](loot)
+            reply = ask(proxy.address, question)
+            assert reply.status >= 400, reply
+            assert not reply.is_hit
+            assert _OF_A_STATUS not in reply.body
+            assert "nncache@" not in reply.header("Set-Cookie"), "the service's own cookie"
+        after = Question(loot.loot.path, headers=(("Cookie", loot.loot.claimed),))
+        assert ask(proxy.address, after).status == 401, "what a forged cookie brought along has made it good"
+
+
+def test_what_the_proxy_gives_is_nothing_to_a_namenode(
+    secured_cluster: Cluster, terminating: Terminating, loot: MoreLoot
+) -> None:
+    """Its cookies are good at proxies alone, also with the proxy's secret for the NameNode's."""
+    for cookie in (
+        loot.loot.cookie,
+        terminating.cookie("alice"),
+        terminating.cookie("alice", key=secured_cluster.namenodes[0].access.secret),
+    ):
+        reply = ask(namenode_of(secured_cluster), Question(loot.loot.path, headers=(("Cookie", cookie),)))
+        assert reply.status == 401
