@@ -2,7 +2,7 @@
 
 import base64
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -12,52 +12,16 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation, identity_of
+from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.testbed.kdc import KdcServer
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.acceptor import acceptor
+from tests.hadoop.kerberos.counted_identity import CountedIdentity
 
 SET = 'hadoop.auth="u=svc&p=svc@R&t=kerberos&e=1&s=abc="; Path=/; HttpOnly'
 COOKIE = "hadoop.auth=u=svc&p=svc@R&t=kerberos&e=1&s=abc="
-
-
-class CountedNegotiation(Negotiation):
-    """Wants the proof that belongs to its number."""
-
-    def __init__(self, number: int) -> None:
-        self.field = f"Negotiate token{number}"
-        self.proof = f"Negotiate proof{number}"
-
-    async def see_proven(self, fields: Iterable[str]) -> None:
-        """Compare."""
-        if list(fields) != [self.proof]:
-            raise KerberosError("no proof")
-
-
-class CountedIdentity(KerberosIdentity):
-    """Gives numbered tokens."""
-
-    def __init__(self) -> None:
-        self.name = "svc@R"
-        self.may_fall_back = False
-        self.given = 0
-        self.doubts = 0
-        self.failure = ""
-
-    async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
-        """Return the next one."""
-        assert host == "127.0.0.1"
-        assert timeout_s == pytest.approx(6.0)
-        if self.failure:
-            raise KerberosError(self.failure)
-        self.given += 1
-        return CountedNegotiation(self.given)
-
-    def doubt(self) -> None:
-        """Count."""
-        self.doubts += 1
 
 
 @dataclass

@@ -9,41 +9,21 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.errors import KerberosError
-from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.proxy.errors import NotSentError, ServiceLoginError
 from nncache.proxy.messages import RequestHead
 from nncache.proxy.upstream.service_login import PAUSE_S, ServiceLogin
+from tests.hadoop.kerberos.counted_identity import CountedIdentity
 from tests.proxy.doubles import FakeClock
 
 HEAD = RequestHead("GET", "/webhdfs/v1/?op=X", ((b"Accept", b"*/*"),), acts_for="alice")
-
-
-class Identity(KerberosIdentity):
-    """Gives numbered tokens."""
-
-    def __init__(self) -> None:
-        self.name = "svc@R"
-        self.given = 0
-        self.failure = ""
-
-    async def negotiation(self, host: str, timeout_s: float) -> str:
-        """Return the next one."""
-        self.given += 1
-        if self.failure:
-            raise KerberosError(self.failure)
-        return f"Negotiate token{self.given}"
-
-    def doubt(self) -> None:
-        """Ignore."""
 
 
 class Stand:
     """A NameNode's WebHDFS that gives cookies for tickets."""
 
     def __init__(self) -> None:
-        self.identity = Identity()
+        self.identity = CountedIdentity()
         self.clock = FakeClock()
         self.gives_cookie = True
         self.namenode = NameNode("", "")
@@ -55,7 +35,8 @@ class Stand:
         if not authorization:
             return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
         cookie = f'hadoop.auth="u=svc&s={authorization[-1]}"; Path=/; HttpOnly'
-        return web.Response(headers={"Set-Cookie": cookie} if self.gives_cookie else {})
+        proof = {"WWW-Authenticate": authorization.replace("token", "proof")}
+        return web.Response(headers=proof | ({"Set-Cookie": cookie} if self.gives_cookie else {}))
 
     async def cookie(self) -> bytes:
         """Return what a call is sent with."""

@@ -1,0 +1,45 @@
+"""A Kerberos identity without a KDC: numbered tokens, and the proofs that belong to them."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from nncache.hadoop.errors import KerberosError
+from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation
+
+
+class CountedNegotiation(Negotiation):
+    """Wants the proof that belongs to its number."""
+
+    def __init__(self, number: int) -> None:
+        self.field = f"Negotiate token{number}"
+        self.proof = f"Negotiate proof{number}"
+
+    async def see_proven(self, fields: Iterable[str]) -> None:
+        """Compare."""
+        if list(fields) != [self.proof]:
+            raise KerberosError("no proof")
+
+
+class CountedIdentity(KerberosIdentity):
+    """Gives numbered tokens."""
+
+    def __init__(self) -> None:
+        self.name = "svc@R"
+        self.may_fall_back = False
+        self.given = 0
+        self.doubts = 0
+        self.failure = ""
+
+    async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
+        """Return the next one."""
+        assert host == "127.0.0.1"
+        assert timeout_s == pytest.approx(6.0)
+        self.given += 1
+        if self.failure:
+            raise KerberosError(self.failure)
+        return CountedNegotiation(self.given)
+
+    def doubt(self) -> None:
+        """Count."""
+        self.doubts += 1
