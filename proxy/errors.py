@@ -6,7 +6,7 @@ The Java class names are those that Hadoop's own WebHDFS client unwraps: a Retri
 ask again by itself, hence it stands only where asking again is safe (RetryPolicies, Hadoop 3.5.0).
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class ProxyError(Exception):
@@ -105,6 +105,25 @@ class ClientGoneError(ClientError):
     closes = True
 
 
+_AUTHENTICATION: Final = "org.apache.hadoop.security.authentication.client.AuthenticationException"
+
+
+class UnauthenticatedError(ClientError):
+    """Nothing in the request says who asks, where the proxy itself authenticates."""
+
+    status = 401
+    reason = "Authentication required"
+    java_class = _AUTHENTICATION
+
+
+class BadTicketError(ClientError):
+    """The ticket shows nothing of anybody, as a NameNode would say it: without a challenge."""
+
+    status = 403
+    reason = "Forbidden"
+    java_class = _AUTHENTICATION
+
+
 # ---- ours -------------------------------------------------------------------------------------------
 
 
@@ -115,6 +134,14 @@ class OverloadedError(ProxyError):
     reason = "Service Unavailable"
     java_class = "org.apache.hadoop.ipc.RetriableException"
     retry_after_s = 1
+
+
+class TooManyHandshakesError(OverloadedError):
+    """As many tickets are being judged as may be, or as this address may have."""
+
+
+class NotJudgedError(OverloadedError):
+    """A ticket could not be judged: nothing is wrong with it, as far as is known."""
 
 
 class TooManyConnectionsError(OverloadedError):

@@ -12,7 +12,7 @@ from nncache.hadoop import secret_file
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
 from nncache.hadoop.kerberos.threads import KdcThreads
-from nncache.proxy.errors import OverloadedError
+from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
 from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.termination.stats import Ticket
 
@@ -24,14 +24,6 @@ _WHAT: Final = "the keys of spnego_principal, a keytab"
 
 Accept = Callable[[bytes], gss.Accepted | gss.Refused]
 """Judges a token; raises KerberosError where that cannot be done."""
-
-
-class TooManyHandshakesError(OverloadedError):
-    """As many tickets are being judged as may be, or as this address may have."""
-
-
-class NotJudgedError(OverloadedError):
-    """The ticket could not be judged: nothing is wrong with it, as far as is known."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import ClassVar, Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from aiohttp import web
 
@@ -19,7 +19,7 @@ from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.errors import ClientError, ProxyError
+from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.log_throttle import ThrottledLog
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.secure_cookies import is_over_tls
@@ -32,32 +32,15 @@ from nncache.proxy.termination.cookies import (
     may_be_named,
     session_of,
 )
-from nncache.proxy.termination.handshakes import NEGOTIATE, Handshakes, NotJudgedError
+from nncache.proxy.termination.handshakes import NEGOTIATE, Handshakes
 from nncache.proxy.termination.impersonation import Impersonation
 from nncache.proxy.termination.stats import TerminationStats
 from nncache.proxy.termination.target import read_target
 
 _log = logging.getLogger(__name__)
 
-_AUTHENTICATION: Final = "org.apache.hadoop.security.authentication.client.AuthenticationException"
 _REFUSAL_FIELDS: Final[Headers] = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"))
 _OF_THE_CLIENT: Final = frozenset({b"authorization", b"cookie"})
-
-
-class _UnauthenticatedError(ClientError):
-    """Nothing in the request says who asks."""
-
-    status = 401
-    reason = "Authentication required"
-    java_class = _AUTHENTICATION
-
-
-class _BadTicketError(ClientError):
-    """The ticket shows nothing of anybody, as a NameNode would say it: without a challenge."""
-
-    status = 403
-    reason = "Forbidden"
-    java_class: ClassVar[str] = _AUTHENTICATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +138,7 @@ class Terminator:
             session, adds, is_by_cookie = await self._authenticated(
                 headers, peer, is_secure=is_over_tls(request)
             )
-        except _UnauthenticatedError as error:
+        except UnauthenticatedError as error:
             self._challenges += 1
             return Rejected(error_reply(error, (CHALLENGE, TAKEN_BACK)))
         except ProxyError as error:
@@ -199,7 +182,7 @@ class Terminator:
             return session, (), True
         said = _values(headers, b"authorization")
         if len(said) != 1 or said[0].split(b" ", 1)[0].lower() != NEGOTIATE:
-            raise _UnauthenticatedError("Authentication required")
+            raise UnauthenticatedError("Authentication required")
         try:
             verdict = await self._handshakes.judge(said[0], peer)
         except NotJudgedError as error:
@@ -211,7 +194,7 @@ class Terminator:
                 answer: Header = (b"WWW-Authenticate", b"Negotiate " + b64encode(verdict.reply))
                 return session, (answer, encode_cookie(session, self._keys(), is_secure=is_secure)), False
             case Refused(why):
-                raise _BadTicketError(f"the ticket is refused: {why}")
+                raise BadTicketError(f"the ticket is refused: {why}")
             case _:
                 assert_never(verdict)
 
@@ -219,9 +202,9 @@ class Terminator:
         try:
             user = self._names.short_name(principal)
         except NoRuleError as error:
-            raise _BadTicketError(str(error)) from error
+            raise BadTicketError(str(error)) from error
         if not (is_user_name(user) and may_be_named(principal)):
-            raise _BadTicketError(f"{principal} is known as {user!r}, which is no name of a user")
+            raise BadTicketError(f"{principal} is known as {user!r}, which is no name of a user")
         return Session(user, principal, int((self._unix_time() + self._validity_s) * 1000))
 
 

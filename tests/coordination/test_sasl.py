@@ -38,7 +38,7 @@ def by_password() -> Iterator[ZooKeeperServer]:
 @pytest.fixture(scope="module")
 def by_ticket(kdc_server: KdcServer) -> Iterator[ZooKeeperServer]:
     """One with Kerberos."""
-    kdc_server.add("zookeeper/localhost")
+    kdc_server.add(*({"zookeeper/localhost"} - set(kdc_server.principals())))
     kdc_server.keytab("zookeeper/localhost")
     security = ZooKeeperSecurity(kerberos=True, sasl_required=True)
     with ZooKeeperServer(hadoop_version=HADOOP, security=security, kdc=kdc_server.directory) as server:

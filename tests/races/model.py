@@ -71,6 +71,7 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due": _NEVER_ROLLS,
     "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
+    "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
     "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep": (
         "no client waits for it, so only chance holds a race there; the question after it, which decides, is held"

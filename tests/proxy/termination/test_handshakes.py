@@ -9,12 +9,11 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.gss import Accepted, Refused
+from nncache.proxy.errors import NotJudgedError, TooManyHandshakesError
 from nncache.proxy.termination import handshakes as module
 from nncache.proxy.termination.handshakes import (
     Accept,
     Handshakes,
-    NotJudgedError,
-    TooManyHandshakesError,
     accept_with,
 )
 from nncache.proxy.termination.stats import Ticket
