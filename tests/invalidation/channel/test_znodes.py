@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.invalidation.channel.znodes import MAX_TXID, Znodes, is_filter_name, nameservices, parse_txid
+from nncache.invalidation.channel.znodes import (
+    MAX_TXID,
+    Znodes,
+    encode_number,
+    is_filter_name,
+    nameservices,
+    parse_txid,
+)
 
 
 def test_everything_of_a_nameservice_has_one_place() -> None:
@@ -12,6 +19,7 @@ def test_everything_of_a_nameservice_has_one_place() -> None:
     znodes = Znodes("/HDFSInotifyRoot", "ns1")
     assert znodes.namespace == "/HDFSInotifyRoot/ns1"
     assert znodes.publisher == "/HDFSInotifyRoot/ns1/.publisher"
+    assert znodes.epoch == "/HDFSInotifyRoot/ns1/.epoch"
     assert znodes.filters == "/HDFSInotifyRoot/ns1/.filters"
     assert znodes.definition("joe") == "/HDFSInotifyRoot/ns1/.filters/joe"
     assert znodes.cache == "/HDFSInotifyRoot/ns1/.cache"
@@ -22,6 +30,12 @@ def test_everything_of_a_nameservice_has_one_place() -> None:
 def test_what_may_be_a_nameservice_is_told_in_order() -> None:
     """The root may be that of ZooKeeper itself, and hold what is hidden."""
     assert nameservices(["ns2", "zookeeper", ".x", "ns1", "quota"]) == ("ns1", "ns2")
+
+
+@pytest.mark.parametrize("number", [0, 17, MAX_TXID])
+def test_a_number_that_is_written_is_read_again(number: int) -> None:
+    """As plain decimal."""
+    assert parse_txid(encode_number(number)) == number
 
 
 @pytest.mark.parametrize(
