@@ -146,48 +146,59 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
         """Return the events of the next transaction that matches. May be cancelled and called again."""
         if self._subscription is None:
             raise RuntimeError(_OUTSIDE)
+        await self._read_some(self._subscription)
+        return self._taken()
+
+    def _taken(self) -> EventBatch:
+        batch, self._position = self._read.popleft()
+        return batch
+
+    async def _read_some(self, subscription: Subscription) -> None:
+        """Return when there is a batch to be taken; until it is, `position` is before it."""
         while not self._read:
             if self._gap is not None:
                 gap, self._gap = self._gap, None
                 raise gap
-            await self._read_next(self._subscription)
-        batch, self._position = self._read.popleft()
-        return batch
+            await self._read_next(subscription)
 
     async def _read_next(self, subscription: Subscription) -> None:
+        batches: tuple[EventBatch, ...] = ()
         try:
             item = await anext(subscription)
+            batches = item.batches if isinstance(item, Received) else ()
         finally:  # a gap is passed, too
-            if subscription.position is not None:
+            if subscription.position is not None and not batches:
                 self._position = EventsPosition(subscription.position, subscription.chain)
-        if isinstance(item, Received):
-            chain = subscription.chain
-            self._read.extend((batch, EventsPosition(batch.txid, chain)) for batch in item.batches)
+        self._read.extend((batch, EventsPosition(batch.txid, subscription.chain)) for batch in batches)
 
     # ---- for those who block ---------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        self._portal = _Portal()
+        portal = _Portal()
         try:
-            return self._portal.wait_for(self.__aenter__())
+            portal.wait_for(self.__aenter__())
         except BaseException:
-            self._portal.close()
+            portal.close()
             raise
+        self._portal = portal
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._portal is not None, "not entered"
+        portal, self._portal = self._portal, None
         try:
-            self._portal.wait_for(self.__aexit__(kind, error, trace))
+            portal.wait_for(self.__aexit__(kind, error, trace))
         finally:
-            self._portal.close()
+            portal.close()
 
     def __next__(self) -> EventBatch:
         """Return the events of the next transaction that matches; block until there are any."""
-        if self._portal is None:
+        if self._portal is None or self._subscription is None:
             raise RuntimeError(_OUTSIDE)
-        return self._portal.wait_for(self.__anext__())
+        self._portal.wait_for(self._read_some(self._subscription))
+        return self._taken()  # in this thread: what interrupts the wait, such as Ctrl-C, costs no batch
 
 
 class _Portal:

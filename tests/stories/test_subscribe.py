@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 
 import nncache
+from nncache import subscribing
 from nncache.hadoop.events import Create
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
@@ -48,6 +49,8 @@ def test_a_program_that_blocks_reads_resumes_and_is_told_of_a_gap(
         assert following.position is not None
         assert following.position.txid == c.txid > b.txid
         position = nncache.EventsPosition.parse(str(following.position))
+    with pytest.raises(RuntimeError, match="inside of a block"):
+        next(following)
     with events(service, position) as following:
         assert _path(next(following)) == f"{hdfs_directory}/d"
     with events(service, nncache.EventsPosition(10**12)) as following:
@@ -55,6 +58,28 @@ def test_a_program_that_blocks_reads_resumes_and_is_told_of_a_gap(
             next(following)
         make_directory(cluster, f"{hdfs_directory}/e")
         assert _path(next(following)) == f"{hdfs_directory}/e"
+
+
+def test_an_interrupt_costs_no_batch(
+    service: Service, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C when the batch is there already: it is still the next one, and the position is before it."""
+    wait_for = vars(subscribing)["_Portal"].wait_for
+
+    def interrupted(portal: object, work: object) -> None:
+        wait_for(portal, work)
+        raise KeyboardInterrupt
+
+    with events(service) as following:
+        before = following.position
+        make_directory(cluster, f"{hdfs_directory}/a")
+        with monkeypatch.context() as patch:
+            patch.setattr("nncache.subscribing._Portal.wait_for", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                next(following)
+        assert following.position == before
+        assert _path(next(following)) == f"{hdfs_directory}/a"
+        assert following.position != before
 
 
 async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hdfs_directory: str) -> None:
