@@ -5,20 +5,18 @@ that arrives late changes nothing.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from nncache.coordination.acl import Acl, is_same, shown
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
+from nncache.hadoop.some_names import some_names
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.task_group import run_all
 
 AT_ONCE: Final = 32
 """Znodes looked at together."""
-
-TOLD: Final = 20
-"""Znodes that one line of the log names."""
 
 MAX_LOGGED: Final = 10_000
 """Paths that are remembered as logged."""
@@ -50,7 +48,9 @@ class AclRepair:
             _log.warning(
                 "%d znodes had other ACLs than they must have, which this publisher has set again: %s",
                 len(repaired),
-                _some(f"{path} (had {before[:MAX_SHOWN]})" for path, before in sorted(repaired.items())),
+                some_names(
+                    [f"{path} (had {before[:MAX_SHOWN]})" for path, before in sorted(repaired.items())]
+                ),
             )
         news = sorted(kept - self._logged)
         if news:
@@ -62,7 +62,7 @@ class AclRepair:
                 "there: %s. Delete them as an administrator of ZooKeeper, or give this publisher's identity all rights "
                 "to them",
                 len(news),
-                _some(news),
+                some_names(news),
             )
 
     async def apply(self, paths: Iterable[str]) -> None:
@@ -90,10 +90,3 @@ class AclRepair:
 
         await run_all(*[work] * AT_ONCE)
         return repaired, kept
-
-
-def _some(names: Iterable[str]) -> str:
-    """Name a few of what may be thousands."""
-    listed: Sequence[str] = tuple(names)
-    more = len(listed) - TOLD
-    return ", ".join(listed[:TOLD]) + (f" and {more} more" if more > 0 else "")

@@ -9,12 +9,10 @@ from typing import Final
 
 from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.zookeeper import SetData, ZooKeeper
+from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.delete_tree import Commit
 from nncache.invalidation.publisher.recovery import VOID
-
-TOLD: Final = 20
-"""Znodes that one line of the log names."""
 
 MAX_LOGGED: Final = 10_000
 """Paths that are remembered as logged."""
@@ -45,10 +43,9 @@ class LeftZnodes:
         if news:
             self._logged.update(news)
             _log.warning(
-                "ZooKeeper's ACLs do not let this publisher delete what is below %s%s: it stays, and a filter of that "
+                "ZooKeeper's ACLs do not let this publisher delete what is below %s: it stays, and a filter of that "
                 "name is not published until a client with the right to delete it does so",
-                ", ".join(news[:TOLD]),
-                f" and {len(news) - TOLD} more" if len(news) > TOLD else "",
+                some_names(news),
             )
 
     def leave_record(self, path: str) -> None:

@@ -6,9 +6,10 @@ between awaits only.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
+from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
@@ -28,9 +29,6 @@ from nncache.invalidation.task_group import run_all
 
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
-
-TOLD: Final = 20
-"""Filters of one kind of change that a log line names."""
 
 _log = logging.getLogger(__name__)
 
@@ -226,10 +224,4 @@ class Run:
 
 
 def _told(change: FilterChange) -> str:
-    return "; ".join(f"{kind}: {_some(names)}" for kind, names in by_kind(change).items() if names)
-
-
-def _some(names: Sequence[str]) -> str:
-    """Name a few of what may be thousands."""
-    more = len(names) - TOLD
-    return ", ".join(names[:TOLD]) + (f" and {more} more" if more > 0 else "")
+    return "; ".join(f"{kind}: {some_names(names)}" for kind, names in by_kind(change).items() if names)

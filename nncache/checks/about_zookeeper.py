@@ -3,16 +3,17 @@
 Pure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Acl, Right
+from nncache.hadoop.some_names import some_names
 
 _NOT_USED: Final = "nothing goes through ZooKeeper (no zookeeper, or another channel)"
 _NOT_ASKED: Final = "no ZooKeeper answers"
-_TOLD: Final = 5  # znodes that a line names
+_SHOWN: Final = 5  # znodes that a line names
 
 
 def _skip(facts: Facts) -> Finding | None:
@@ -61,13 +62,14 @@ def acls(facts: Facts) -> Iterator[Finding]:
     readable = [path for path, acl in found.acls.items() if _strangers(acl) & Right.READ]
     if writable:
         yield failed(
-            f"clients that have not logged in can change {_some(writable)}: they can forge what is published",
+            f"clients that have not logged in can change {some_names(writable, shown=_SHOWN)}: they can forge what is "
+            "published",
             "start the publisher again with its login, which sets its ACLs, and see that its zookeeper_acl names "
             "neither world nor ip",
         )
     elif readable:
         yield warning(
-            f"clients that have not logged in can read {_some(readable)}",
+            f"clients that have not logged in can read {some_names(readable, shown=_SHOWN)}",
             "see that zookeeper_acl of the publisher names neither world nor ip, and start it again",
         )
     else:
@@ -83,11 +85,6 @@ def _strangers(acl: Acl) -> Right:
         if not entry.is_known_identity:
             rights |= entry.rights
     return rights
-
-
-def _some(paths: Sequence[str]) -> str:
-    more = len(paths) - _TOLD
-    return ", ".join(paths[:_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 def nameservice(facts: Facts) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import click
 
 from nncache.commands.admin_client import admin_port
 from nncache.commands.options import with_settings
+from nncache.hadoop.some_names import some_names
 from nncache.proxy.cache_status import MEANINGS
 from nncache.settings.commands import EXPLAIN
 
@@ -57,9 +58,8 @@ def _entry(entry: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _callers(answer: Mapping[str, Any]) -> Iterator[str]:
-    shown = ", ".join(answer["granted"])
-    more = answer["grants"] - len(answer["granted"])
-    yield f"  callers proven: {shown or 'none'}" + (f" and {more} more" if more > 0 else "")
+    granted = answer["granted"]
+    yield f"  callers proven: {some_names(granted, shown=len(granted), total=answer['grants']) or 'none'}"
 
 
 def _last_forgotten(last: Mapping[str, Any] | None) -> Iterator[str]:

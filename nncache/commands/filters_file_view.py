@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from nncache.hadoop.some_names import some_names
 from nncache.invalidation.filters.definition import filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError
@@ -32,8 +33,7 @@ def remarks(plan: FilePlan) -> Iterator[str]:
     for name, reason in plan.broken.items():
         yield one_line(f"broken: {name}: {reason}: left alone; remove it and apply the file again")
     if plan.unlisted:
-        more = len(plan.unlisted) - SHOWN
-        names = ", ".join(plan.unlisted[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+        names = some_names(plan.unlisted, shown=SHOWN)
         yield one_line(f"not in the file, and kept (--prune removes what is not): {names}")
 
 

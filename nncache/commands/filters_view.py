@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from nncache.hadoop.some_names import some_names
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.hdfs_store import StoredFilter, StoredFilters
 from nncache.logs import one_line
@@ -42,14 +43,12 @@ def table(stored: StoredFilters) -> Table:
     for heading in HEADINGS:
         made.add_column(heading.lower(), overflow="fold")
     for each in stored.filters.values():
-        users = ", ".join(each.allowed_subscribers[:SHOWN]) or NONE
-        more = len(each.allowed_subscribers) - SHOWN
         # As Text: a glob's brackets are no markup.
         made.add_row(
             Text(each.name, style="bold"),
             Text(one_line(each.path_glob)),
             Text(each.owner),
-            Text(users + (f" and {more} more" if more > 0 else "")),
+            Text(some_names(each.allowed_subscribers, shown=SHOWN) or NONE),
         )
     return made
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from nncache.hadoop.some_names import some_names
+
 _NAMED: Final = 10
 """In the line that says which there are."""
 
@@ -25,7 +27,6 @@ def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -
     chosen = frozenset(glob for id_, glob in globs.items() if name in {glob, names.get(id_)})
     if not chosen:
         known = sorted({names.get(id_, glob) for id_, glob in globs.items()})
-        more = len(known) - _NAMED
-        some = ", ".join(known[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        some = some_names(known, shown=_NAMED)
         raise UnknownFilterError(f"no filter {name!r} is in force; in force: {some or 'none'}")
     return chosen

@@ -6,8 +6,9 @@ import logging
 import pytest
 
 from nncache.coordination.zookeeper import Create, SetData
+from nncache.hadoop.some_names import SHOWN
 from nncache.invalidation.channel.records import encode_published_filter
-from nncache.invalidation.publisher.left_znodes import TOLD, LeftZnodes
+from nncache.invalidation.publisher.left_znodes import LeftZnodes
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.coordination.fake_zookeeper import FakeZooKeeper
 from tests.invalidation import virtual_time
@@ -147,7 +148,7 @@ def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture
     async def story() -> None:
         async with FakeZooKeeper(clock).session() as zookeeper:
             left = LeftZnodes(zookeeper, ZNODES)
-            paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + TOLD)]
+            paths = [ZNODES.stream(f"s{number}") for number in range(10, 15 + SHOWN)]
             await left.leave(paths[:1], zookeeper.commit)
             await left.leave(paths, zookeeper.commit)
             await left.leave(paths, zookeeper.commit)
