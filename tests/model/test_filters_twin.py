@@ -154,4 +154,4 @@ class FiltersTwin(RuleBasedStateMachine):
 
 
 TestFiltersTwin = FiltersTwin.TestCase
-TestFiltersTwin.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestFiltersTwin.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

@@ -19,12 +19,14 @@ from nncache.testbed.errors import StartError
 from nncache.testbed.spec import REALM
 from nncache.testbed.subscriber import Subscriber
 from tests.cluster import make_directory, webhdfs
+from tests.kerberos import clients_of
 from tests.patience import HANG_S
 from tests.secured.raw_zookeeper import ANONYMOUS, PASSWORD, all_paths, deeds, raw
 from tests.secured.service import identity_flags, keytab_of, run, without, zookeeper_flags
 
 NAMESERVICE: Final = "ns1"
 SERVICE: Final = "nncache/localhost"
+FILTERS_PATH: Final = "/filters/znode-access"
 READ: Final = {"get", "list", "see the ACL"}
 
 
@@ -34,22 +36,13 @@ class Service:
 
     cluster: Cluster
     kdc: Kdc
-    name: str
-
-    @property
-    def root(self) -> str:
-        """Its place in ZooKeeper."""
-        return f"/protected-{self.name}"
+    root: str
+    """Its place in ZooKeeper."""
 
     @property
     def top(self) -> str:
         """The nameservice's znode."""
         return f"{self.root}/{NAMESERVICE}"
-
-    @property
-    def filters_path(self) -> str:
-        """Its place in HDFS."""
-        return f"/filters/{self.name}"
 
     @property
     def zookeeper(self) -> str:
@@ -60,7 +53,7 @@ class Service:
     def filters(self, user: str, *words: str) -> None:
         """Change filters as this principal; fails where HDFS does not let them."""
         own = identity_flags(self.cluster, self.kdc, f"{user}@{REALM}", user.partition("/")[0])
-        run("filters", *words, *without(own, "--namenode-rpc"), "--filters-path", self.filters_path)
+        run("filters", *words, *without(own, "--namenode-rpc"), "--filters-path", FILTERS_PATH)
 
     def publisher(self, *flags: str) -> Publisher:
         """Return a publisher that is not started yet."""
@@ -69,7 +62,7 @@ class Service:
             *zookeeper_flags(self.cluster, self.root),
             *(
                 "--filters-path",
-                self.filters_path,
+                FILTERS_PATH,
                 "--zookeeper-sasl",
                 "kerberos",
                 "--nameservice",
@@ -85,16 +78,24 @@ class Service:
             yield client
 
 
+@pytest.fixture(scope="module")
+def filters(secured_cluster: Cluster) -> None:
+    """Add both filters. Each test leaves them as it has found them."""
+    kdc = secured_cluster.kdc
+    assert kdc is not None
+    with clients_of(kdc):
+        made = Service(secured_cluster, kdc, "/none")
+        keytab_of(kdc, SERVICE)
+        make_directory(secured_cluster, "/p")
+        for name, owner in (("alices", "alice"), ("bobs", "bob")):
+            made.filters(SERVICE, "add", "--name", name, "--glob", f"/p/{name}/*", "--owner", owner)
+        made.filters("alice", "allow", "alices", "bob")
+
+
 @pytest.fixture
-def service(secured_cluster: Cluster, kdc: Kdc) -> Service:
-    """Lay it out, with an event in each filter's way."""
-    made = Service(secured_cluster, kdc, uuid.uuid4().hex[:8])
-    keytab_of(kdc, SERVICE)
-    make_directory(secured_cluster, "/p")
-    for name, owner in (("alices", "alice"), ("bobs", "bob")):
-        made.filters(SERVICE, "add", "--name", name, "--glob", f"/p/{name}/*", "--owner", owner)
-    made.filters("alice", "allow", "alices", "bob")
-    return made
+def service(filters: None, secured_cluster: Cluster, kdc: Kdc) -> Service:
+    """Return one with a place of its own in ZooKeeper."""
+    return Service(secured_cluster, kdc, f"/protected-{uuid.uuid4().hex[:8]}")
 
 
 def happen(service: Service, client: KazooClient) -> None:

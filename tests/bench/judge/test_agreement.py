@@ -106,12 +106,12 @@ def naive_lateness(
 
 
 @settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),  # a path that fails is small as it is
     suppress_health_check=list(HealthCheck),
 )
-@given(drawn=st.lists(histories(), min_size=25, max_size=60))
+@given(drawn=st.lists(histories(), min_size=50, max_size=120))
 def test_the_sql_agrees_with_a_naive_judge(
     spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
