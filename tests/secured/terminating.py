@@ -1,6 +1,7 @@
 """Proxies that authenticate their clients themselves, and what they give them. (tests/secured/terminating.py)"""
 
 import secrets
+import ssl
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +34,14 @@ class Terminating:
 
     Attributes:
         proxies: by channel.
+        tls: the address of each one's port for TLS, by channel.
+        context: of a client that knows their certificate's authority.
         secret: the file that signs their cookies.
     """
 
     proxies: dict[str, Proxy]
+    tls: dict[str, str]
+    context: ssl.SSLContext
     secret: Path
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes | None = None) -> str:
