@@ -137,7 +137,7 @@ class OverloadedError(ProxyError):
 
 
 class TooManyHandshakesError(OverloadedError):
-    """As many tickets are being judged as may be, or as this address may have."""
+    """As many tickets wait to be judged as may, or as this address may have; or this one has waited for too long."""
 
 
 class NotJudgedError(OverloadedError):

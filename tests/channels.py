@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import assert_never
 
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.secured.service import principal_flags
+from tests.secured.terminating import termination_settings
 from tests.service import Service, spelled
 from tests.ways import USER_NAME, Way
 from tests.world import World
@@ -36,9 +39,14 @@ def proxied(
 
     `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
     cluster's. `polling` are settings of whoever reads the edits, `flags` further ones of the proxy. `way` is how
-    clients ask; with Kerberos all daemons have the service's keytab (needs `tests.kerberos.clients_of`).
+    clients ask; with Kerberos all daemons have the service's keytab (needs `tests.kerberos.clients_of`), and the proxy
+    authenticates them if the way needs that.
     """
     with ExitStack() as running:
+        if way.is_judged_by_proxy:
+            assert cluster.kdc is not None
+            directory = Path(running.enter_context(TemporaryDirectory(prefix="nncache-termination-")))
+            flags |= termination_settings(cluster.kdc, directory)
         publisher: Publisher | None = None
         service: Service | None = None
         match channel:

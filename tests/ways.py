@@ -34,20 +34,32 @@ class Way(Protocol):
 
     Attributes:
         impostors: names under which somebody asks who has no right to any answer; `of` signs them, too.
+        is_kept: whether a signature is good for more than one request.
+        is_judged_by_proxy: whether the proxy has to authenticate its clients itself.
     """
 
     @property
     def impostors(self) -> tuple[str, ...]:
         """See the class."""
 
+    @property
+    def is_kept(self) -> bool:
+        """See the class."""
+
+    @property
+    def is_judged_by_proxy(self) -> bool:
+        """See the class."""
+
     def of(self, user: str) -> Signature:
-        """Return what a request of this user carries; always the same."""
+        """Return what a request of this user carries; always the same, if it is kept."""
 
 
 class UserName:
     """`user.name`, which is believed."""
 
     impostors: tuple[str, ...] = ()
+    is_kept = True
+    is_judged_by_proxy = False
 
     def of(self, user: str) -> Signature:
         """Return the parameter."""

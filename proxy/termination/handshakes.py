@@ -1,5 +1,6 @@
-"""Judge clients' tickets: in threads, a bounded number at a time. (proxy/termination/handshakes.py)"""
+"""Judge clients' tickets: in threads, a few at a time, while others wait. (proxy/termination/handshakes.py)"""
 
+import asyncio
 import base64
 import binascii
 from collections import Counter
@@ -18,7 +19,10 @@ from nncache.proxy.termination.stats import Ticket
 
 NEGOTIATE: Final = b"negotiate"
 TIMEOUT_S: Final = 5.0
-"""For one ticket: nothing but the keytab is read, so that only a hanging disk takes so long."""
+"""For one ticket: nothing but the keytab is read, so that only a hanging disk takes so long. As long it may wait."""
+
+AT_ONCE: Final = 32
+"""Tickets that have a thread: one takes less than a millisecond, so that more threads judge no more tickets."""
 
 _WHAT: Final = "the keys of spnego_principal, a keytab"
 
@@ -33,7 +37,7 @@ class Handshakes:
     Attributes:
         services: the principals for which a ticket may be.
         accept: judges a token, in a thread.
-        limit: tickets that are judged at a time.
+        limit: tickets that are judged or wait at a time.
         counts: what has come of them.
     """
 
@@ -43,26 +47,28 @@ class Handshakes:
     counts: Counter[Ticket] = field(default_factory=lambda: Counter(dict.fromkeys(Ticket, 0)))
     _shares: Shares = field(init=False)
     _threads: KdcThreads = field(init=False)
+    _turns: asyncio.Semaphore = field(init=False)  # the first that waits has the next one
 
     def __post_init__(self) -> None:
         self._shares = Shares(self.limit)
-        self._threads = KdcThreads(self.limit)
+        self._threads = KdcThreads(AT_ONCE)
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def judge(self, value: bytes, peer: str) -> gss.Accepted | gss.Refused:
         """Judge the value of an `Authorization: Negotiate` field.
 
         Raises:
-            TooManyHandshakesError: it has not been looked at.
+            TooManyHandshakesError: it has not been looked at: too many wait, or it has waited for too long.
             NotJudgedError: it could not be judged.
         """
         holder = holder_of(peer)
         if not self._shares.take(holder):
             self.counts[Ticket.OVERLOADED] += 1
             raise TooManyHandshakesError(
-                f"too many tickets are being judged: at most {self.limit}, of each address its share (max_handshakes)"
+                f"too many tickets wait to be judged: at most {self.limit}, of each address its share (max_handshakes)"
             )
         try:
-            verdict = await self._judged(value)
+            verdict = await self._in_turn(value)
         except KerberosError as error:
             self.counts[Ticket.FAILED] += 1
             raise NotJudgedError(f"the ticket could not be judged: {error}") from error
@@ -74,6 +80,20 @@ class Handshakes:
             case gss.Refused():
                 self.counts[Ticket.REFUSED] += 1
         return verdict
+
+    async def _in_turn(self, value: bytes) -> gss.Accepted | gss.Refused:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._turns.acquire()
+        except TimeoutError:
+            self.counts[Ticket.OVERLOADED] += 1
+            raise TooManyHandshakesError(
+                f"the ticket has waited for {TIMEOUT_S:g} s to be judged: {AT_ONCE} are judged at a time"
+            ) from None
+        try:
+            return await self._judged(value)
+        finally:
+            self._turns.release()
 
     async def _judged(self, value: bytes) -> gss.Accepted | gss.Refused:
         try:

@@ -16,7 +16,7 @@ class Ticket(StrEnum):
 TICKETS = {
     Ticket.ACCEPTED: "shows who the client is",
     Ticket.REFUSED: "shows nothing of anybody: forged, replayed, expired, or for another service",
-    Ticket.OVERLOADED: "was not looked at: max_handshakes, or the share of its address",
+    Ticket.OVERLOADED: "was not looked at: max_handshakes, the share of its address, or too long a wait",
     Ticket.FAILED: "could not be judged: the keytab cannot be used, or no answer in time",
 }
 """What each means, for the documentation."""

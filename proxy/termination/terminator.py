@@ -39,7 +39,15 @@ from nncache.proxy.termination.target import read_target
 
 _log = logging.getLogger(__name__)
 
-_REFUSAL_FIELDS: Final[Headers] = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"))
+# As a NameNode with its default configuration sends them (HttpServer2, 3.4.1 and 3.5.0).
+_REFUSAL_FIELDS: Final[Headers] = (
+    (b"Cache-Control", b"no-cache"),
+    (b"Pragma", b"no-cache"),
+    (b"X-Content-Type-Options", b"nosniff"),
+    (b"X-FRAME-OPTIONS", b"SAMEORIGIN"),
+    (b"X-XSS-Protection", b"1; mode=block"),
+    (b"Content-Type", b"application/json"),
+)
 _OF_THE_CLIENT: Final = frozenset({b"authorization", b"cookie"})
 
 

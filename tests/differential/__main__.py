@@ -37,8 +37,10 @@ AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2}
 """Seeds at the same time: on ZooKeeper each waits more than it works; more changes a second than this would meet the
 limits that polling and publishing keep to, and say how soon changes are seen beyond them."""
 
-SECURED = Kerberos(proxy_users=(ProxyUser(name="proxy", users="alice,bob"),))
-"""A cluster with Kerberos, where one user may act for two others."""
+SECURED = Kerberos(
+    proxy_users=(ProxyUser(name="proxy", users="alice,bob"), ProxyUser(name="nncache", users="*"))
+)
+"""A cluster with Kerberos, where one user may act for two others, and the service for those that it authenticates."""
 
 LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_share=0.0)
 """With a long open segment how soon a change is seen is shown, not judged: only wrong answers count."""

@@ -54,7 +54,8 @@ class Line:
             fields = "".join(f"\r\n{name}: {value}" for name, value in signature.headers)
             head = f"GET {signature.target(pair.path)} HTTP/1.1\r\nHost: "
             request = head.encode() + self._host + fields.encode() + _HEAD_END
-            self._requests[pair] = request
+            if self._way.is_kept:
+                self._requests[pair] = request
         return request
 
     def receive(self) -> RawReply:

@@ -277,7 +277,12 @@ class Differential:
         for pair, reply, told in zip(pairs, seen, truth, strict=True):
             if pair.user in self._world.way.impostors:
                 self.figures.impostors += 1
-                self.figures.given_away += reply.status not in {401, 403}
+                if reply.status not in {401, 403}:
+                    self.figures.given_away += 1
+                    self.figures.wrong.append(
+                        f"seed {self._seed}, step {self._step}: {pair.path} for {pair.user}, who has no right: "
+                        f"{reply.status} {reply.body[:300]!r}"
+                    )
             if reply.status in {200, 404} and told.status in {200, 404}:
                 about = _about(pair.path, told, open_files)
                 self.figures.answers[about] += 1

@@ -1,6 +1,8 @@
 """Requests to a proxy of the secured cluster and to its NameNode, byte for byte. (tests/secured/asking.py)"""
 
+import http.client
 import json
+import ssl
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,6 +36,24 @@ def ask(address: str, question: Question) -> RawReply:
     """Ask on a connection of its own; a header may be given twice."""
     with Asker(address) as asker:
         return asker.ask(question.method, question.target, headers=question.headers)
+
+
+def ask_over_tls(address: str, question: Question, context: ssl.SSLContext) -> RawReply:
+    """Ask as `ask` does, at a port for TLS ("localhost:port": the certificate's name)."""
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    began_at = time.monotonic()
+    try:
+        connection.putrequest(question.method, question.target, skip_accept_encoding=True)
+        for name, value in question.headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return RawReply(
+            response.status, tuple(response.getheaders()), response.read(), began_at, time.monotonic()
+        )
+    finally:
+        connection.close()
 
 
 def namenode_of(cluster: Cluster) -> str:

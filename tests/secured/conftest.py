@@ -9,6 +9,7 @@ import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.ports import PortLease
 from tests.kerberos import clients_of, need_gssapi
 from tests.secured.service import identity_flags, run, without, zookeeper_flags
 from tests.secured.terminating import Terminating, secrets_file, termination_flags
@@ -59,11 +60,18 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         own = identity_flags(secured_cluster, secured_cluster.kdc)
         stored = zookeeper_flags(secured_cluster, "/passed")
         flags = termination_flags(secured_cluster.kdc, directory)
-        globs = (word for glob in GLOBS for word in ("--glob", glob))
-        proxies = {
-            "direct": close.enter_context(Proxy(*own, *globs, *flags)),
-            "zookeeper": close.enter_context(Proxy(*own, *stored, *flags)),
-        }
+        globs = tuple(word for glob in GLOBS for word in ("--glob", glob))
+        authority = secured_cluster.authority
+        assert authority is not None
+        issued = authority.issue("terminating")
+        certificate = ("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
+        ports = close.enter_context(PortLease())
+        proxies, tls = {}, {}
+        for name, channel in (("direct", globs), ("zookeeper", stored)):
+            port = ports.take()
+            listen = ("--tls-listen", f"127.0.0.1:{port}", *certificate)
+            proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen))
+            tls[name] = f"localhost:{port}"
         for proxy in proxies.values():
             proxy.await_gate()
-        yield Terminating(proxies, secrets_file(directory))
+        yield Terminating(proxies, tls, authority.client_context(), secrets_file(directory))

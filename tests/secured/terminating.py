@@ -1,6 +1,7 @@
 """Proxies that authenticate their clients themselves, and what they give them. (tests/secured/terminating.py)"""
 
 import secrets
+import ssl
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.hadoop.site_files import prop, site
 from tests.kerberos import negotiate
 from tests.secured.asking import Question, ask
 from tests.secured.service import keytab_of
+from tests.service import spelled
 
 PROXY_USERS = {
     "hadoop.proxyuser.proxy.users": "alice,bob",
@@ -32,10 +34,14 @@ class Terminating:
 
     Attributes:
         proxies: by channel.
+        tls: the address of each one's port for TLS, by channel.
+        context: of a client that knows their certificate's authority.
         secret: the file that signs their cookies.
     """
 
     proxies: dict[str, Proxy]
+    tls: dict[str, str]
+    context: ssl.SSLContext
     secret: Path
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes | None = None) -> str:
@@ -55,16 +61,25 @@ def termination_flags(
     kdc: Kdc, directory: Path, principal: str = f"HTTP/localhost@{REALM}"
 ) -> tuple[str, ...]:
     """Write what a proxy needs to authenticate its clients; return its flags."""
+    return tuple(spelled(termination_settings(kdc, directory, principal)))
+
+
+def termination_settings(
+    kdc: Kdc, directory: Path, principal: str = f"HTTP/localhost@{REALM}"
+) -> dict[str, object]:
+    """Write what a proxy needs to authenticate its clients; return its settings."""
     secret = secrets_file(directory)
     secret.touch(mode=0o600)
     secret.write_text(secrets.token_hex(32) + "\n")
     conf = directory / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "core-site.xml").write_text(site(*(prop(key, value) for key, value in PROXY_USERS.items())))
-    return (
-        *("--spnego-principal", principal, "--spnego-keytab", keytab_of(kdc, "nncache")),
-        *("--cookie-secret-file", str(secret), "--hadoop-conf-dir", str(conf)),
-    )
+    return {
+        "spnego_principal": principal,
+        "spnego_keytab": keytab_of(kdc, "nncache"),
+        "cookie_secret_file": secret,
+        "hadoop_conf_dir": conf,
+    }
 
 
 def cookie_by_ticket(kdc: Kdc, proxy: Proxy, user: str) -> str:

@@ -63,6 +63,8 @@ class OneToken:
     """One delegation token, for all."""
 
     impostors: tuple[str, ...] = ()
+    is_kept = True
+    is_judged_by_proxy = False
 
     def __init__(self, token: str) -> None:
         self._signature = Signature(f"&delegation={token}")

@@ -18,9 +18,10 @@ from nncache.testbed import Cluster, Kdc
 from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import need_curl, need_gssapi, negotiate
-from tests.secured.asking import Question, ask, cookie_of, namenode_of, until_hit
+from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, until_hit
 from tests.secured.service import identity_flags
 from tests.secured.terminating import Terminating, cookie_by_ticket, secrets_file, termination_flags
+from tests.world import differences
 
 ASKED = 4
 _OPEN = "/kept/open"
@@ -28,7 +29,12 @@ _OPEN = "/kept/open"
 
 @pytest.fixture
 def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
-    """A directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
+    """See `prepared`."""
+    return prepared(secured_cluster, kdc, proxy)
+
+
+def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
+    """Return a directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
     place = f"/kept/{uuid.uuid4().hex[:12]}"
     make_directory(secured_cluster, "/kept")
     make_directory(secured_cluster, place, permission="700")
@@ -82,6 +88,41 @@ def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: st
     assert counted(proxy, lambda: run(missing)) == 1
 
 
+@pytest.mark.parametrize("channel", ["direct", "zookeeper"])
+def test_curl_negotiates_over_tls(
+    secured_cluster: Cluster, kdc: Kdc, terminating: Terminating, channel: str
+) -> None:
+    """Each process of curl has its hit, and a cookie that is `Secure`; the cookie hits on both ports."""
+    need_curl()
+    curl = shutil.which("curl")
+    assert curl is not None
+    assert secured_cluster.authority is not None
+    proxy, address = terminating.proxies[channel], terminating.tls[channel]
+    where = prepared(secured_cluster, kdc, proxy)
+    url = f"https://{address}/webhdfs/v1{where}?op=GETFILESTATUS"
+    options = ("--silent", "--include", "--negotiate", "--user", ":")
+    command = (curl, *options, "--cacert", str(secured_cluster.authority.ca), url)
+    environ = {"KRB5CCNAME": f"FILE:{kdc.kinit('alice')}", **kdc.environ()}
+    shown: list[bytes] = []
+
+    def several() -> None:
+        for _ in range(ASKED):
+            done = subprocess.run(command, env=environ, capture_output=True, timeout=60, check=True)
+            shown.append(done.stdout)
+
+    assert counted(proxy, several) == ASKED
+    for reply in shown:
+        assert b'"FileStatus"' in reply
+        (given,) = [
+            line for line in reply.split(b"\r\n") if line.lower().startswith(b"set-cookie: hadoop.auth=")
+        ]
+        assert b"; Secure" in given
+    cookie = given.split(b": ", 1)[1].split(b";")[0].decode()
+    question = Question(where, headers=(("Cookie", cookie),))
+    assert ask_over_tls(address, question, terminating.context).is_hit
+    assert ask(proxy.address, question).is_hit, "docs/decisions/0019: refusing it there would come too late"
+
+
 def test_each_process_of_the_hadoop_shell_has_its_hit(
     secured_cluster: Cluster, proxy: Proxy, path: str
 ) -> None:
@@ -125,13 +166,13 @@ def test_requests_gssapi_keeps_the_proxys_cookie(
 def test_a_name_in_the_query_is_answered_as_by_the_namenode(
     secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, user: str, query: str
 ) -> None:
-    """To the byte, whoever says it."""
+    """To the byte, header fields included, whoever says it."""
     cookies = cookie_of(secured_cluster, user), cookie_by_ticket(kdc, proxy, user)
     own, ours = (
         ask(address, Question("/", query, (("Cookie", cookie),), "GETHOMEDIRECTORY"))
         for address, cookie in zip((namenode_of(secured_cluster), proxy.address), cookies, strict=True)
     )
-    assert (ours.status, ours.body) == (own.status, own.body)
+    assert differences(ours, own) == []
     assert ours.header("Content-Type") == own.header("Content-Type")
 
 

@@ -11,7 +11,7 @@ from nncache.testbed.web_access import signed_cookie
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import clients_of, negotiate
 from tests.patience import HANG_S
-from tests.secured.asking import Question, ask, cookie_of, namenode_of, token_of, until_hit
+from tests.secured.asking import Question, ask, ask_over_tls, cookie_of, namenode_of, token_of, until_hit
 from tests.secured.attempts import ATTEMPTS, Loot
 from tests.secured.terminating import Terminating, cookie_by_ticket
 from tests.secured.termination_attempts import MORE_ATTEMPTS, MoreLoot
@@ -106,11 +106,14 @@ def _raw(ccache: str) -> bytes:
 
 @pytest.mark.parametrize("name", [*ATTEMPTS, *MORE_ATTEMPTS])
 def test_no_attempt_makes_a_thief_alice(terminating: Terminating, loot: MoreLoot, name: str) -> None:
-    """On neither channel, however often; and no credential of the service's comes back."""
-    for proxy in terminating.proxies.values():
-        for _ in range(2):
+    """On neither channel, by neither port, however often; and no credential of the service's comes back."""
+    for channel, proxy in terminating.proxies.items():
+        for is_over_tls in (False, True):
             question = ATTEMPTS[name](loot.loot) if name in ATTEMPTS else MORE_ATTEMPTS[name](loot)
-            reply = ask(proxy.address, question)
+            if is_over_tls:
+                reply = ask_over_tls(terminating.tls[channel], question, terminating.context)
+            else:
+                reply = ask(proxy.address, question)
             assert reply.status >= 400, reply
             assert not reply.is_hit
             assert _OF_A_STATUS not in reply.body

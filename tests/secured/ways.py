@@ -1,13 +1,17 @@
 """Ways of asking a cluster with Kerberos, each with somebody who tries to be another. (tests/secured/ways.py)"""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from nncache.testbed import Cluster
 from nncache.testbed.web_access import signed_cookie
+from tests.kerberos import negotiate
 from tests.secured.asking import cookie_of, token_of
 from tests.secured.attempts import with_password
-from tests.ways import Signature, Way
+from tests.secured.terminating import PRINCIPALS
+from tests.ways import Header, Signature, Way
 
 _LIVES_S: Final = 86_400.0
 _FORGED: Final = "alice, forged"
@@ -19,6 +23,8 @@ class Cookies:
     """A cookie of each user's, as this NameNode gives it for a ticket; and one of alice's under another secret."""
 
     impostors: tuple[str, ...] = (_FORGED,)
+    is_kept = True
+    is_judged_by_proxy = False
 
     def __init__(self, cluster: Cluster, namenode: int = 0) -> None:
         self._cluster = cluster
@@ -45,6 +51,8 @@ class Tokens:
     """A delegation token of each user's; and alice's with another password."""
 
     impostors: tuple[str, ...] = (_FORGED,)
+    is_kept = True
+    is_judged_by_proxy = False
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -70,6 +78,8 @@ class Doas:
     """
 
     impostors: tuple[str, ...] = (_NOT_FOR_HER, _NO_PROXY_USER)
+    is_kept = True
+    is_judged_by_proxy = False
 
     def __init__(self, cluster: Cluster) -> None:
         self._cookies = Cookies(cluster)
@@ -90,5 +100,45 @@ class Doas:
         return Signature(f"&doas={user}", self._cookies.of(real_user).headers)
 
 
-WAYS: Final[Mapping[str, Callable[[Cluster], Way]]] = {"cookie": Cookies, "token": Tokens, "doas": Doas}
-"""By name; for a cluster whose proxy user `proxy` may act for alice and bob."""
+class Tickets:
+    """A new SPNEGO token in each request, for a proxy that authenticates its clients, and for the NameNode.
+
+    The impostors have tickets of their own, and say `doas`: a proxy user for carol, and carol for alice.
+    """
+
+    impostors: tuple[str, ...] = (_NOT_FOR_HER, _NO_PROXY_USER)
+    is_kept = False
+    is_judged_by_proxy = True
+
+    def __init__(self, cluster: Cluster) -> None:
+        assert cluster.kdc is not None
+        self._kdc = cluster.kdc
+        self._lock = Lock()
+        self._caches: dict[str, Path] = {}
+
+    def of(self, user: str) -> Signature:
+        """Return a token that is good once."""
+        match user:
+            case _ if user == _NOT_FOR_HER:
+                return Signature("&doas=carol", self._headers("proxy"))
+            case _ if user == _NO_PROXY_USER:
+                return Signature("&doas=alice", self._headers("carol"))
+            case _:
+                return Signature(headers=self._headers(user))
+
+    def _headers(self, user: str) -> tuple[Header, ...]:
+        with self._lock:
+            cache = self._caches.get(user)
+            if cache is None:
+                principal = PRINCIPALS.get(user, user)
+                cache = self._caches[user] = self._kdc.kinit(principal, lifetime_s=int(_LIVES_S))
+        return (("Authorization", negotiate(cache)),)
+
+
+WAYS: Final[Mapping[str, Callable[[Cluster], Way]]] = {
+    "cookie": Cookies,
+    "token": Tokens,
+    "doas": Doas,
+    "negotiate": Tickets,
+}
+"""By name; for a cluster whose proxy user `proxy` may act for alice and bob, and `nncache` for everybody."""

@@ -94,6 +94,53 @@ async def test_an_address_has_its_share_and_leaves_the_rest() -> None:
     assert await asked.judge(GOOD, "10.0.0.1") == ALICE
 
 
+async def test_a_crowd_behind_one_address_waits_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is refused, and no more are judged at a time than there are threads."""
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    lock, running, most = threading.Lock(), 0, 0
+    pair = threading.Barrier(2)
+
+    def accept(_: bytes) -> Accepted:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        pair.wait(HANG_S)
+        with lock:
+            running -= 1
+        return ALICE
+
+    asked = handshakes(accept, limit=64)
+    async with asyncio.timeout(HANG_S):
+        verdicts = await asyncio.gather(*(asked.judge(GOOD, "10.0.0.1") for _ in range(40)))
+    assert verdicts == [ALICE] * 40
+    assert most == 2
+    assert (asked.counts[Ticket.ACCEPTED], asked.counts[Ticket.OVERLOADED]) == (40, 0)
+
+
+async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And leaves its place to others."""
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    go_on = threading.Event()
+
+    def accept(_: bytes) -> Accepted:
+        assert go_on.wait(HANG_S)
+        return ALICE
+
+    asked = handshakes(accept)
+    async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as running:
+        first = running.create_task(asked.judge(GOOD, ""))
+        await asyncio.sleep(0)  # it has its turn, and its own deadline is the ordinary one
+        monkeypatch.setattr(module, "TIMEOUT_S", 0.01)
+        with pytest.raises(TooManyHandshakesError, match="has waited"):
+            await asked.judge(GOOD, "")
+        go_on.set()
+    assert first.result() == ALICE
+    assert asked.counts[Ticket.OVERLOADED] == 1
+    monkeypatch.setattr(module, "TIMEOUT_S", HANG_S)
+    assert await asked.judge(GOOD, "") == ALICE
+
+
 async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its time, with an error that blames nobody."""
     monkeypatch.setattr(module, "TIMEOUT_S", 0.01)
