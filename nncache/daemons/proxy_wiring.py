@@ -27,6 +27,7 @@ from nncache.daemons.clients_authentication import ClientsAuthentication
 from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.namenodes_shown import namenodes_shown
+from nncache.daemons.parsed_urls import forget_targets
 from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
 from nncache.daemons.proxy_status import HOTTEST_SHOWN, Seen, status_of, totals_of
 from nncache.daemons.purging import Purger
@@ -256,6 +257,7 @@ class ProxySystem:
             *self._server.background,
             *(() if self._authentication is None else self._authentication.background),
             ("the garbage collector", tend_collector),
+            ("forgetting request targets", forget_targets),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
             ("the auditor", self._auditor.run),

@@ -111,13 +111,15 @@ def test_curl_negotiates_over_tls(
             shown.append(done.stdout)
 
     assert counted(proxy, several) == ASKED
+    cookies = []
     for reply in shown:
         assert b'"FileStatus"' in reply
         (given,) = [
             line for line in reply.split(b"\r\n") if line.lower().startswith(b"set-cookie: hadoop.auth=")
         ]
         assert b"; Secure" in given
-    cookie = given.split(b": ", 1)[1].split(b";")[0].decode()
+        cookies.append(given.split(b": ", 1)[1].split(b";")[0].decode())
+    cookie = cookies[-1]
     question = Question(where, headers=(("Cookie", cookie),))
     assert ask_over_tls(address, question, terminating.context).is_hit
     assert ask(proxy.address, question).is_hit, "docs/decisions/0019: refusing it there would come too late"
