@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
-from tests.datanode import begin
+from tests.datanode import begin, has_replied
 from tests.world import Where, World
 
 METHODS: Final = {
@@ -28,6 +28,9 @@ ALIASED: Final = "APPEND to an alias"
 LATE: Final = "CREATE with a late second step"
 HELD: Final = "CREATE held open"
 """Kinds that are more than one call of WebHDFS."""
+
+_OPENS_S: Final = 10.0
+"""After so long without a file a DataNode is asked what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +102,20 @@ class Operation:
         if self.kind == LATE:
             address, _, target = location.removeprefix("http://").partition("/")
             return Unfinished(self, Asker(address), "/" + target, first)
-        return self._open(location)
+        return self._open(world, location)
 
-    def _open(self, location: str) -> "Unfinished | RawReply":
-        """Send the DataNode all but the last byte."""
+    def _open(self, world: World, location: str) -> "Unfinished | RawReply":
+        """Send the DataNode all but the last byte, and wait until the file is there: it asks for content before."""
         began_at = time.monotonic()
+        replaced = file_id(world, self.paths[0])
         connection, waits = begin("PUT", location, len(self.data))
         if not waits:
             return _end(connection, began_at)
         connection.send(self.data[:-1])
+        deadline = time.monotonic() + _OPENS_S
+        while file_id(world, self.paths[0]) == replaced and not has_replied(connection):
+            if time.monotonic() > deadline:
+                return _end(connection, began_at)
         opened = RawReply(http.client.OK, (), b"", began_at, time.monotonic())
         return Unfinished(self, connection, location, opened)
 
