@@ -13,6 +13,7 @@ from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import negotiate
 from tests.secured.asking import Question, ask, cookie_of, token_of, until_hit
+from tests.secured.secret_pieces import pieces
 from tests.secured.service import identity_flags
 
 _PAGES = ("/metrics", "/ready", "/health", "/status", "/explain?path={path}", "/sample", "/")
@@ -25,12 +26,6 @@ def _page(proxy: Proxy, target: str) -> bytes:
         return connection.getresponse().read()
     finally:
         connection.close()
-
-
-def _pieces(secret: str) -> list[bytes]:
-    """Return what of a secret would be enough to know it by: any sixteen characters in a row of its middle."""
-    middle = secret[len(secret) // 4 : -4]
-    return [middle[start : start + 16].encode() for start in range(0, len(middle) - 16, 8)]
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
@@ -93,5 +88,5 @@ def test_no_secret_of_a_client_is_written(
     secrets = (cookie.rpartition("&s=")[2], token, ticket.removeprefix("Negotiate "), nonsense, location)
     for secret in secrets:
         for text in written:
-            found = [piece for piece in _pieces(secret) if piece in text]
+            found = [piece for piece in pieces(secret) if piece in text]
             assert not found, text[max(0, text.index(found[0]) - 200) : text.index(found[0]) + 100]
