@@ -87,8 +87,8 @@ differential: $(READY) ## Make 20,000 random operations on each channel and comp
 differential-long-segment: $(READY) ## A part of it alone: 100,000 transactions in the NameNode's open segment, never rolled
 	$(LONG_SEGMENT)
 
-differential-secured: $(READY) ## The same on a cluster with Kerberos: 2,000 operations on each channel with cookies, with delegation tokens and with doas (about half an hour)
-	$(BIN)/python -m tests.differential --operations 1000 --seeds 2 --secured cookie --secured token --secured doas
+differential-secured: $(READY) ## The same on a cluster with Kerberos: 2,000 operations on each channel with cookies, with delegation tokens, with doas and with tickets (about an hour)
+	$(BIN)/python -m tests.differential --operations 1000 --seeds 2 --secured cookie --secured token --secured doas --secured negotiate
 
 job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUCCESS and count ZooKeeper's writes (about 3 minutes)
 	$(BIN)/python -m tests.job_commit
