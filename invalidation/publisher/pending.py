@@ -14,6 +14,7 @@ from nncache.hadoop.paths import ROOT
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.narrowing import matched, narrow
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
@@ -28,14 +29,22 @@ class PendingBatch:
     Invariants:
         A1  The publications taken follow each other without a gap: each holds, of the transactions after the one
             before up to its own, every change that concerns a cache of the filters in force, and for each filter every
-            event that matches, but for those that the filter's own records hold already.
+            event that matches, or the transactions whose events it is too many for; but for those that the filter's
+            own records hold already.
         A2  What was matched with one set of filters is taken before the set changes.
     """
 
     def __init__(
-        self, txid: int, filters: Mapping[str, FilterPosition], *, max_changes: int, filters_path: str
+        self,
+        txid: int,
+        filters: Mapping[str, FilterPosition],
+        *,
+        max_changes: int,
+        filters_path: str,
+        limits: FilterLimits,
     ) -> None:
         """Begin after `txid`, the last transaction published."""
+        self._limits = limits
         self._txid = txid  # the last transaction taken
         self._through = txid  # the last transaction read
         self._digest = Digest(max_changes)
@@ -43,11 +52,14 @@ class PendingBatch:
         self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
         self._globs = GlobSet({})
         self._matched: dict[str, list[EventBatch]] = {}  # by name, in order
+        self._too_many: dict[str, tuple[int, int]] = {}  # by name: first and last transaction over the limit
         self._concerning = 0  # transactions that wait and concern some filter
         self._pending_events = 0
         self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
         self.events_matched = 0
         """Events, ever, that were given to a filter."""
+        self.events_over_limit = 0
+        """Events, ever, that a filter misses since it was over its limit."""
         self.change_filters(filters)
 
     @property
@@ -94,11 +106,19 @@ class PendingBatch:
             txid=self._through,
             content=Stale(self._digest.take()),
             filters={name: Events(tuple(batches)) for name, batches in self._matched.items()},
+            over_limit={
+                name: Dropped(
+                    first, last, f"the filter matches more than {self._limits.per_s:g} events a second"
+                )
+                for name, (first, last) in self._too_many.items()
+            },
         )
         for name, batches in self._matched.items():
             self._positions[name] = replace(self._positions[name], txid=batches[-1].txid)
+        for name, (_, last) in self._too_many.items():
+            self._positions[name] = replace(self._positions[name], txid=last)
         self._txid = self._through
-        self._matched = {}
+        self._matched, self._too_many = {}, {}
         self._concerning = self._pending_events = 0
         return publication
 
@@ -123,6 +143,7 @@ class PendingBatch:
         """Match with these filters from now on; nothing may wait."""
         assert self._through == self._txid, "what was matched is published before"
         self._positions = dict(filters)
+        self._limits.keep({position.filter.id for position in filters.values()})
         self._globs = self._globs.followed_by(
             {name: position.filter.path_glob for name, position in filters.items()}
         )
@@ -140,13 +161,23 @@ class PendingBatch:
             concerns = True
         for name, found in matched(batch, self._globs).items():
             if batch.txid > self._positions[name].txid:
-                self._matched.setdefault(name, []).append(found)
-                self._pending_events += len(found.events)
-                self.events_matched += len(found.events)
+                self._give(name, found)
                 concerns = True
         self._concerning += concerns
         for event in batch.events:
             self._touched.update(self._touched_by(event))
+
+    def _give(self, name: str, found: EventBatch) -> None:
+        """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
+        events = len(found.events)
+        if name not in self._too_many and self._limits.admit(self._positions[name].filter.id, events):
+            self._matched.setdefault(name, []).append(found)
+            self._pending_events += events
+            self.events_matched += events
+        else:
+            first, _ = self._too_many.get(name, (found.txid, found.txid))
+            self._too_many[name] = (first, found.txid)
+            self.events_over_limit += events
 
     def _touched_by(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""

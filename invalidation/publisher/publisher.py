@@ -23,6 +23,7 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
 from nncache.invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
 from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
     FilterPosition,
@@ -81,6 +82,7 @@ class Publisher:
         self._chance = chance  # spreads retries apart
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._pacer = RecordPacer(settings, clock())
+        self._limits = FilterLimits(settings.max_events_per_s_per_filter, clock())
         self._counts = PublisherStats()
         self.journal = FilterJournal()
         """What was published of each filter, and how their set changed; for operators."""
@@ -114,6 +116,7 @@ class Publisher:
             filter_reads=self._follower.reads,
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
+            filters_over_limit=self._limits.over,
             waiting_for=self._output.waiting_for,
             output=self._output.stats(),
             session=self._output.session_stats(),
@@ -178,6 +181,7 @@ class Publisher:
             pacer=self._pacer,
             counts=self._counts,
             journal=self.journal,
+            limits=self._limits,
             clock=self._clock,
             new_id=_new_id,
         )
@@ -199,6 +203,7 @@ class Publisher:
             filters,
             max_changes=self._settings.max_changes_per_record,
             filters_path=self._follower.path,
+            limits=self._limits,
         )
 
     async def _ended(self, exc: Exception, lasted_s: float) -> float:

@@ -6,6 +6,7 @@ between awaits only.
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
@@ -15,6 +16,7 @@ from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
 from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
@@ -26,6 +28,9 @@ from nncache.invalidation.publisher.record_pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.task_group import run_all
+
+OVER_LIMIT_SAID_S: Final = 60.0
+"""So often, at most, the log names the filters that are over their limit."""
 
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
@@ -50,6 +55,7 @@ class Run:
         output: InotifyEventOutputStream,
         follower: FilterFollower,
         pacer: RecordPacer,
+        limits: FilterLimits,
         counts: PublisherStats,
         journal: FilterJournal,
         clock: Callable[[], float],
@@ -60,6 +66,7 @@ class Run:
         self._output = output
         self._follower = follower
         self._pacer = pacer
+        self._limits = limits
         self._counts = counts
         self._journal = journal
         self._clock = clock
@@ -68,6 +75,7 @@ class Run:
         self._must_compare = True  # the filters published may not be those of HDFS
         self._ending: Exception | None = None  # why reading ended
         self._pending_since: float | None = None  # when the first transaction was read that is not published
+        self._over_limit_said_at = -math.inf
         self._wake = asyncio.Event()  # there is something for the writer
         self._room = asyncio.Event()  # the reader may look again whether it may go on
         self._count_filters()
@@ -113,9 +121,12 @@ class Run:
         self._counts.read_txid, self._counts.read_at = read.through_txid, now
         if read.through_txid <= self._pending.through_txid:
             return
-        matched, collapsed = self._pending.events_matched, self._pending.collapsed
+        self._limits.read(now, read.fresh_as_of)
+        matched, missed = self._pending.events_matched, self._pending.events_over_limit
+        collapsed = self._pending.collapsed
         self._pending.add(read)
         self._counts.events_matched += self._pending.events_matched - matched
+        self._counts.events_over_limit += self._pending.events_over_limit - missed
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
@@ -220,7 +231,14 @@ class Run:
         self._journal.published(publication, self._pending.filters, self._clock())
         changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
         self._counts.changes_published += changes
-        self._counts.coverage_records += not changes and not publication.filters
+        if publication.over_limit and self._clock() - self._over_limit_said_at >= OVER_LIMIT_SAID_S:
+            self._over_limit_said_at = self._clock()
+            _log.warning(
+                "subscribers miss events of filters over max_events_per_s_per_filter (%g): %s",
+                self._limits.per_s,
+                some_names(sorted(publication.over_limit)),
+            )
+        self._counts.coverage_records += not (changes or publication.filters or publication.over_limit)
 
 
 def _told(change: FilterChange) -> str:

@@ -40,6 +40,14 @@ class PublisherSettings:
             "More changes than that share records; none is dropped."
         },
     )
+    max_events_per_s_per_filter: float = field(
+        default=1000.0,
+        metadata={
+            "help": "Events a second that each filter may have in the long run, and those of a minute at once. Of a "
+            "filter over it the next events are left out: its subscribers learn which transactions they miss, and no "
+            "other filter and no cache is concerned. 0: any number."
+        },
+    )
     coverage_interval_s: float = field(
         default=0.5,
         metadata={
@@ -106,6 +114,10 @@ class PublisherSettings:
             value = getattr(self, key)
             if not 0 < value < float("inf"):
                 raise SettingError(key, value, "must be more than 0")
+        if not 0 <= self.max_events_per_s_per_filter < float("inf"):
+            raise SettingError(
+                "max_events_per_s_per_filter", self.max_events_per_s_per_filter, "must be 0 or more"
+            )
         for key, least, most in (
             ("max_records_per_filter", 2, 10_000),
             ("max_changes_per_record", 1, 10_000),

@@ -39,6 +39,8 @@ class PublisherStats:
     published_at: float = -math.inf  # seconds of the process's clock: when it was published
     coverage_records: int = 0  # records that only said how far the edits have been read
     events_matched: int = 0  # events given to subscribers; once for each filter that it matches
+    events_over_limit: int = 0  # events that a filter misses since it was over its limit
+    filters_over_limit: int = 0  # filters over their limit
     changes_published: int = 0  # changes named in the caches' records
     changes_collapsed: int = 0  # changes that went into a larger one since there were too many
     filters: int = 0  # filters in force

@@ -178,7 +178,7 @@ class WritePlan:
         """Yield the multis that publish it, to be carried out one after the other."""
         units = [
             unit
-            for name, content in publication.filters.items()
+            for name, content in (*publication.filters.items(), *publication.over_limit.items())
             for unit in self._filter_units(name, content)
         ]
         fence = self.fence

@@ -70,6 +70,18 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "Events published to subscribers, counted once for each matching filter.",
     ),
     counter(
+        "publisher.events_over_limit",
+        "publisher_events_over_limit",
+        "events",
+        "Events that subscribers miss since their filter was over max_events_per_s_per_filter.",
+    ),
+    gauge(
+        "publisher.filters_over_limit",
+        "publisher_filters_over_limit",
+        "filters",
+        "Filters that are over max_events_per_s_per_filter.",
+    ),
+    counter(
         "publisher.changes_published",
         "publisher_changes",
         "changes",

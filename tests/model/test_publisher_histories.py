@@ -17,13 +17,13 @@ HISTORIES = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.booleans(), HISTORIES)
+@given(st.booleans(), st.booleans(), HISTORIES)
 def test_whatever_happens_nothing_is_missed_unnoticed(
-    rivals: bool, history: list[tuple[str, int, float]]
+    rivals: bool, limited: bool, history: list[tuple[str, int, float]]
 ) -> None:
     """P1, P2, P3 (GapFlush): each transaction of ZooKeeper is looked at, and at the end the world heals."""
 
     async def story() -> None:
-        await World(rivals=rivals).tell(history)
+        await World(rivals=rivals, limited=limited).tell(history)
 
     virtual_time.run(story())

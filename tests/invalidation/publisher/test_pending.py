@@ -5,6 +5,7 @@ import pytest
 from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import Event, MetadataKind, MetadataUpdate, Rename
 from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
@@ -13,9 +14,22 @@ from tests.invalidation.publisher.samples import batch, positions, read
 PATH = "/apps/nncache/filters"
 
 
-def pending(txid: int = 10, *, since: int = 10, max_changes: int = 100, **globs: str) -> PendingBatch:
+def pending(
+    txid: int = 10,
+    *,
+    since: int = 10,
+    max_changes: int = 100,
+    limits: FilterLimits | None = None,
+    **globs: str,
+) -> PendingBatch:
     """Return an pending after this transaction."""
-    return PendingBatch(txid, positions(globs, since), max_changes=max_changes, filters_path=PATH)
+    return PendingBatch(
+        txid,
+        positions(globs, since),
+        max_changes=max_changes,
+        filters_path=PATH,
+        limits=limits or FilterLimits(0.0, 0.0),
+    )
 
 
 def test_what_was_read_is_taken_once() -> None:
@@ -81,6 +95,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
         positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20),
         max_changes=9,
         filters_path=PATH,
+        limits=FilterLimits(0.0, 0.0),
     )
     assert made.drop(20, "purged") == Publication(
         txid=20,
@@ -114,6 +129,31 @@ def test_too_much_is_not_read_ahead() -> None:
     assert made.is_full
     made.take()
     assert not made.is_full
+
+
+def test_a_flood_costs_its_own_filter_alone() -> None:
+    """What a filter has too much of is named, to the end of the publication; all others have what they match."""
+    limits = FilterLimits(1.0, 0.0)
+    made = pending(limits=limits, f="/a/*", g="/a/1")
+    limits.read(0.0, 0.0)
+    made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
+    limits.read(30.0, None)  # the bucket has something again, within the publication
+    made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
+    reason = "the filter matches more than 1 events a second"
+    publication = made.take()
+    assert publication is not None
+    assert publication.filters == {
+        "f": Events((batch(11, *["/a/2"] * 60),)),
+        "g": Events((batch(12, "/a/1"),)),
+    }
+    assert publication.over_limit == {"f": Dropped(12, 13, reason)}
+    assert isinstance(publication.content, Stale)
+    assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
+    assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
+    assert (made.events_matched, made.events_over_limit) == (61, 3)
+    made.add(read(15, batch(15, "/a/2")))
+    assert (again := made.take()) is not None
+    assert (again.filters, again.over_limit) == ({"f": Events((batch(15, "/a/2"),))}, {})
 
 
 TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)

@@ -17,6 +17,7 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     UnreadableEditsError,
 )
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import (
     FilterChange,
     FilterPosition,
@@ -53,7 +54,7 @@ class Scene:
 
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     """Return an pending."""
-    return PendingBatch(txid, filters, max_changes=9, filters_path="/filters")
+    return PendingBatch(txid, filters, max_changes=9, filters_path="/filters", limits=FilterLimits(0.0, 0.0))
 
 
 async def scene(*, is_known: bool = True) -> Scene:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
 from nncache.invalidation.publisher.record_pacing import RecordPacer
@@ -32,7 +34,9 @@ ENDED = MissingEventsError("another NameNode is active")
 class Scene:
     """A run after transaction 10, with filter f on /f in HDFS and in force."""
 
-    def __init__(self, *script: EditsRead | Exception | float, is_continuous: bool = True) -> None:
+    def __init__(
+        self, *script: EditsRead | Exception | float, is_continuous: bool = True, per_s: float = 0.0
+    ) -> None:
         ids = count(1)
         self.filters = FakeFilters(FakeNameNode())
         self.filters.put("f", "/f")
@@ -41,8 +45,13 @@ class Scene:
         self.counts = PublisherStats()
         self.journal = FilterJournal()
         self.follower = FilterFollower(self.filters, 60.0, clock)
+        limits = FilterLimits(per_s, clock())
         self.pending = PendingBatch(
-            10, positions({"f": "/f"}, 10), max_changes=9, filters_path=self.filters.path
+            10,
+            positions({"f": "/f"}, 10),
+            max_changes=9,
+            filters_path=self.filters.path,
+            limits=limits,
         )
         self.run = Run(
             Resumed(pending=self.pending, is_continuous=is_continuous),
@@ -50,6 +59,7 @@ class Scene:
             output=self.output,
             follower=self.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
+            limits=limits,
             counts=self.counts,
             journal=self.journal,
             clock=clock,
@@ -63,7 +73,7 @@ class Scene:
 
 
 def play(
-    story: Callable[[Scene], Awaitable[None]], *script: EditsRead | Exception | float, **how: bool
+    story: Callable[[Scene], Awaitable[None]], *script: EditsRead | Exception | float, **how: Any
 ) -> None:
     """Play a story in virtual time, beside the run; then end it."""
 
@@ -256,6 +266,7 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
             output=first.output,
             follower=first.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
+            limits=FilterLimits(0.0, clock()),
             counts=first.counts,
             journal=first.journal,
             clock=clock,
@@ -299,3 +310,25 @@ def test_positions_are_known_while_it_lasts() -> None:
         await asyncio.sleep(0)
 
     play(story)
+
+
+def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """By the filter's name, with the setting; the records say it each time."""
+
+    async def story(on: Scene) -> None:
+        await until(lambda: on.covered[-1:] == [17], within_s=300)
+        missed = [each.over_limit["f"] for each in on.output.publications if each.over_limit]
+        assert [(each.first_txid, each.last_txid) for each in missed] == [
+            (txid, txid) for txid in (13, 14, 15, 17)
+        ]
+        assert on.counts.events_over_limit == 4
+        assert on.run.filters["f"].txid == 17
+        said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert said == 2 * [
+            "subscribers miss events of filters over max_events_per_s_per_filter (0.01): f",
+        ]
+
+    much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
+    pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
+    script = [part for txid, s in pauses_s.items() for part in (s, read(txid, batch(txid, "/f")))]
+    play(story, 5.0, much, *script, per_s=0.01)

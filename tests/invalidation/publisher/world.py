@@ -40,6 +40,9 @@ PATHS = (
 
 NAMES = ("f", "g", "h")
 
+LIMIT_PER_S = 0.005
+"""A few events, then one in minutes: most histories are over it."""
+
 
 class World:
     """All of it.
@@ -48,7 +51,7 @@ class World:
     new one can't be asked.
     """
 
-    def __init__(self, *, rivals: bool) -> None:
+    def __init__(self, *, rivals: bool, limited: bool = False) -> None:
         first = PoisonedNameNode("nn1")
         for path in PATHS:
             first.unlink(path)
@@ -58,7 +61,11 @@ class World:
         self.auditor = Auditor(ZNODES, self.history, MAX_RECORDS)
         self.zookeeper = AuditedZooKeeper(self.auditor)
         self.stage = Stage(
-            settings=PublisherSettings(max_records_per_filter=MAX_RECORDS, max_changes_per_record=6),
+            settings=PublisherSettings(
+                max_records_per_filter=MAX_RECORDS,
+                max_changes_per_record=6,
+                max_events_per_s_per_filter=LIMIT_PER_S if limited else 0,
+            ),
             polling=PollingSettings(),
             namenodes=self.namenodes,
             pool=FakePool(clock, *self.namenodes),
@@ -66,6 +73,7 @@ class World:
             filters=self.filters,
             outsider=self.zookeeper.session(),
         )
+        self._limited = limited
         self._names = ("a", "b") if rivals else ("a",)
         self._processes: dict[str, tuple[FakeProcess, asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -83,7 +91,7 @@ class World:
         return self.namenodes[self.active is self.namenodes[0]]
 
     def _may_be_dropped(self, after: int, txid: int) -> bool:
-        return txid in self._lost or after < self.active.poisoned
+        return self._limited or txid in self._lost or after < self.active.poisoned
 
     @property
     def _is_recovering(self) -> bool:
