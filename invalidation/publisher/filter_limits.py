@@ -41,8 +41,8 @@ class FilterLimits:
 
     @property
     def over(self) -> int:
-        """How many filters are over their limit."""
-        return len(self._over)
+        """How many filters were over their limit, and would be if they matched something now."""
+        return sum(self._is_short(id_, self._left(id_)) for id_ in self._over)
 
     def read(self, now: float, fresh_as_of: float | None) -> None:
         """Take note that edits were read: all of those before `fresh_as_of`, None when not known."""
@@ -55,7 +55,7 @@ class FilterLimits:
         if not self._per_s:
             return True
         left = self._left(id_)
-        is_over = left < self._per_s * RESUME_S if id_ in self._over else left <= 0
+        is_over = self._is_short(id_, left)
         if is_over:
             self._over.add(id_)
         else:
@@ -68,6 +68,9 @@ class FilterLimits:
         """Forget all filters but these."""
         self._buckets = {id_: bucket for id_, bucket in self._buckets.items() if id_ in ids}
         self._over &= set(ids)
+
+    def _is_short(self, id_: str, left: float) -> bool:
+        return left < self._per_s * RESUME_S if id_ in self._over else left <= 0
 
     def _left(self, id_: str) -> float:
         left, since = self._buckets.get(id_, (self._burst, self._all_read_at))

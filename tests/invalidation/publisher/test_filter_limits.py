@@ -22,9 +22,10 @@ def test_a_minutes_events_may_come_at_once() -> None:
     assert limits.admit("g", 1)
     limits.read(0.5, 0.5)
     assert not limits.admit("f", 1)
+    assert limits.over == 1
     limits.read(1.0, 1.0)
+    assert limits.over == 0, "though nothing matched"
     assert limits.admit("f", 1)
-    assert limits.over == 0
 
 
 def test_a_large_transaction_is_paid_within_a_minute() -> None:
