@@ -12,6 +12,10 @@ class ConnectionLostError(CoordinationError):
     """There is no connection, or it was lost under the call: whether a write was carried out is not known."""
 
 
+class UnknownCallError(ConnectionLostError):
+    """The server's release does not have this call (KeeperException.Unimplemented); it closes the connection."""
+
+
 class ZnodeError(CoordinationError):
     """The tree is not as the call supposed it; nothing was changed. `path` names the znode."""
 

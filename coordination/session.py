@@ -16,8 +16,15 @@ from kazoo.interfaces import IAsyncResult
 from nncache.coordination import translation
 from nncache.coordination.acl import OPEN, Acl
 from nncache.coordination.connection import Connection
-from nncache.coordination.errors import ConnectionLostError, NodeExistsError, NoNodeError, NotAllowedError
+from nncache.coordination.errors import (
+    ConnectionLostError,
+    NodeExistsError,
+    NoNodeError,
+    NotAllowedError,
+    UnknownCallError,
+)
 from nncache.coordination.login import Login
+from nncache.coordination.many_reads import AT_ONCE, Reply, send_many_reads
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.watches import Watcher, Watches, WatchHandle
@@ -25,7 +32,7 @@ from nncache.coordination.zookeeper import Create, Operation, Znode, ZnodeAcl
 
 _T = TypeVar("_T")
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
-_Reply: TypeAlias = "asyncio.Future[IAsyncResult | None]"
+_Pending: TypeAlias = "asyncio.Future[IAsyncResult | None]"
 
 
 class Session:
@@ -34,7 +41,7 @@ class Session:
     Entering does not wait for a connection; it connects by itself, again and again. Leaving closes the session, in 2
     seconds at most. One task may enter it and another leave it, on one event loop.
 
-    Every call ends within the session's timeout, `get_many` within that time after each znode.
+    Every call ends within the session's timeout, `get_many` within that time for each hundred znodes.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class Session:
         )
         self._watches = Watches(self)
         self._counters = SessionStats()
+        self._reads_many = True  # until a server, before ZooKeeper 3.6, has no such call
 
     async def __aenter__(self) -> Self:
         self._connection.start()
@@ -106,19 +114,11 @@ class Session:
         return await self.read(path, None)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
-        self._counters.calls += len(paths)
-        futures: list[_Reply] = []
-        try:
-            for path in paths:
-                futures.append(await self._in_time(path, self._begin(partial(_send_get, path))))  # noqa: PERF401 - `finally` needs those before one that fails
-            return tuple([await self._found(*asked) for asked in zip(paths, futures, strict=True)])
-        except ConnectionLostError:
-            self._counters.calls_failed += 1
-            raise
-        finally:
-            for future in futures:
-                future.cancel()  # a reply that is still to come is dropped
+        """Return many znodes, in few calls; None for those that are not there."""
+        found: list[Znode | None] = []
+        for start in range(0, len(paths), AT_ONCE):
+            found += await self._chunk(paths[start : start + AT_ONCE])
+        return tuple(found)
 
     async def children(self, path: str) -> tuple[str, ...]:
         """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
@@ -187,12 +187,30 @@ class Session:
     async def _reply(self, send: _Send) -> IAsyncResult | None:
         return await (await self._begin(send))
 
-    async def _begin(self, send: _Send) -> _Reply:
+    async def _begin(self, send: _Send) -> _Pending:
         return await self._connection.client().begin(send)
 
-    async def _found(self, path: str, reply: _Reply) -> Znode | None:
+    async def _chunk(self, paths: Sequence[str]) -> list[Znode | None]:
+        if not self._reads_many:
+            return [await self._found(path) for path in paths]
         try:
-            return translation.znode(path, self._value(path, await self._in_time(path, reply)))
+            replies = await self._call(paths[0], partial(send_many_reads, paths=paths))
+        except UnknownCallError:
+            self._reads_many = False
+            raise
+        return [self._read(path, reply) for path, reply in zip(paths, replies, strict=True)]
+
+    def _read(self, path: str, reply: Reply) -> Znode | None:
+        if not isinstance(reply, Exception):
+            return translation.znode(path, reply)
+        failure = translation.failure(path, reply)
+        if isinstance(failure, NoNodeError):
+            return None
+        raise failure from reply
+
+    async def _found(self, path: str) -> Znode | None:
+        try:
+            return await self.read(path, None)
         except NoNodeError:
             return None
 

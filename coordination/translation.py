@@ -18,6 +18,7 @@ from nncache.coordination.errors import (
     NoNodeError,
     NotAllowedError,
     NotEmptyError,
+    UnknownCallError,
     ZnodeError,
 )
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZnodeAcl
@@ -79,6 +80,8 @@ def failure(path: str, error: Exception) -> CoordinationError:
                 "ZooKeeper refuses its ACL: the servers need an authProvider for each scheme in it, and must have "
                 "authenticated this client (zookeeper_sasl, or zookeeper_certificate and the servers' ssl.clientAuth)",
             )
+        case kazoo_errors.UnimplementedError():
+            return UnknownCallError(f"{path}: the ZooKeeper server does not have this call")
         case kazoo_errors.SessionClosedRequireSaslError():
             return ConnectionLostError(f"{path}: ZooKeeper wants a login by SASL: set zookeeper_sasl")
         case _:

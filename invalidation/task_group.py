@@ -1,8 +1,13 @@
 """Do several things at the same time, and end together. (invalidation/task_group.py)"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeVar
+
+_ItemT = TypeVar("_ItemT")
+
+AT_ONCE: Final = 16
+"""Works of `each_bounded` at the same time, unless it is given another number."""
 
 AGAIN_S: Final = 1.0
 """Seconds after which work that did not end when it was cancelled is cancelled again."""
@@ -34,3 +39,16 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
                 _, running = await asyncio.wait(running, timeout=AGAIN_S)
     if failures:
         raise failures[0]
+
+
+async def each_bounded(
+    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = AT_ONCE
+) -> None:
+    """Act on all items, `at_once` of them at a time; the first failure ends the others and is raised."""
+    waiting = iter(items)
+
+    async def work() -> None:
+        for item in waiting:
+            await act(item)
+
+    await run_all(*[work] * at_once)

@@ -8,7 +8,8 @@ from typing import Final, Protocol
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.errors import UnknownFilterError
 from nncache.invalidation.filters.file_plan import FilePlan
-from nncache.invalidation.filters.hdfs_reader import Progress, each_bounded
+from nncache.invalidation.filters.hdfs_reader import Progress
+from nncache.invalidation.task_group import each_bounded
 
 AT_ONCE: Final = 16
 """Filters that are touched at the same time, each by one call after the other."""

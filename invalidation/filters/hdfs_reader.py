@@ -1,9 +1,9 @@
 """Read filters from HDFS. (invalidation/filters/hdfs_reader.py)"""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from nncache.hadoop.errors import DataNodeUnavailableError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus, FileType
@@ -22,10 +22,8 @@ from nncache.invalidation.filters.definition import (
 )
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
 from nncache.invalidation.filters.hdfs_calls import Hdfs, answered, is_missing, reason_of
-from nncache.invalidation.task_group import run_all
-
-CONCURRENCY: Final = 16
-"""Calls to HDFS at the same time."""
+from nncache.invalidation.filters.read_ahead import ReadAhead
+from nncache.invalidation.task_group import each_bounded
 
 MANY_UNREADABLE: Final = 16
 """So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
@@ -70,19 +68,19 @@ class _Unreadable:
 
 _Found: TypeAlias = StoredFilter | Broken | _Unreadable | None  # None: it is not there
 _Identity: TypeAlias = tuple[int, int, int]  # of a file's content: file id, modification time, length
-_ItemT = TypeVar("_ItemT")
 
 
 class FilterReader:
     """Reads what is below one directory.
 
     The content of a file `definition.json` is remembered as long as the file is the same: reading all again costs at
-    most three calls a filter and needs no DataNode.
+    most three calls a filter and needs no DataNode. With `ahead`, reading all asks for most of it in few calls.
     """
 
-    def __init__(self, hdfs: Hdfs, path: str) -> None:
+    def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None) -> None:
         self._hdfs = hdfs
         self._path = path
+        self._ahead = ahead
         self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
 
     async def names(self) -> tuple[str, ...]:
@@ -110,7 +108,8 @@ class FilterReader:
             FilterStoreError: it could not be read; nothing is known about any filter.
         """
         names = await self.names()
-        found = await self._read_each(names, progress)
+        hdfs = self._hdfs if self._ahead is None else await self._ahead(self._path, names)
+        found = await self._read_each(names, hdfs, progress)
         unreadable = [_reason(name, each) for name, each in found.items() if isinstance(each, _Unreadable)]
         if unreadable and not any(isinstance(each, StoredFilter) for each in found.values()):
             raise self._unreadable(unreadable)
@@ -125,18 +124,20 @@ class FilterReader:
         Raises:
             FilterStoreError: it could not be read; nothing is known about any of them.
         """
-        found = await self._read_each(names)
+        found = await self._read_each(names, self._hdfs)
         for name, each in found.items():
             if each is None:
                 self._contents.pop(name, None)
         return _together(found)
 
-    async def _read_each(self, names: Collection[str], progress: Progress | None = None) -> dict[str, _Found]:
+    async def _read_each(
+        self, names: Collection[str], hdfs: Hdfs, progress: Progress | None = None
+    ) -> dict[str, _Found]:
         found: dict[str, _Found] = {}
         unreadable: list[str] = []
 
         async def read_one(name: str) -> None:
-            found[name] = outcome = await self._read_one(name)
+            found[name] = outcome = await self._read_one(name, hdfs)
             if isinstance(outcome, _Unreadable):
                 unreadable.append(_reason(name, outcome))
             if len(unreadable) >= MANY_UNREADABLE:
@@ -153,18 +154,18 @@ class FilterReader:
         Raises:
             FilterStoreError: it could not be read.
         """
-        found = await self._read_one(name)
+        found = await self._read_one(name, self._hdfs)
         if isinstance(found, _Unreadable):
             raise self._unreadable([_reason(name, found)])
         return found
 
-    async def _read_one(self, name: str) -> _Found:
+    async def _read_one(self, name: str, hdfs: Hdfs) -> _Found:
         try:
             check_name(name)
             with self.answered():
                 for _ in range(TRIES):
                     try:
-                        return await self._read_parts(name)
+                        return await self._read_parts(name, hdfs)
                     except RemoteExceptionError as exc:
                         if not is_missing(exc):
                             raise
@@ -183,9 +184,9 @@ class FilterReader:
             return False
         return True
 
-    async def _read_parts(self, name: str) -> _Found:
+    async def _read_parts(self, name: str, hdfs: Hdfs) -> _Found:
         """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
-        listed = await self._hdfs.list(f"{self._path}/{name}")
+        listed = await hdfs.list(f"{self._path}/{name}")
         parts = {status.path_suffix: status for status in listed}
         if "" in parts:
             return Broken("it is a file; a filter is a directory")
@@ -202,13 +203,13 @@ class FilterReader:
             return Broken(f"{subscribers.children_num} subscribers: at most {MAX_SUBSCRIBERS} are possible")
         if definition is None:
             source = ATTRIBUTE
-            attribute = (await self._hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
+            attribute = (await hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
             if attribute is None:
                 return Broken(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
             content: bytes | _Unreadable = attribute
         else:
             source, content = DEFINITION, await self._content(name, definition)
-        users = await self._users(name, subscribers)
+        users = await self._users(name, subscribers, hdfs)
         if isinstance(content, _Unreadable):
             return content
         allowed = (user for user in users if is_user_name(user))
@@ -232,10 +233,10 @@ class FilterReader:
         self._contents[name] = identity, content
         return content
 
-    async def _users(self, name: str, subscribers: FileStatus) -> tuple[str, ...]:
+    async def _users(self, name: str, subscribers: FileStatus, hdfs: Hdfs) -> tuple[str, ...]:
         if not subscribers.children_num:
             return ()
-        listed = await self._hdfs.list(f"{self._path}/{name}/{SUBSCRIBERS}")
+        listed = await hdfs.list(f"{self._path}/{name}/{SUBSCRIBERS}")
         return tuple(status.path_suffix for status in listed)
 
     def answered(self) -> AbstractContextManager[None]:
@@ -270,16 +271,3 @@ def _together(found: Mapping[str, _Found]) -> StoredFilters:
             case _:
                 assert_never(outcome)
     return StoredFilters(filters=filters, broken=broken, odd_subscribers=odd)
-
-
-async def each_bounded(
-    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = CONCURRENCY
-) -> None:
-    """Act on all items, `at_once` of them at a time; the first failure ends the others and is raised."""
-    waiting = iter(items)
-
-    async def work() -> None:
-        for item in waiting:
-            await act(item)
-
-    await run_all(*[work] * at_once)

@@ -47,9 +47,10 @@ from nncache.invalidation.filters.hdfs_reader import (
     Progress,
     StoredFilter,
     StoredFilters,
-    each_bounded,
 )
+from nncache.invalidation.filters.read_ahead import ReadAhead
 from nncache.invalidation.filters.settings import DEFAULT_PATH
+from nncache.invalidation.task_group import each_bounded
 
 __all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
 
@@ -61,10 +62,11 @@ class FilterStore:
     anything is touched, when it makes no sense.
     """
 
-    def __init__(self, hdfs: Hdfs, path: str = DEFAULT_PATH) -> None:
+    def __init__(self, hdfs: Hdfs, path: str = DEFAULT_PATH, ahead: ReadAhead | None = None) -> None:
+        """With `ahead` a reading of all filters takes fewer calls."""
         self.path = path
         self._hdfs = hdfs
-        self._reader = FilterReader(hdfs, path)
+        self._reader = FilterReader(hdfs, path, ahead)
 
     # -- reads
 

@@ -45,6 +45,7 @@ from nncache.hadoop.settings import SettingError
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.read_ahead import reading_ahead
 from nncache.invalidation.publisher.access import rules_of
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.identity import PublisherIdentity
@@ -110,6 +111,7 @@ class PublisherSystem:
         self._settings = settings
         self._clock = clock
         self._login = login
+        self._identity = identity
         self._pool = NameNodePool(settings.namenodes, clock, identity, web)
         first, *others = map(web.url, settings.namenodes.namenode_http)
         user = settings.namenodes.user
@@ -174,7 +176,16 @@ class PublisherSystem:
         return Publisher(
             source=PolledEdits(self._pool, settings.polling, self._clock),
             namenodes=self._pool,
-            filters=FilterStore(self._hdfs, settings.filters.filters_path),
+            filters=FilterStore(
+                self._hdfs,
+                settings.filters.filters_path,
+                reading_ahead(
+                    self._hdfs,
+                    settings.namenodes.user,
+                    timeout_s=HDFS_TIMEOUT_S,
+                    identity=self._identity,
+                ),
+            ),
             output=output,
             settings=settings.publisher,
             identity=PublisherIdentity(

@@ -21,6 +21,7 @@ from nncache.coordination.errors import (
     NoNodeError,
     NotAllowedError,
     NotEmptyError,
+    UnknownCallError,
     ZnodeError,
 )
 from nncache.coordination.translation import begin_transaction, failure, kazoo_acl, refusal, znode, znode_acl
@@ -57,6 +58,7 @@ def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) ->
         (kazoo_errors.BadVersionError(), BadVersionError),
         (kazoo_errors.NotEmptyError(), NotEmptyError),
         (kazoo_errors.NoAuthError(), NotAllowedError),
+        (kazoo_errors.UnimplementedError(), UnknownCallError),
         (kazoo_errors.NoChildrenForEphemeralsError(), ZnodeError),
         (kazoo_errors.QuotaExceededError(), ZnodeError),
         (kazoo_errors.BadArgumentsError(), ZnodeError),

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nncache.invalidation.task_group import run_all
+from nncache.invalidation.task_group import AT_ONCE, each_bounded, run_all
 from tests.invalidation.virtual_time import clock
 
 
@@ -74,3 +74,18 @@ async def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> 
         asyncio.get_running_loop().call_later(1.0, task.cancel)
         await asyncio.wait([task])
     assert task.cancelled()
+
+
+async def test_of_many_items_some_are_acted_on_at_a_time() -> None:
+    """The first failure ends the others: nothing goes on in the background."""
+    begun: list[int] = []
+
+    async def act(item: int) -> None:
+        begun.append(item)
+        if item == 3:
+            raise TimeoutError
+        await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        await each_bounded(range(100), act)
+    assert begun == list(range(AT_ONCE))

@@ -1,7 +1,8 @@
 from nncache.hadoop.rpc.proto import inotify_pb2 as _inotify_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -179,3 +180,55 @@ class SetXAttrRequest(_message.Message):
 class SetXAttrResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class GetXAttrsRequest(_message.Message):
+    __slots__ = ("src", "x_attrs")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    X_ATTRS_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    x_attrs: _containers.RepeatedCompositeFieldContainer[_inotify_pb2.XAttr]
+    def __init__(self, src: _Optional[str] = ..., x_attrs: _Optional[_Iterable[_Union[_inotify_pb2.XAttr, _Mapping]]] = ...) -> None: ...
+
+class GetXAttrsResponse(_message.Message):
+    __slots__ = ("x_attrs",)
+    X_ATTRS_FIELD_NUMBER: _ClassVar[int]
+    x_attrs: _containers.RepeatedCompositeFieldContainer[_inotify_pb2.XAttr]
+    def __init__(self, x_attrs: _Optional[_Iterable[_Union[_inotify_pb2.XAttr, _Mapping]]] = ...) -> None: ...
+
+class GetBatchedListingRequest(_message.Message):
+    __slots__ = ("paths", "start_after", "need_location")
+    PATHS_FIELD_NUMBER: _ClassVar[int]
+    START_AFTER_FIELD_NUMBER: _ClassVar[int]
+    NEED_LOCATION_FIELD_NUMBER: _ClassVar[int]
+    paths: _containers.RepeatedScalarFieldContainer[str]
+    start_after: bytes
+    need_location: bool
+    def __init__(self, paths: _Optional[_Iterable[str]] = ..., start_after: _Optional[bytes] = ..., need_location: bool = ...) -> None: ...
+
+class GetBatchedListingResponse(_message.Message):
+    __slots__ = ("listings", "has_more", "start_after")
+    LISTINGS_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    START_AFTER_FIELD_NUMBER: _ClassVar[int]
+    listings: _containers.RepeatedCompositeFieldContainer[BatchedDirectoryListing]
+    has_more: bool
+    start_after: bytes
+    def __init__(self, listings: _Optional[_Iterable[_Union[BatchedDirectoryListing, _Mapping]]] = ..., has_more: bool = ..., start_after: _Optional[bytes] = ...) -> None: ...
+
+class BatchedDirectoryListing(_message.Message):
+    __slots__ = ("partial_listing", "parent_idx", "exception")
+    PARTIAL_LISTING_FIELD_NUMBER: _ClassVar[int]
+    PARENT_IDX_FIELD_NUMBER: _ClassVar[int]
+    EXCEPTION_FIELD_NUMBER: _ClassVar[int]
+    partial_listing: _containers.RepeatedCompositeFieldContainer[HdfsFileStatus]
+    parent_idx: int
+    exception: ListingException
+    def __init__(self, partial_listing: _Optional[_Iterable[_Union[HdfsFileStatus, _Mapping]]] = ..., parent_idx: _Optional[int] = ..., exception: _Optional[_Union[ListingException, _Mapping]] = ...) -> None: ...
+
+class ListingException(_message.Message):
+    __slots__ = ("class_name", "message")
+    CLASS_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    class_name: str
+    message: str
+    def __init__(self, class_name: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...

@@ -1,6 +1,6 @@
 """Reading the filters tells "this one is broken" from "HDFS could not be read", and never takes one for the other."""
 
-import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,13 +8,9 @@ from nncache.hadoop.errors import DataNodeUnavailableError
 from nncache.hadoop.filestatus import FileType
 from nncache.invalidation.filters.definition import ATTRIBUTE, MAX_DEFINITION_BYTES, SUBSCRIBERS, Filter
 from nncache.invalidation.filters.errors import FilterAccessError, FiltersUnavailableError
-from nncache.invalidation.filters.hdfs_reader import (
-    CONCURRENCY,
-    Broken,
-    FilterReader,
-    StoredFilter,
-    each_bounded,
-)
+from nncache.invalidation.filters.hdfs_reader import Broken, FilterReader, StoredFilter
+from nncache.invalidation.filters.read_ahead import ReadBefore
+from nncache.invalidation.task_group import AT_ONCE
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, Node, refusal
 from tests.invalidation.filters.place import Place
 
@@ -269,24 +265,9 @@ async def test_at_most_so_many_calls_are_under_way() -> None:
     assert len(stored.filters) == 50
     assert list(stored.filters) == sorted(stored.filters)
     assert told == [(done, 50) for done in range(1, 51)]
-    assert hdfs.most_under_way == CONCURRENCY
+    assert hdfs.most_under_way == AT_ONCE
     assert hdfs.count("list") == 51
     assert hdfs.count("read") == 50
-
-
-async def test_the_first_failure_ends_the_others() -> None:
-    """Nothing goes on in the background."""
-    begun: list[int] = []
-
-    async def act(item: int) -> None:
-        begun.append(item)
-        if item == 3:
-            raise TimeoutError
-        await asyncio.Event().wait()
-
-    with pytest.raises(TimeoutError):
-        await each_bounded(range(100), act)
-    assert begun == list(range(CONCURRENCY))
 
 
 async def test_an_attribute_is_as_good_as_a_file_which_goes_before_it(place: Place) -> None:
@@ -301,3 +282,21 @@ async def test_an_attribute_is_as_good_as_a_file_which_goes_before_it(place: Pla
     await place.put("g", definition("g", "/file"))
     await place.hdfs.set_xattr(f"{place.path}/g", ATTRIBUTE, definition("g", "/attribute"))
     assert (await reader.read(["g"])).filters["g"].path_glob == "/file"
+
+
+async def test_all_are_read_ahead_and_few_are_not(place: Place) -> None:
+    """What was read ahead is asked no more; a reading of some filters does not read all of them ahead."""
+    ahead: list[tuple[str, Sequence[str]]] = []
+
+    async def read_ahead(path: str, names: Sequence[str]) -> ReadBefore:
+        ahead.append((path, tuple(names)))
+        listings = {f"{path}/{name}": await place.hdfs.list(f"{path}/{name}") for name in names}
+        return ReadBefore(place.hdfs, listings, {f"{path}/f": {ATTRIBUTE: definition("f", "/before/*")}})
+
+    await place.put("f", None)
+    await place.hdfs.set_xattr(f"{place.path}/f", ATTRIBUTE, definition("f"))
+    reader = FilterReader(place.hdfs, place.path, read_ahead)
+    assert (await reader.read_all()).filters == {"f": Filter("f", "/before/*", "joe")}
+    assert ahead == [(place.path, ("f",))]
+    assert (await reader.read(["f"])).filters == {"f": Filter("f", "/user/joe/*", "joe")}
+    assert len(ahead) == 1

@@ -1,0 +1,125 @@
+"""Many znodes take one call; each is read, or refused, by itself. The server is real."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from kazoo.exceptions import NoNodeError
+from kazoo.protocol.serialization import MultiHeader, multiheader_struct
+
+from nncache.coordination.errors import UnknownCallError
+from nncache.coordination.many_reads import AT_ONCE, MultiRead
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create
+from nncache.testbed.zookeeper import ZooKeeperServer
+from tests.coordination.worlds import connected
+
+LONG_S = 10.0
+NO_SUCH_CALL = 77
+END = multiheader_struct.pack(-1, True, -1)
+NONE_THERE = multiheader_struct.pack(-1, False, -101) + (-101).to_bytes(4, "big", signed=True)
+
+ON_UVLOOP = pytest.mark.asyncio(loop_factories=["uvloop"])
+
+
+@pytest.fixture
+def path() -> str:
+    """Return a path of the test's own."""
+    return f"/many-reads-{uuid.uuid4().hex[:12]}"
+
+
+@ON_UVLOOP
+async def test_so_many_take_one_call(zookeeper_server: ZooKeeperServer, path: str) -> None:
+    """The next one takes another; none takes none."""
+    async with connected(zookeeper_server.address) as session:
+        await session.commit([Create(path, b"\xff" * 1000)])
+        for count, calls in ((0, 0), (1, 1), (AT_ONCE, 1), (AT_ONCE + 1, 2)):
+            before = session.stats().calls
+            found = await session.get_many([path] * count)
+            assert [each and each.data for each in found] == [b"\xff" * 1000] * count
+            assert session.stats().calls - before == calls
+        assert await session.get_many([path]) == (await session.get(path),)
+
+
+@ON_UVLOOP
+async def test_a_server_without_the_call_is_asked_for_each(
+    zookeeper_server: ZooKeeperServer, path: str
+) -> None:
+    """It refuses the call once, and closes the connection; it does not get that call again."""
+    async with _older(zookeeper_server.address) as address:
+        settings = ZooKeeperSettings(zookeeper=(address,))
+        async with Session(settings, time.monotonic) as session:
+            await session.wait_connected(LONG_S)
+            await session.commit([Create(path, b"1")])
+            with pytest.raises(UnknownCallError):
+                await session.get_many([path])
+            async with asyncio.timeout(LONG_S):
+                while session.stats().connections < 2 or not session.is_connected:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
+            before = session.stats().calls
+            found = await session.get_many([path, f"{path}-none", path])
+            assert [each and each.data for each in found] == [b"1", None, b"1"]
+            assert session.stats().calls - before == 3
+
+
+@pytest.mark.parametrize(("replies", "paths"), [(1, 2), (2, 1), (0, 1)])
+def test_each_path_has_a_reply(replies: int, paths: int) -> None:
+    """Another number of them is no answer to this request."""
+    request = MultiRead(["/a"] * paths)
+    with pytest.raises(ValueError, match=f"{replies} replies to {paths} reads"):
+        request.deserialize(NONE_THERE * replies + END, 0)
+
+
+def test_what_is_not_there_is_a_reply() -> None:
+    """Also where nothing else is found."""
+    (reply,) = MultiRead(["/a"]).deserialize(NONE_THERE + END, 0)
+    assert isinstance(reply, NoNodeError)
+
+
+def test_the_request_ends_with_a_header_that_says_so() -> None:
+    """As MultiOperationRecord of ZooKeeper 3.6 has it."""
+    header, _ = MultiHeader.deserialize(MultiRead([]).serialize(), 0)
+    assert header.done
+
+
+@asynccontextmanager
+async def _older(server: str) -> AsyncIterator[str]:
+    """Give a way to the server on which multiRead becomes a call that the server does not have."""
+    host, _, port = server.rpartition(":")
+    ends: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server_reader, server_writer = await asyncio.open_connection(host, int(port))
+        ends.extend((writer, server_writer))
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_requests(reader, server_writer))
+            both.create_task(_bytes(server_reader, writer))
+        for end in (writer, server_writer):
+            end.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1") as listening:
+        address, at = listening.sockets[0].getsockname()
+        yield f"{address}:{at}"
+        for end in ends:
+            end.close()
+
+
+async def _requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    is_first = True  # the request for a session has no header
+    while length := await reader.read(4):
+        request = await reader.readexactly(int.from_bytes(length, "big"))
+        if not is_first and request[4:8] == MultiRead.type.to_bytes(4, "big"):
+            request = request[:4] + NO_SUCH_CALL.to_bytes(4, "big") + request[8:]
+        writer.write(length + request)
+        is_first = False
+    writer.close()
+
+
+async def _bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(65536):
+        writer.write(chunk)
+    writer.close()
