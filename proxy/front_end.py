@@ -255,7 +255,7 @@ class FrontEnd:
                 exchange.result = Result.HIT
                 if wish is None:
                     return self._from_memory(request, plain, hit, reading, memory=self.hit_memory)
-                made = WAITED_HIT if waited.held_s else HIT
+                made = WAITED_HIT if waited.was_held else HIT
                 return self._from_memory(request, plain, hit, reading, made=made)
             case Collapsed(known):
                 exchange.result = Result.COLLAPSED

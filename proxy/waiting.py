@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from http import HTTPStatus
 from typing import Final, Protocol, TypeAlias
 
@@ -34,7 +35,8 @@ from nncache.proxy.reads import (
 from nncache.proxy.shares import Shares, holder_of
 
 _CACHE_ERROR: Final = Bypass.CACHE_ERROR
-_Woken: TypeAlias = asyncio.Future[None]
+_Woken: TypeAlias = asyncio.Future[bool]
+"""Done when there is something to look at; true: the client leaves."""
 
 
 class WaitEnd(StrEnum):
@@ -59,10 +61,12 @@ class Client(Protocol):
     """The connection of one who waits.
 
     Attributes:
-        on_lost: called when the connection is lost; None: nothing is.
+        on_lost: called when the connection is lost, or the client has closed its half; None: nothing is.
+        transport: None once the connection is lost.
     """
 
     on_lost: Callable[[], None] | None
+    transport: asyncio.Transport | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +75,14 @@ class Waited:
 
     Attributes:
         applied_s: the wait that was granted; None: none, or it was cut short.
-        held_s: how long the request was held.
+        was_held: it was held at all.
+        held_s: for how long.
         is_shared: the NameNode was asked once for several.
     """
 
     answer: ReadAnswer
     applied_s: int | None = None
+    was_held: bool = False
     held_s: float = 0.0
     is_shared: bool = False
 
@@ -121,9 +127,9 @@ class _Group:
         return self.watch.touches
 
 
-def _wake(woken: _Woken) -> None:
+def _wake(woken: _Woken, *, leaves: bool = False) -> None:
     if not woken.done():
-        woken.set_result(None)
+        woken.set_result(leaves)
 
 
 class Waits:
@@ -225,48 +231,52 @@ class Waits:
         loop = asyncio.get_running_loop()
         began = loop.time()
         deadline = began + wish.wait_s
-        entered, seen, is_shared, held_s = group.rounds, group.touches, False, 0.0
+        entered, seen, is_shared, was_held = group.rounds, group.touches, False, False
         answer = await self._asked(read)
         again = replace(read, asked=None)
         is_over = self._is_stopping
         while not is_over and self._is_sure(answer) and not _is_met(answer, read, wish):
-            try:
-                await self._wait(group, seen, deadline, client)
-            except ClientGoneError:
+            leaves = await self._wait(group, seen, deadline, client)
+            if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1
-                raise
-            held_s = loop.time() - began
-            is_over = self._is_stopping or loop.time() >= deadline
+                raise ClientGoneError("the client left while it was waiting")
+            was_held = True
+            is_over = leaves or self._is_stopping or loop.time() >= deadline
             seen, answer = await self._ask(group, again, entered)
-            is_shared = not _may_be_known(answer)
+            is_shared = not isinstance(answer, FromMemory | Collapsed)
             if not is_shared:  # from memory it is answered in this turn of the loop, or asked for once more
                 seen, answer = group.touches, await self._reads.answer(again)
         is_met = _is_met(answer, read, wish)
         end = (
             WaitEnd.CHANGED if is_met else WaitEnd.UNCHANGED if loop.time() >= deadline else WaitEnd.CUT_SHORT
         )
-        if held_s:
+        if was_held:
             self.ended[end] += 1
         applied_s = None if end is WaitEnd.CUT_SHORT else wish.wait_s
-        return Waited(answer=answer, applied_s=applied_s, held_s=held_s, is_shared=is_shared)
+        return Waited(
+            answer=answer,
+            applied_s=applied_s,
+            was_held=was_held,
+            held_s=loop.time() - began if was_held else 0.0,
+            is_shared=is_shared,
+        )
 
-    async def _wait(self, group: _Group, seen: int, deadline: float, client: Client | None) -> None:
-        """Wait until the path may have changed since `seen`, or the time is over.
+    async def _wait(self, group: _Group, seen: int, deadline: float, client: Client | None) -> bool:
+        """Wait until the path may have changed since `seen`, the time is over, or the client leaves: then it is true.
 
-        Raises:
-            ClientGoneError: the client left.
+        A client that has closed its half may still read an answer, or be gone: it is answered at once.
         """
         if group.touches != seen or self._is_stopping:
-            return
+            return False
         loop = asyncio.get_running_loop()
         woken: _Woken = loop.create_future()
         timer = loop.call_at(deadline, _wake, woken)
         group.waiting[woken] = None
         self.waiting += 1
         if client is not None:
-            client.on_lost = lambda: _lose(woken)
+            client.on_lost = partial(_wake, woken, leaves=True)
         try:
-            await woken
+            return await woken
         finally:
             self.waiting -= 1
             del group.waiting[woken]
@@ -307,22 +317,6 @@ class Waits:
         except ProxyError as error:
             return Unanswered(error, answer.why)
         return FromNameNode(reply, answer.why, is_stored=False)
-
-
-def _lose(woken: _Woken) -> None:
-    if not woken.done():
-        woken.set_exception(ClientGoneError("the client left while it was waiting"))
-
-
-def _may_be_known(answer: ReadAnswer) -> bool:
-    """Whether the cache has, most likely, what was answered."""
-    match answer:
-        case FromMemory() | Collapsed():
-            return True
-        case FromNameNode(is_stored=is_stored):
-            return is_stored
-        case _:
-            return False
 
 
 def _is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:

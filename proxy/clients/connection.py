@@ -29,11 +29,7 @@ from nncache.proxy.clients.vetting import (
     refusal_of,
 )
 from nncache.proxy.errors import (
-    ClientError,
-    HeadTooLargeError,
-    MalformedRequestError,
-    ProxyError,
-    SlowRequestError,
+    ClientError, HeadTooLargeError, MalformedRequestError, ProxyError, SlowRequestError,
     TargetTooLongError,
     TooManyConnectionsError,
 )  # fmt: skip
@@ -148,6 +144,7 @@ class ClientConnection(OneTaskHandler):
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
         """Go on for a client that has only closed its own half, and still waits for replies (aiohttp would not)."""
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
+        self.leave()
         if self.is_idle and self._is_admitted and self.transport is not None:
             self._admission.end_soon(self.transport)
             return True

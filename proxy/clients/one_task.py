@@ -36,16 +36,20 @@ class OneTaskHandler(web.RequestHandler):
         self._closing_timeout_s = closing_timeout_s
         self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
         self.on_lost: Callable[[], None] | None = (
-            None  # called when the connection is lost: a request is held
+            None  # called when the client may be gone: a request is held
         )
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
         if self._closing_timer is not None:
             self._closing_timer.cancel()
+        super().connection_lost(exc)
+        self.leave()
+
+    def leave(self) -> None:
+        """Let a request that is held know that its client may be gone."""
         if self.on_lost is not None:
             self.on_lost()
-        super().connection_lost(exc)
 
     def force_close(self) -> None:
         """End the connection; what the client has not read by then it has little time for."""

@@ -50,6 +50,13 @@ class World:
         draw = Draw(number)
         self.system.come(self.system.read(draw.path(), draw.user(), refresh=True))
 
+    def wait(self, number: int) -> None:
+        """Ask for a status as several at once, and wait for another one."""
+        draw = Draw(number)
+        path, wait_s, for_another = draw.path(), (1, 5, 30)[draw.of(3)], bool(draw.of(2))
+        for user in (*USERS, *USERS):
+            self.system.come(self.system.wait(path, user, wait_s, for_another=for_another))
+
     # -- changes
 
     def change(self, number: int) -> None:
@@ -256,6 +263,7 @@ ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
     "poll": (5, World.poll),
     "herd": (6, World.herd),
     "refresh": (3, World.refresh),
+    "wait": (4, World.wait),
     "change": (14, World.change),
     "change and poll": (6, World.change_and_poll),
     "write": (12, World.write),
