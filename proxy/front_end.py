@@ -379,7 +379,7 @@ class FrontEnd:
             windows_opened=writes.windows_opened,
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
-            cache_errors=self._errors + flights.errors + writes.errors,
+            cache_errors=self._errors + flights.errors + writes.errors + self.waits.errors,
             calls_under_way=self.call_limits.under_way,
             calls_refused=dict(self.call_limits.refused),
             waiters=self.waits.waiting,

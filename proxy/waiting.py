@@ -6,6 +6,7 @@ who were there before it was put, and in whose very name it was.
 """
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ from nncache.proxy.reads import (
     Unanswered,
 )
 from nncache.proxy.shares import Shares, holder_of
+
+_log = logging.getLogger(__name__)
 
 _CACHE_ERROR: Final = Bypass.CACHE_ERROR
 _Woken: TypeAlias = asyncio.Future[bool]
@@ -161,6 +164,7 @@ class Waits:
         self._is_stopping = False
         self.waiting = 0  # held now
         self.ended: Counter[WaitEnd] = Counter(dict.fromkeys(WaitEnd, 0))
+        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
         self.not_admitted = 0  # answered at once, since too many were held
 
     def stop(self) -> None:
@@ -302,6 +306,9 @@ class Waits:
         answer: ReadAnswer = PassOn(_CACHE_ERROR)
         try:
             answer = await self._asked(read)
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the calls are forwarded
+            self.errors += 1
+            _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
         finally:
             if group.round is this:
                 group.round = None

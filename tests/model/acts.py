@@ -12,6 +12,7 @@ from tests.model.channels import ChannelName
 from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
+from tests.model.waiting import wait
 
 _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
@@ -55,7 +56,7 @@ class World:
         draw = Draw(number)
         path, wait_s, for_another = draw.path(), (1, 5, 30)[draw.of(3)], bool(draw.of(2))
         for user in (*USERS, *USERS):
-            self.system.come(self.system.wait(path, user, wait_s, for_another=for_another))
+            self.system.come(wait(self.system, path, user, wait_s, for_another=for_another))
 
     # -- changes
 

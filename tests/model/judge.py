@@ -25,7 +25,7 @@ from tests.model.watched_cache import WatchedCache
 MAX_STALENESS_S: Final = 3.0
 _SLACK_S: Final = 1e-6  # sums of floats
 _FIELDS_SAID_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
-_SHOWN: Final = frozenset({200, 404})
+_SHOWN: Final = frozenset({200, 304, 404})
 """With these a NameNode shows what is at a path; with any other, nothing."""
 
 _SAID_TO_ALL: Final = frozenset(

@@ -9,7 +9,6 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final, Self
 
 from nncache.cache import CacheSettings
@@ -193,41 +192,6 @@ class System:
                 Guarantee.BOUNDED, f"{path} is answered from memory to whoever wants the NameNode's word"
             )
         return told
-
-    async def wait(self, path: str, user: str, wait_s: int, *, for_another: bool) -> None:
-        """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged."""
-        tag: Headers = ()
-        for fields in ((), ((b"Prefer", b"wait=%d" % wait_s),)):
-            started = clock()
-            wish = ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
-            request = ClientRequest(
-                "GET", f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}", (*fields, *wish)
-            )
-            response = await self.call(request, path)
-            if response is None:
-                return
-            if response.status == HTTPStatus.NOT_MODIFIED:
-                answer = known
-            else:
-                answer = parts(response)[1]
-            known = answer
-            tag = tuple(field for field in parts(response)[0] if field[0] == b"ETag")
-            own = tuple(
-                each for each in parts(response)[0] if each[0] not in {b"ETag", b"Preference-Applied"}
-            )
-            said = made(own)
-            is_shared = bool(fields) and b"fwd=" in said and b"collapsed" in said
-            self.judge.read(
-                Told(
-                    path=path,
-                    user=user,
-                    started=started,
-                    answer=answer,
-                    fields=own,
-                    made=said,
-                    is_shared=is_shared,
-                )
-            )
 
     async def read_with(self, path: str, query: str, headers: Headers, *, user: str | None) -> Told | None:
         """Ask for a status with credentials; `user` is whom a NameNode would see asking, None if nobody is accepted.
