@@ -8,7 +8,7 @@ who were there before it was put, and in whose very name it was.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -51,7 +51,7 @@ class WaitEnd(StrEnum):
     ABANDONED = "abandoned"
 
 
-WAIT_ENDS: Final = {
+WAIT_ENDS: Final[Mapping[str, str]] = {
     WaitEnd.CHANGED: "the answer had changed",
     WaitEnd.UNCHANGED: "the time was over",
     WaitEnd.CUT_SHORT: "the proxy could no longer tell whether the answer changes",

@@ -233,8 +233,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.BOUNDED,
         rule="At the end of its time a request that was held is answered as one that comes just then.",
         module=_WAITING,
-        old="            seen, answer = await self._ask(group, again, entered)\n",
-        new="            if is_over:\n                break\n            seen, answer = await self._ask(group, again, entered)\n",
+        old="            is_over = leaves or self._is_stopping or loop.time() >= deadline\n",
+        new="            if loop.time() >= deadline:\n                break\n",
     ),
     Variant(
         name="wait-shares-with-other-callers",

@@ -13,7 +13,7 @@ WAITS = Wish(None, 5)
 def fields_of(response: web.StreamResponse) -> dict[bytes, bytes]:
     """Return what it would send."""
     assert isinstance(response, RawResponse)
-    return dict(response._fields)  # noqa: SLF001 - there is no wire here
+    return dict(response._fields)
 
 
 @pytest.mark.parametrize("status", [200, 404])
