@@ -184,6 +184,7 @@ class Scene:
     front_end: FrontEnd
     memory: Remembered
     port: int
+    tasks: asyncio.TaskGroup  # of the clients
 
     async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
         """Send one request."""
@@ -203,9 +204,12 @@ async def scene(
     cache = make_cache(clock)
     namenode = DictNameNode(clock, {"/w": DIRECTORY, "/w/f": FILE})
     limits = limits or LimitSettings()
-    async with FrontEnd(
-        cache, namenode, namenode, NoSignal(), proxy or ProxySettings(join_wait_s=0.5), clock, limits
-    ) as front:
+    async with (
+        FrontEnd(
+            cache, namenode, namenode, NoSignal(), proxy or ProxySettings(join_wait_s=0.5), clock, limits
+        ) as front,
+        asyncio.TaskGroup() as tasks,
+    ):
         front.hit_memory = memory
         server = Server(
             front.handle,
@@ -215,6 +219,7 @@ async def scene(
         )
         await server.start("127.0.0.1", 0)
         try:
-            yield Scene(clock, cache, namenode, front, memory, server.port)
+            yield Scene(clock, cache, namenode, front, memory, server.port, tasks)
         finally:
+            front.waits.stop()
             await server.stop()

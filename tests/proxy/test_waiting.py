@@ -30,7 +30,7 @@ async def held(s: Scene, waiters: int = 1) -> None:
 
 def asked(s: Scene, path: str, *fields: str, user: str = "alice") -> asyncio.Task[WireReply]:
     """Send a request that may be held."""
-    return asyncio.get_running_loop().create_task(s.status(path, *fields, user=user))
+    return s.tasks.create_task(s.status(path, *fields, user=user))
 
 
 async def test_a_missing_file_is_waited_for() -> None:
