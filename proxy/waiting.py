@@ -239,7 +239,9 @@ class Waits:
         answer = await self._asked(read)
         again = replace(read, asked=None)
         is_over = self._is_stopping
-        while not is_over and self._is_sure(answer) and not _is_met(answer, read, wish):
+        while not (is_over or _is_met(answer, read, wish)) and (
+            group.touches != seen or self._is_sure(answer)  # a change beside the question: it is put again
+        ):
             leaves = await self._wait(group, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1

@@ -29,10 +29,14 @@ from nncache.proxy.clients.vetting import (
     refusal_of,
 )
 from nncache.proxy.errors import (
-    ClientError, HeadTooLargeError, MalformedRequestError, ProxyError, SlowRequestError,
+    ClientError,
+    HeadTooLargeError,
+    MalformedRequestError,
+    ProxyError,
+    SlowRequestError,
     TargetTooLongError,
     TooManyConnectionsError,
-)  # fmt: skip
+)
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import CallUnderWay
 
@@ -122,10 +126,10 @@ class ClientConnection(OneTaskHandler):
             return
         BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
         self._at_boundary = False
-        if not self._admission.may_be_told():
+        if self._admission.may_be_told():
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
+        else:
             self.force_close()
-            return
-        self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""

@@ -7,7 +7,10 @@ import pytest
 
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.proxy.conditional import etag_of
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.waiting import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import DIRECTORY, FILE, turns
@@ -237,3 +240,66 @@ async def test_a_path_of_no_filter_is_not_waited_for() -> None:
         reply = await s.status("/a/b/c/e", LONG)
         assert reply.made == "nncache; fwd=bypass; detail=no-filter"
         assert "Preference-Applied" not in dict(reply.fields)
+
+
+async def test_a_question_that_was_put_before_a_member_came_does_not_answer_it() -> None:
+    """OwnWrites: it may show less than the client has seen already."""
+    async with scene() as s:
+        fetch, late, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
+
+        async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+            reply = await fetch(head)
+            late.set()
+            await goes_on.wait()
+            return reply
+
+        first = asked(s, "/w/none", LONG)
+        await held(s)
+        s.namenode.fetch = slow  # type: ignore[method-assign]  # its replies are late from now on
+        s.cache.apply(Touched("/w/none"), s.clock.now, 101)
+        async with asyncio.timeout(HANG_S):
+            await late.wait()  # the question for the first has its reply, which is still to come
+        s.namenode.fetch = fetch  # type: ignore[method-assign]  # those of others are not
+        s.namenode.statuses["/w/none"] = FILE
+        s.cache.apply(Appeared("/w/none"), s.clock.now, 102)
+        tag = (await s.status("/w/none", 'If-None-Match: "x"'))["ETag"]
+        second = asked(s, "/w/none", LONG, f"If-None-Match: {tag}")
+        await held(s)
+        s.cache.apply(Touched("/w/none"), s.clock.now, 103)
+        before = len(s.namenode.fetched)
+        await until(lambda: len(s.namenode.fetched) == before + 1)
+        assert not second.done(), "the first's 404 would be another answer"
+        goes_on.set()
+        assert (await first).status == 200
+        s.front_end.waits.stop()
+        assert (await second).status == 304
+
+
+async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
+    """Its 404 is sure, as the file begins with an event; that of a directory or of what is there is none."""
+    async with scene() as s:
+        begun = await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
+        assert begun.status < 400
+        waiting = asked(s, "/w/new", LONG)
+        await held(s)
+        s.namenode.statuses["/w/new"] = FILE
+        s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
+        reply = await waiting
+        assert (reply.status, reply["Preference-Applied"]) == (200, "wait=60")
+
+
+async def test_a_wait_is_not_idleness() -> None:
+    """A connection whose request is held is not closed for having been silent."""
+    async with scene(LimitSettings(idle_timeout_s=0.1)) as s:
+        reply = await s.status("/w/none", "Prefer: wait=1")
+        assert (reply.status, reply["Preference-Applied"]) == (404, "wait=1")
+
+
+async def test_one_address_cannot_hold_all_places() -> None:
+    """Seven eighths, while it is alone."""
+    async with scene(proxy=ProxySettings(max_waiters=8)) as s:
+        waiting = [asked(s, "/w/none", LONG) for _ in range(7)]
+        await held(s, 7)
+        assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
+        s.front_end.waits.stop()
+        assert {reply.status for reply in await asyncio.gather(*waiting)} == {404}
