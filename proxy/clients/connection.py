@@ -386,9 +386,8 @@ class ClientConnection(OneTaskHandler):
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress or queued."""
-        waiter = self._waiter
         # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
-        return self._request_count == 0 if waiter is None else not waiter.done()
+        return self._request_count == 0 if self._waiter is None else not self._waiter.done()
 
     @property
     def held_bytes(self) -> int:
