@@ -60,7 +60,7 @@ class MetadataCache:
     def __init__(self, settings: CacheSettings) -> None:
         self._settings = settings
         self._filters = Filters({glob: glob for glob in settings.glob})
-        self._term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
+        self.term: int | None = None  # of the active NameNode whose edits are read; None: stream closed
         self._closed_because = "not opened yet"  # for `explain`, while there is no term
         self.windows = TwoStepWindows(
             window_s=settings.two_step_window_s, max_windows=settings.max_two_step_windows
@@ -122,7 +122,7 @@ class MetadataCache:
         """Say why `lookup` would have a call passed through without being kept, if it would."""
         if path == ROOT or not self._filters.globs.matches(path):
             return Reason.NO_FILTER
-        if self._term is None:
+        if self.term is None:
             return Reason.STREAM_CLOSED
         if self.windows.is_full(now):
             return Reason.WINDOW_TABLE_FULL
@@ -191,7 +191,7 @@ class MetadataCache:
     def _conclude(self, ticket: Ticket, outcome: Outcome, *, is_spoiled: bool) -> Conclusion:
         match outcome:
             case Known() | Unchanged() | OpenFile():
-                if is_spoiled or outcome.term != self._term:
+                if is_spoiled or outcome.term != self.term:
                     return Conclusion.SPOILED
                 kind = outcome.kind if isinstance(outcome, Known) else None
                 self.rights.prove(ticket, outcome.replied_at, kind, proven_for_s=outcome.proven_for_s)
@@ -235,12 +235,12 @@ class MetadataCache:
         `term` names the active NameNode whose edits are read; replies of another are not kept.
         """
         self._flush()
-        self._term = term
+        self.term = term
 
     def close_stream(self, reason: str) -> None:
         """Forget all and keep nothing until the stream is opened again (guarantee GapFlush)."""
         self._flush()
-        self._term = None
+        self.term = None
         self._closed_because = reason
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
@@ -269,7 +269,7 @@ class MetadataCache:
         The NameNode shows a change before it is durable and acknowledged, which takes as long as its log does.
         All changes that a reply given before `seen_as_of` may show have been applied; None: that is `as_of`.
         """
-        if self._term is not None:
+        if self.term is not None:
             self.gate.cover(as_of, txid, as_of if seen_as_of is None else seen_as_of)
 
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
@@ -356,9 +356,9 @@ class MetadataCache:
             now=now,
             answer="hit" if reason is None else reason,
             matches_filter=self._filters.globs.matches(path),
-            stream_open=self._term is not None,
-            stream_closed_because=self._closed_because if self._term is None else None,
-            term=self._term,
+            stream_open=self.term is not None,
+            stream_closed_because=self._closed_because if self.term is None else None,
+            term=self.term,
             gate_open=is_open,
             gate_age_s=finite(now - self.gate.fresh_as_of),
             seen_as_of=finite(self.gate.seen_as_of),
@@ -382,7 +382,7 @@ class MetadataCache:
             bytes=store.bytes,
             tickets=store.tickets,
             windows=self.windows.open,
-            is_open=self._term is not None and self.gate.is_open(now),
+            is_open=self.term is not None and self.gate.is_open(now),
             gate_age_s=now - self.gate.fresh_as_of,
             max_staleness_s=self.gate.max_staleness_s,
             covered_txid=self.gate.covered_txid,

@@ -14,6 +14,7 @@ from nncache.cache.replies import Reply, SharedReplies
 from nncache.cache.sizes import text_bytes
 from nncache.cache.stats import CacheStats
 from nncache.cache.tree import Tree, components
+from nncache.cache.watches import Watches
 from nncache.hadoop.paths import ROOT, depth, name, parent
 
 RECENT_CHANGES = 20
@@ -59,6 +60,7 @@ class Store:
         self._ticket_bytes = 0
         self._bereft: list[Entry] = []  # let go of, while hits of theirs are still held
         self.tree = Tree()
+        self.watches = Watches()  # touched by what is forgotten
         self.forget_epoch = 0
         self.counters = CacheStats()
         self.hits_evicted = 0  # of those that were held for repeated requests
@@ -264,6 +266,7 @@ class Store:
         """Forget everything and spoil every question under way."""
         self.forget_subtree(ROOT)
         self._replies.clear()
+        self.watches.touch_all()
         self.counters.flushes += 1
 
     def note_forgotten(self, forgotten: Forgotten) -> None:

@@ -36,6 +36,9 @@ ForwardReason: TypeAlias = Reason | Bypass
 COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
 """Answered with the reply to the same caller's question, which was on its way already."""
 
+WAITED_HIT: Header = cache_status(hit=True, detail="waited")
+"""Answered from memory, after the request was held (`Prefer: wait`)."""
+
 NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
 """Neither forwarded nor answered: such a target is not served."""
 
@@ -168,17 +171,21 @@ def why_not_asked(call: Call) -> Bypass:
 
 
 @cache
-def forwarded(why: ForwardReason, *, is_shown: bool, is_stored: bool = False) -> Header:
+def forwarded(
+    why: ForwardReason, *, is_shown: bool, is_stored: bool = False, is_shared: bool = False
+) -> Header:
     """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
 
     Args:
         why: the reason, as the metrics count it.
         is_shown: whether the NameNode has shown this caller the path; see `shows_path`.
         is_stored: whether the cache has kept the reply.
+        is_shared: whether it was asked once for several requests of one caller that were held (`Prefer: wait`).
     """
     said = why if is_shown or REASONS[why].is_open else Reason.MISS
     explained = REASONS[said]
-    return cache_status(fwd=explained.fwd, stored=is_stored, detail=said if explained.has_detail else None)
+    detail = said if explained.has_detail else None
+    return cache_status(fwd=explained.fwd, stored=is_stored, collapsed=is_shared and is_shown, detail=detail)
 
 
 def shows_path(status: int, body: bytes | None) -> bool:

@@ -21,6 +21,7 @@ from nncache.proxy.cache_status import (
     COLLAPSED,
     NOT_ADMITTED,
     NOT_WEBHDFS,
+    WAITED_HIT,
     Bypass,
     ForwardReason,
     forwarded,
@@ -29,13 +30,16 @@ from nncache.proxy.cache_status import (
 )
 from nncache.proxy.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
+from nncache.proxy.clients.conditional_reply import as_wished
 from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.conditional import Wish, wish_of
 from nncache.proxy.errors import ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.headers import HIT, reply_headers
+from nncache.proxy.headers import HIT, replayed_headers, reply_headers
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Headers, RequestHead, SettledReply
+from nncache.proxy.messages import Header, Headers, RequestHead, SettledReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
@@ -56,6 +60,7 @@ from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.plain_exchange import BEGUN
+from nncache.proxy.waiting import Waited, WaitEnd, Waits
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
@@ -92,6 +97,9 @@ class FrontEndStats:
         cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
         calls_under_way: calls that count against max_calls now.
         calls_refused: calls beyond a limit, by the setting.
+        waiters: requests that are held now.
+        waits: requests that were held, by how that ended.
+        waits_not_admitted: requests that were not held since too many were.
     """
 
     forwarded: dict[ForwardReason, int]
@@ -107,6 +115,9 @@ class FrontEndStats:
     cache_errors: int
     calls_under_way: int
     calls_refused: dict[str, int]
+    waiters: int
+    waits: dict[WaitEnd, int]
+    waits_not_admitted: int
 
 
 class FrontEnd:
@@ -142,6 +153,8 @@ class FrontEnd:
             query_timeout_s=timeout_s,
             two_step_timeout_s=settings.two_step_query_timeout_s,
         )
+        self.waits = Waits(self._tasks, cache, self._reads, fetcher, clock, max_waiters=settings.max_waiters)
+        self._max_wait_s = settings.max_wait_s
         self.cookies = SecureCookies()  # replaced by those of the upstream, so that all are counted together
         self._dates = DateText()
         self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
@@ -215,11 +228,35 @@ class FrontEnd:
             refresh=reading.refresh,
             asked=request.get(ASKED),
         )
-        answer = await self._answer(read)
-        match answer:
+        wish = wish_of(request.raw_headers, max_wait_s=self._max_wait_s)
+        if wish is None:
+            answer = await self._answer(read)
+            return await self._respond(request, exchange, reading, plain, Waited(answer=answer))
+        waited = await self._wait(read, wish, request)
+        exchange.started += waited.held_s  # what is timed is the work
+        response = await self._respond(request, exchange, reading, plain, waited, wish=wish)
+        if isinstance(waited.answer, PassOn):
+            return response
+        return as_wished(response, wish, applied_s=waited.applied_s)
+
+    async def _respond(
+        self,
+        request: web.BaseRequest,
+        exchange: Exchange,
+        reading: Reading,
+        plain: StatusRequest,
+        waited: Waited,
+        *,
+        wish: Wish | None = None,
+    ) -> web.StreamResponse:
+        head, adds = reading.head, reading.adds
+        match waited.answer:
             case FromMemory(hit):
                 exchange.result = Result.HIT
-                return self._from_memory(request, plain, hit, reading)
+                if wish is None:
+                    return self._from_memory(request, plain, hit, reading, memory=self.hit_memory)
+                made = WAITED_HIT if waited.was_held else HIT
+                return self._from_memory(request, plain, hit, reading, made=made)
             case Collapsed(known):
                 exchange.result = Result.COLLAPSED
                 return self._collapsed(plain, known, adds)
@@ -229,8 +266,9 @@ class FrontEnd:
                     self.issued.refused(reading)
                 exchange.result = Result.STORED if is_stored else Result.FORWARDED
                 is_shown = shows_path(reply.status, reply.body)
-                fields = self.cookies.for_client(reply_headers(reply.headers), is_secure=is_over_tls(request))
-                said = forwarded(why, is_shown=is_shown, is_stored=is_stored)
+                kept = replayed_headers if waited.is_shared and is_shown else reply_headers
+                fields = self.cookies.for_client(kept(reply.headers), is_secure=is_over_tls(request))
+                said = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
                 return whole_reply(reply, (*fields, *adds, said))
             case Unanswered(error, why):
                 self._note_forwarded(exchange, why)
@@ -239,25 +277,44 @@ class FrontEnd:
                 call = parse_call(head.method, head.target)
                 return await self._pass_on(request, exchange, head, call, why, adds)
             case _:
-                assert_never(answer)
+                assert_never(waited.answer)
+
+    async def _wait(self, read: Read, wish: Wish, request: web.BaseRequest) -> Waited:
+        client = getattr(request, "protocol", None)
+        try:
+            return await self.waits.answer(read, wish, client if isinstance(client, OneTaskHandler) else None)
+        except ProxyError:
+            raise
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
+            return Waited(answer=self._note_error(read))
 
     async def _answer(self, read: Read) -> ReadAnswer:
         try:
             return await self._reads.answer(read)
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
-            self._errors += 1
-            _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
-            return PassOn(Bypass.CACHE_ERROR)
+            return self._note_error(read)
+
+    def _note_error(self, read: Read) -> PassOn:
+        self._errors += 1
+        _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
+        return PassOn(Bypass.CACHE_ERROR)
 
     def _from_memory(
-        self, request: web.BaseRequest, plain: StatusRequest, hit: Hit, reading: Reading
+        self,
+        request: web.BaseRequest,
+        plain: StatusRequest,
+        hit: Hit,
+        reading: Reading,
+        *,
+        made: Header = HIT,
+        memory: HitMemory | None = None,
     ) -> web.StreamResponse:
         entry = hit.entry
         body = body_of(entry.reply, plain.as_requested)
-        if self.hit_memory is not None and reading.repeatable_until is not None:
-            self.hit_memory.remember(request, hit, body, until=reading.repeatable_until)
+        if memory is not None and reading.repeatable_until is not None:
+            memory.remember(request, hit, body, until=reading.repeatable_until)
         reply = cached_reply(
-            entry.reply, body, HIT, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
+            entry.reply, body, made, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
         )
         reply.add(reading.adds)
         return reply
@@ -322,9 +379,12 @@ class FrontEnd:
             windows_opened=writes.windows_opened,
             windows_without_txid=writes.windows_without_txid,
             query_failures=flights.closed_query_failures + writes.query_failures,
-            cache_errors=self._errors + flights.errors + writes.errors,
+            cache_errors=self._errors + flights.errors + writes.errors + self.waits.errors,
             calls_under_way=self.call_limits.under_way,
             calls_refused=dict(self.call_limits.refused),
+            waiters=self.waits.waiting,
+            waits=dict(self.waits.ended),
+            waits_not_admitted=self.waits.not_admitted,
         )
 
 

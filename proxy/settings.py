@@ -72,6 +72,21 @@ class ProxySettings:
             "until it is known, and the next redirects wait namenode_query_timeout_s only, until one is answered."
         },
     )
+    max_wait_s: int = field(
+        default=60,
+        metadata={
+            "help": "Seconds for which a GETFILESTATUS with `Prefer: wait` is held at most until its answer changes; "
+            "longer wishes are cut. 0: none is held."
+        },
+    )
+    max_waiters: int = field(
+        default=16_384,
+        metadata={
+            "help": "Requests held at once for `Prefer: wait`; those beyond it are answered at once. One client "
+            "address gets seven eighths of them at most, several get equal shares. Each holds a connection of "
+            "max_connections."
+        },
+    )
     audit_share: float = field(
         default=0.0,
         metadata={
@@ -94,7 +109,11 @@ class ProxySettings:
                 raise SettingError(key, getattr(self, key), f"must be {wanted}")
         if self.tls_client_ca and not self.tls_listen:
             raise SettingError("tls_client_ca", self.tls_client_ca, "must be given with tls_listen")
-        for key in ("lame_duck_s", "join_wait_s"):
+        if not self.max_waiters > 0:
+            raise SettingError(
+                "max_waiters", self.max_waiters, "must be more than 0 (max_wait_s = 0 holds none)"
+            )
+        for key in ("lame_duck_s", "join_wait_s", "max_wait_s"):
             if not getattr(self, key) >= 0:
                 raise SettingError(key, getattr(self, key), "must be 0 seconds or more")
         if not 0 <= self.audit_share <= 1:

@@ -244,6 +244,7 @@ class ProxySystem:
                         await asyncio.sleep(lame_duck_s)
                 finally:
                     self._is_listening = False
+                    self._front_end.waits.stop()
                     await self._server.stop()
         finally:
             await self._admin.__aexit__(None, None, None)

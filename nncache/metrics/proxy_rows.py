@@ -8,6 +8,7 @@ from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
+from nncache.proxy.waiting import WAIT_ENDS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.STORED.value: "kept, and shared with those who waited for it",
@@ -252,6 +253,9 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "limit",
         {each: f"the setting {each}" for each in CALL_LIMITS},
     ),
+    gauge("front_end.waiters", "waiters", "requests", "Requests held for `Prefer: wait`."),
+    counter("front_end.waits", "waits", "requests", "Requests held, by end.", "end", WAIT_ENDS),
+    counter("front_end.waits_not_admitted", "waits_not_admitted", "requests", "Not held: max_waiters."),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
     counter("forward.repeated", "upstream_repeated", "attempts", "Attempts after the first of a call."),

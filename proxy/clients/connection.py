@@ -36,7 +36,7 @@ from nncache.proxy.errors import (
     SlowRequestError,
     TargetTooLongError,
     TooManyConnectionsError,
-)  # fmt: skip
+)
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.plain_calls import CallUnderWay
 
@@ -126,10 +126,10 @@ class ClientConnection(OneTaskHandler):
             return
         BaseProtocol.connection_made(self, transport)  # no task, no keep-alive: only the refusal
         self._at_boundary = False
-        if not self._admission.may_be_told():
+        if self._admission.may_be_told():
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
+        else:
             self.force_close()
-            return
-        self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self.force_close)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
@@ -148,6 +148,7 @@ class ClientConnection(OneTaskHandler):
     def eof_received(self) -> bool:  # type: ignore[override] # asyncio.Protocol: true keeps our half open
         """Go on for a client that has only closed its own half, and still waits for replies (aiohttp would not)."""
         self.is_half_closed = self._last_payload.is_eof()  # else a body broke off
+        self.leave()
         if self.is_idle and self._is_admitted and self.transport is not None:
             self._admission.end_soon(self.transport)
             return True
@@ -385,9 +386,8 @@ class ClientConnection(OneTaskHandler):
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress or queued."""
-        waiter = self._waiter
         # At first there is no waiter: `RequestHandler.start` has not had its turn yet.
-        return self._request_count == 0 if waiter is None else not waiter.done()
+        return self._request_count == 0 if self._waiter is None else not self._waiter.done()
 
     @property
     def held_bytes(self) -> int:

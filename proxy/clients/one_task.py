@@ -21,7 +21,7 @@ Respond: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 class OneTaskHandler(web.RequestHandler):
     """aiohttp's, but for `start`, and for how long a connection that ends waits for its client."""
 
-    __slots__ = ("_closing_timeout_s", "_closing_timer")
+    __slots__ = ("_closing_timeout_s", "_closing_timer", "on_lost")
 
     def __init__(
         self,
@@ -35,12 +35,21 @@ class OneTaskHandler(web.RequestHandler):
         super().__init__(manager, loop=loop, **options)
         self._closing_timeout_s = closing_timeout_s
         self._closing_timer: asyncio.TimerHandle | None = None  # runs while a closed one is still being read
+        self.on_lost: Callable[[], None] | None = (
+            None  # called when the client may be gone: a request is held
+        )
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
         if self._closing_timer is not None:
             self._closing_timer.cancel()
         super().connection_lost(exc)
+        self.leave()
+
+    def leave(self) -> None:
+        """Let a request that is held know that its client may be gone."""
+        if self.on_lost is not None:
+            self.on_lost()
 
     def force_close(self) -> None:
         """End the connection; what the client has not read by then it has little time for."""

@@ -99,6 +99,15 @@ class RawResponse(web.StreamResponse):
         return -1 if self._length is None else self._length
 
     @property
+    def whole_body(self) -> bytes | None:
+        """The body; None if it is written part by part."""
+        return self._whole
+
+    def not_modified(self) -> "RawResponse":
+        """Return the 304 in place of this reply, with the same fields (RFC 9110, section 15.4.5)."""
+        return RawResponse(304, "Not Modified", self._fields, body=b"", close=self._close_after)
+
+    @property
     def body_length(self) -> int:
         """Bytes written so far, the head included."""
         return self._out.output_size if self._out is not None else 0

@@ -1,20 +1,17 @@
 """Principals, proxy users and hosts mean here what they mean to Hadoop's own classes, which are asked in a JVM."""
 
 import itertools
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from nncache.hadoop.configuration import Configuration
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal, BadRuleError, NoRuleError
 from nncache.hadoop.proxy_users import NO_PROXY_USER, address_of, parse_hosts, parse_proxy_users
-from nncache.testbed.java import installed
-from tests.cluster import HADOOP
+from tests.contracts.hadoop_jvm import hadoop_jvm
 
 REALM = "APACHE.ORG"
 RULES = (
@@ -70,21 +67,9 @@ ACLS = (
 @pytest.fixture(scope="module")
 def hadoop() -> Iterator[Any]:
     """A JVM with Hadoop's classes, in this realm; ends with the test."""
-    runtime = installed(HADOOP)
-    jar = next(Path(sys.prefix).glob("share/py4j/py4j*.jar"))
-    port, token = launch_gateway(
-        java_path=runtime.java,
-        jarpath=str(jar),
-        classpath=f"{runtime.classpath(Path('/nonexistent'))}:{jar}",
-        javaopts=[f"-Djava.security.krb5.realm={REALM}", "-Djava.security.krb5.kdc=localhost:88"],
-        die_on_exit=True,
-        enable_auth=True,
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
-    try:
-        yield gateway.jvm.org.apache.hadoop
-    finally:
-        gateway.shutdown()
+    options = (f"-Djava.security.krb5.realm={REALM}", "-Djava.security.krb5.kdc=localhost:88")
+    with hadoop_jvm(Path("/nonexistent"), *options) as hadoop:
+        yield hadoop
 
 
 def our_name(rules: str, principal: str) -> str | None:

@@ -1,20 +1,17 @@
 """Configuration files mean here what they mean to Hadoop's own classes, which are asked in a JVM."""
 
 import random
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from nncache.hadoop.configuration import RESOURCES, Configuration
 from nncache.hadoop.configured_namenodes import configured_namenodes
 from nncache.hadoop.settings import SettingError
-from nncache.testbed.java import installed
-from tests.cluster import HADOOP
+from tests.contracts.hadoop_jvm import hadoop_jvm
 from tests.hadoop.site_files import XI, prop, site
 
 NAMES = ("a", "b", "c", "d", "e", "fs.default.name", "fs.defaultFS", "dfs.http.address", "dfs.nameservices")
@@ -25,20 +22,8 @@ FILES = 200
 @pytest.fixture(scope="module")
 def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A JVM with Hadoop's classes; ends with the test."""
-    runtime = installed(HADOOP)
-    jar = next(Path(sys.prefix).glob("share/py4j/py4j*.jar"))
-    port, token = launch_gateway(
-        java_path=runtime.java,
-        jarpath=str(jar),
-        classpath=f"{runtime.classpath(tmp_path_factory.mktemp('none'))}:{jar}",
-        die_on_exit=True,
-        enable_auth=True,
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
-    try:
-        yield gateway.jvm.org.apache.hadoop
-    finally:
-        gateway.shutdown()
+    with hadoop_jvm(tmp_path_factory.mktemp("none")) as hadoop:
+        yield hadoop
 
 
 def theirs(hadoop: Any, files: Sequence[Path]) -> Any:

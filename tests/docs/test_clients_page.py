@@ -86,4 +86,4 @@ def test_an_example_sees_what_is_there(
 
 def test_there_are_examples() -> None:
     """So that the test above looks at something."""
-    assert (len(PYTHON), len(SHELL)) == (4, 2)
+    assert (len(PYTHON), len(SHELL)) == (4, 3)

@@ -12,6 +12,7 @@ from tests.model.channels import ChannelName
 from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, Write
 from tests.model.namespace import SUPERUSER
 from tests.model.system import System
+from tests.model.waiting import wait
 
 _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
@@ -49,6 +50,13 @@ class World:
         """Ask the NameNode in any case."""
         draw = Draw(number)
         self.system.come(self.system.read(draw.path(), draw.user(), refresh=True))
+
+    def wait(self, number: int) -> None:
+        """Ask for a status as several at once, and wait for another one."""
+        draw = Draw(number)
+        path, wait_s, for_another = draw.path(), (1, 5, 30)[draw.of(3)], bool(draw.of(2))
+        for user in (*USERS, *USERS):
+            self.system.come(wait(self.system, path, user, wait_s, for_another=for_another))
 
     # -- changes
 
@@ -256,6 +264,7 @@ ACTS: Final[Mapping[str, tuple[int, Callable[[World, int], None]]]] = {
     "poll": (5, World.poll),
     "herd": (6, World.herd),
     "refresh": (3, World.refresh),
+    "wait": (4, World.wait),
     "change": (14, World.change),
     "change and poll": (6, World.change_and_poll),
     "write": (12, World.write),

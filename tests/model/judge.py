@@ -25,7 +25,7 @@ from tests.model.watched_cache import WatchedCache
 MAX_STALENESS_S: Final = 3.0
 _SLACK_S: Final = 1e-6  # sums of floats
 _FIELDS_SAID_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
-_SHOWN: Final = frozenset({200, 404})
+_SHOWN: Final = frozenset({200, 304, 404})
 """With these a NameNode shows what is at a path; with any other, nothing."""
 
 _SAID_TO_ALL: Final = frozenset(
@@ -61,6 +61,7 @@ class Told:
     Attributes:
         started: when it asked.
         made: the value of `Cache-Status`.
+        is_shared: it was held, and the NameNode was asked once for several of the same caller's while it was.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Told:
     answer: Answer
     fields: Headers
     made: bytes
+    is_shared: bool = False
 
     @property
     def is_from_memory(self) -> bool:
@@ -114,15 +116,21 @@ class Judge:
 
     def read(self, told: Told) -> None:
         """Judge the answer to a GETFILESTATUS, at the moment when it is given."""
+        if told.is_shared:
+            self._judge_words(told)
+            return
         if told.is_from_memory:
             self.hits += 1
             self._judge_memory(told)
             return
-        versions = self._cluster.versions
         own = tuple(field for field in told.fields if field[0] != b"Cache-Status")
         if own != HEADERS:
             self.say(Guarantee.VERBATIM, f"{told.path}: fields {own}")
-        for version in reversed(versions):
+        self._judge_words(told)
+
+    def _judge_words(self, told: Told) -> None:
+        """Judge what the NameNode is said to have said while the client was there."""
+        for version in reversed(self._cluster.versions):
             if version.ended < told.started - _SLACK_S:
                 break
             if version.answer(told.user, told.path) == told.answer:

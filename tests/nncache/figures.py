@@ -85,6 +85,9 @@ def _all() -> dict[str, object]:
             cache_errors=0,
             calls_under_way=1,
             calls_refused={"max_calls": 1},
+            waiters=0,
+            waits={},
+            waits_not_admitted=0,
         ),
         "pool": PoolStats(
             namenodes=2,

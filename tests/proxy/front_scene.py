@@ -43,6 +43,7 @@ class DictNameNode:
 
     clock: FakeClock
     statuses: dict[str, bytes] = field(default_factory=dict)
+    open_files: set[str] = field(default_factory=set)  # being written
     locked_out: set[str] = field(default_factory=set)  # users who may traverse nothing
     fetched: list[RequestHead] = field(default_factory=list)
     streamed: list[RequestHead] = field(default_factory=list)
@@ -85,8 +86,8 @@ class DictNameNode:
         return RawResponse(reply.status, "", (*reply.headers, *decorate(reply)), body=reply.body)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Nobody writes here."""
-        return True
+        """Whether nothing says that it is being written."""
+        return path not in self.open_files
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
         """Whether it is among the known."""
@@ -163,6 +164,8 @@ async def ask(port: int, target: str, *fields: str, method: str = "GET", body: s
             _, status, reason = line.split(" ", 2)
             pairs = [text.partition(": ") for text in rest]
             reply_fields = tuple((name, value) for name, _, value in pairs)
+            if status == "304":  # RFC 9110, section 15.4.5: it ends with its head
+                return WireReply(304, reason, reply_fields, b"")
             (length,) = (int(value) for name, value in reply_fields if name == "Content-Length")
             length *= method != "HEAD"
             return WireReply(int(status), reason, reply_fields, await reader.readexactly(length))
@@ -181,6 +184,7 @@ class Scene:
     front_end: FrontEnd
     memory: Remembered
     port: int
+    tasks: asyncio.TaskGroup  # of the clients
 
     async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
         """Send one request."""
@@ -192,15 +196,20 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(limits: LimitSettings | None = None) -> AsyncIterator[Scene]:
+async def scene(
+    limits: LimitSettings | None = None, *, proxy: ProxySettings | None = None
+) -> AsyncIterator[Scene]:
     """Start a front end on a port of its own."""
     clock, memory = FakeClock(), Remembered()
     cache = make_cache(clock)
     namenode = DictNameNode(clock, {"/w": DIRECTORY, "/w/f": FILE})
     limits = limits or LimitSettings()
-    async with FrontEnd(
-        cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock, limits
-    ) as front:
+    async with (
+        FrontEnd(
+            cache, namenode, namenode, NoSignal(), proxy or ProxySettings(join_wait_s=0.5), clock, limits
+        ) as front,
+        asyncio.TaskGroup() as tasks,
+    ):
         front.hit_memory = memory
         server = Server(
             front.handle,
@@ -210,6 +219,7 @@ async def scene(limits: LimitSettings | None = None) -> AsyncIterator[Scene]:
         )
         await server.start("127.0.0.1", 0)
         try:
-            yield Scene(clock, cache, namenode, front, memory, server.port)
+            yield Scene(clock, cache, namenode, front, memory, server.port, tasks)
         finally:
+            front.waits.stop()
             await server.stop()

@@ -64,6 +64,7 @@ FILL: Final = (
     "proxy.clients.server",
     "proxy.front_end",
     "proxy.reads",
+    "proxy.waiting",
     "proxy.flights",
     "proxy.call_limits",
     "proxy.upstream.queries",

@@ -11,6 +11,7 @@ _EFFECTS = "hadoop/effects.py"
 _FLIGHTS = "proxy/flights.py"
 _FRONT_END = "proxy/front_end.py"
 _OUTCOMES = "hadoop/outcomes.py"
+_WAITING = "proxy/waiting.py"
 _WRITES = "proxy/writes.py"
 
 PROXY_RULES: Final = (
@@ -225,5 +226,22 @@ PROXY_RULES: Final = (
         module=_WRITES,
         old="                self._cache.forward_all(self._clock())",
         new="                pass",
+    ),
+    # -- waiting -----------------------------------------------------------------------------------------
+    Variant(
+        name="wait-ends-with-what-was-known-when-it-began",
+        guarantee=Guarantee.BOUNDED,
+        rule="At the end of its time a request that was held is answered as one that comes just then.",
+        module=_WAITING,
+        old="            is_over = leaves or self._is_stopping or loop.time() >= deadline\n",
+        new="            if loop.time() >= deadline:\n                break\n",
+    ),
+    Variant(
+        name="wait-shares-with-other-callers",
+        guarantee=Guarantee.VERBATIM,
+        rule="A reply that comes for several who wait goes to those alone in whose name it was asked for.",
+        module=_WAITING,
+        old="key = read.plain.as_requested, read.caller\n",
+        new='key = read.plain.as_requested, ""\n',
     ),
 )

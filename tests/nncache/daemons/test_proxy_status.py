@@ -198,6 +198,9 @@ def test_totals_are_those_of_the_metrics() -> None:
         cache_errors=0,
         calls_under_way=0,
         calls_refused={},
+        waiters=0,
+        waits={},
+        waits_not_admitted=0,
     )
     pool = PoolStats(
         namenodes=1,

@@ -1,0 +1,42 @@
+"""A JVM with Hadoop's classes, which tests may call. (tests/contracts/hadoop_jvm.py)"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import get_return_value
+
+from nncache.testbed.java import installed
+from tests.cluster import HADOOP
+
+
+@contextmanager
+def hadoop_jvm(configuration: Path, *options: str) -> Iterator[Any]:
+    """Yield the package org.apache.hadoop in a JVM with these options; its errors are py4j's own.
+
+    Args:
+        configuration: the directory of Hadoop's configuration, which need not be there.
+        options: of the JVM.
+    """
+    runtime = installed(HADOOP)
+    jar = next(Path(sys.prefix).glob("share/py4j/py4j*.jar"))
+    port, token = launch_gateway(
+        java_path=runtime.java,
+        jarpath=str(jar),
+        classpath=f"{runtime.classpath(configuration)}:{jar}",
+        javaopts=list(options),
+        die_on_exit=True,
+        enable_auth=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+    with pytest.MonkeyPatch.context() as patch:
+        # A SparkSession of another test has put pyspark's own in its place, which asks each JVM for Spark's classes.
+        patch.setattr("py4j.java_gateway.get_return_value", get_return_value)
+        try:
+            yield gateway.jvm.org.apache.hadoop
+        finally:
+            gateway.shutdown()

@@ -1,0 +1,42 @@
+"""A client that waits for another answer, in virtual time. (tests/model/waiting.py)"""
+
+from http import HTTPStatus
+
+from nncache.hadoop.calls import PREFIX
+from nncache.proxy.messages import Headers
+from tests.invalidation.virtual_time import clock
+from tests.model.judge import Told
+from tests.model.namespace import Answer
+from tests.model.replies import made, parts
+from tests.model.system import System
+from tests.model.upstream import ClientRequest
+
+
+async def wait(system: System, path: str, user: str, wait_s: int, *, for_another: bool) -> None:
+    """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged."""
+    tag: Headers = ()
+    answer = Answer(0, b"")
+    for fields in ((), ((b"Prefer", b"wait=%d" % wait_s),)):
+        started = clock()
+        wish = ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
+        request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}", (*fields, *wish))
+        response = await system.call(request, path)
+        if response is None:
+            return
+        if response.status != HTTPStatus.NOT_MODIFIED:
+            answer = parts(response)[1]
+        tag = tuple(field for field in parts(response)[0] if field[0] == b"ETag")
+        own = tuple(each for each in parts(response)[0] if each[0] not in {b"ETag", b"Preference-Applied"})
+        said = made(own)
+        is_shared = bool(fields) and b"fwd=" in said and b"collapsed" in said
+        system.judge.read(
+            Told(
+                path=path,
+                user=user,
+                started=started,
+                answer=answer,
+                fields=own,
+                made=said,
+                is_shared=is_shared,
+            )
+        )

@@ -1,0 +1,42 @@
+"""What the fields of a reply say to a request with a wish."""
+
+import pytest
+from aiohttp import web
+
+from nncache.proxy.clients.conditional_reply import as_wished
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.conditional import Wish, etag_of
+
+WAITS = Wish(None, 5)
+
+
+def fields_of(response: web.StreamResponse) -> dict[bytes, bytes]:
+    """Return what it would send."""
+    assert isinstance(response, RawResponse)
+    return dict(response._fields)
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_an_answer_gets_its_tag_and_what_was_applied(status: int) -> None:
+    """RFC 7240, section 3."""
+    said = fields_of(as_wished(RawResponse(status, "", (), body=b"x"), WAITS, applied_s=5))
+    assert said == {b"ETag": etag_of(b"x"), b"Preference-Applied": b"wait=5"}
+    said = fields_of(as_wished(RawResponse(status, "", (), body=b"x"), WAITS, applied_s=None))
+    assert said == {b"ETag": etag_of(b"x")}
+
+
+def test_a_body_that_is_known_is_not_sent_again() -> None:
+    """RFC 9110, section 15.4.5: the other fields stay."""
+    made = RawResponse(200, "OK", ((b"Date", b"now"),), body=b"x")
+    reply = as_wished(made, Wish(frozenset({etag_of(b"x")}), 0), applied_s=None)
+    assert (reply.status, reply.reason) == (304, "Not Modified")
+    assert fields_of(reply) == {b"Date": b"now", b"ETag": etag_of(b"x")}
+
+
+def test_all_else_stays_as_it_is() -> None:
+    """A refusal, what goes through part by part, and what is not ours."""
+    refusal, streamed = RawResponse(403, "", (), body=b"x"), RawResponse(200, "", ())
+    for each in (refusal, streamed):
+        assert not fields_of(as_wished(each, WAITS, applied_s=5))
+    other = web.StreamResponse()
+    assert as_wished(other, WAITS, applied_s=5) is other

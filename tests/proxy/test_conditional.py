@@ -1,0 +1,58 @@
+"""What fields wish for, and whether an answer meets it."""
+
+import pytest
+
+from nncache.proxy.conditional import Wish, etag_of, wish_of
+from nncache.proxy.messages import Headers
+
+BODY = b"body"
+TAG = etag_of(BODY)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wish"),
+    [
+        ((), None),
+        (((b"Prefer", b"return=minimal"),), None),
+        (((b"Prefer", b"wait=soon"),), None),
+        (((b"prefer", b"wait=5"),), Wish(None, 5)),
+        (((b"Prefer", b'respond-async, WAIT = "7" ; x=1'),), Wish(None, 7)),
+        (((b"Prefer", b"wait=5"), (b"Prefer", b"wait=9")), Wish(None, 5)),
+        (((b"Prefer", b"wait=600"),), Wish(None, 60)),
+        (((b"Host", b"nn"), (b"If-None-Match", b'"a", W/"b",')), Wish(frozenset({b'"a"', b'"b"'}), 0)),
+        (((b"If-None-Match", b'"a"'), (b"If-None-Match", b"*")), Wish(frozenset({b'"a"', b"*"}), 0)),
+    ],
+)
+def test_a_wish_is_read_from_the_fields(fields: Headers, wish: Wish | None) -> None:
+    """RFC 7240, section 2: the first wait counts; RFC 9110, section 13.1.2: tags compare weakly."""
+    assert wish_of(fields, max_wait_s=60) == wish
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "is_met", "is_304"),
+    [
+        (None, 404, False, False),
+        (None, 200, True, False),
+        (None, 403, True, False),
+        (frozenset({TAG}), 200, False, True),
+        (frozenset({TAG}), 404, False, False),
+        (frozenset({b'"x"'}), 200, True, False),
+        (frozenset({b"*"}), 200, False, True),
+        (frozenset({b"*"}), 404, True, False),
+        (frozenset[bytes](), 200, True, False),
+    ],
+)
+def test_an_answer_meets_a_wish_or_is_known(
+    known: frozenset[bytes] | None, status: int, *, is_met: bool, is_304: bool
+) -> None:
+    """Without a tag the end of a 404 is waited for; a 404 is never a 304."""
+    wish = Wish(known, 5)
+    assert wish.is_met(status, BODY) is is_met
+    assert wish.is_not_modified(status, BODY) is is_304
+
+
+def test_a_tag_is_of_the_bytes() -> None:
+    """A strong validator (RFC 9110, section 8.8.1): other bytes have another one."""
+    assert TAG == etag_of(b"body") != etag_of(b"Body")
+    assert TAG.startswith(b'"')
+    assert TAG.endswith(b'"')

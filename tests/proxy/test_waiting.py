@@ -1,0 +1,305 @@
+"""Requests that are held, seen on the wire: the real server, the real cache, a NameNode made of a dict."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from nncache.hadoop.change import AccessChanged, Appeared, Touched
+from nncache.proxy.conditional import etag_of
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.settings import ProxySettings
+from nncache.proxy.upstream.plain_exchange import Begun
+from nncache.proxy.waiting import WaitEnd
+from tests.patience import HANG_S
+from tests.proxy.doubles import DIRECTORY, FILE, turns
+from tests.proxy.front_scene import Scene, WireReply, scene
+
+LONG = "Prefer: wait=60"
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for it, turn by turn of the loop."""
+    async with asyncio.timeout(HANG_S):
+        while not condition():
+            await turns(1)
+
+
+async def held(s: Scene, waiters: int = 1) -> None:
+    """Wait until so many are held."""
+    await until(lambda: s.front_end.waits.waiting == waiters)
+
+
+def asked(s: Scene, path: str, *fields: str, user: str = "alice") -> asyncio.Task[WireReply]:
+    """Send a request that may be held."""
+    return s.tasks.create_task(s.status(path, *fields, user=user))
+
+
+async def test_a_missing_file_is_waited_for() -> None:
+    """The answer comes with the file, and costs one question; its tag is that of its bytes."""
+    async with scene() as s:
+        waiting = asked(s, "/w/new", LONG)
+        await held(s)
+        assert len(s.namenode.fetched) == 1
+        s.namenode.statuses["/w/new"] = FILE
+        s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
+        reply = await waiting
+        assert (reply.status, reply.body) == (200, FILE)
+        assert reply["Preference-Applied"] == "wait=60"
+        assert reply["ETag"] == etag_of(FILE).decode()
+        assert len(s.namenode.fetched) == 2
+        assert s.front_end.waits.ended[WaitEnd.CHANGED] == 1
+
+
+async def test_nothing_new_is_a_304_at_the_end_of_the_time() -> None:
+    """RFC 9110, section 13.1.2: without a body; and no question is asked for it."""
+    async with scene() as s:
+        tag = (await s.status("/w/f", "Prefer: wait=1"))["ETag"]
+        reply = await s.status("/w/f", "Prefer: wait=1", f"If-None-Match: {tag}")
+        assert (reply.status, reply.body) == (304, b"")
+        assert (reply["ETag"], reply["Preference-Applied"]) == (tag, "wait=1")
+        assert reply.made == "nncache; hit; detail=waited"
+        assert len(s.namenode.fetched) == 1
+        assert s.front_end.waits.ended[WaitEnd.UNCHANGED] == 1
+
+
+async def test_a_404_stays_a_404() -> None:
+    """RFC 9110, section 13.2.1: of an error there is no 304."""
+    async with scene() as s:
+        first = await s.status("/w/none", "If-None-Match: *")
+        reply = await s.status("/w/none", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
+        assert (reply.status, reply.body) == (404, first.body)
+        assert s.front_end.waits.ended[WaitEnd.UNCHANGED] == 1
+
+
+async def test_whoever_says_nothing_of_tags_gets_none() -> None:
+    """Verbatim: a NameNode sends no ETag; neither from it nor from memory, on either way."""
+    async with scene() as s:
+        for fields in ((), (), (), ("Prefer: return=minimal",)):
+            reply = await s.status("/w/f", *fields)
+            assert {"ETag", "Preference-Applied"}.isdisjoint(dict(reply.fields))
+
+
+async def test_a_request_with_a_tag_is_never_remembered_by_the_fast_path() -> None:
+    """What is remembered would be answered without looking at the tag."""
+    async with scene() as s:
+        for _ in range(3):
+            await s.status("/w/f", 'If-None-Match: "x"')
+        assert not s.memory.bodies
+
+
+async def test_the_deleted_is_noticed_by_a_star() -> None:
+    """`If-None-Match: *` waits for as long as there is something."""
+    async with scene() as s:
+        waiting = asked(s, "/w/f", LONG, "If-None-Match: *")
+        await held(s)
+        del s.namenode.statuses["/w/f"]
+        s.cache.apply(Appeared("/w/f"), s.clock.now, 101)
+        assert (await waiting).status == 404
+
+
+async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
+    """It costs one question; the client waits on."""
+    async with scene() as s:
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        s.cache.apply(Touched("/w/none"), s.clock.now, 101)
+        await until(lambda: len(s.namenode.fetched) == 2)
+        await held(s)
+        assert not waiting.done()
+        s.front_end.waits.stop()
+        assert (await waiting).status == 404
+
+
+@pytest.mark.parametrize(("is_open", "questions"), [(False, 1), (True, 2)])
+async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool, questions: int) -> None:
+    """One in all if the reply may be kept and the rights are proven; else one for each caller."""
+    async with scene() as s:
+        waiting = [asked(s, "/w/none", LONG, user=user) for user in ("alice", "bob") for _ in range(10)]
+        await held(s, 20)
+        before = len(s.namenode.fetched)
+        s.namenode.statuses["/w/none"] = FILE
+        s.namenode.open_files.update({"/w/none"} if is_open else ())
+        s.cache.apply(Appeared("/w/none"), s.clock.now, 101)
+        replies = await asyncio.gather(*waiting)
+        assert {reply.status for reply in replies} == {200}
+        assert len(s.namenode.fetched) == before + questions
+        shared = "nncache; fwd=miss; collapsed" if is_open else "nncache; fwd=miss; stored; collapsed"
+        assert {reply.made for reply in replies} <= {shared, "nncache; hit; detail=waited"}
+
+
+async def test_a_lost_right_is_noticed() -> None:
+    """ProvenGrant: the NameNode is asked in the waiter's own name, and its refusal is the answer."""
+    async with scene() as s:
+        alice, bob = asked(s, "/w/none", LONG), asked(s, "/w/none", LONG, user="bob")
+        await held(s, 2)
+        s.namenode.locked_out.add("bob")
+        s.cache.apply(AccessChanged("/w"), s.clock.now, 101)
+        refused = await bob
+        assert refused.status == 403
+        assert {"ETag", "Preference-Applied"}.isdisjoint(dict(refused.fields))
+        await held(s)
+        s.front_end.waits.stop()
+        assert (await alice).status == 404
+
+
+async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
+    """FailToNameNode: asked once for all, and nothing says that the wait was granted."""
+    async with scene() as s:
+        waiting = [asked(s, "/w/none", LONG) for _ in range(5)]
+        await held(s, 5)
+        before = len(s.namenode.fetched)
+        s.cache.close_stream("a test")
+        replies = await asyncio.gather(*waiting)
+        assert [reply.status for reply in replies] == [404] * 5
+        assert all("Preference-Applied" not in dict(reply.fields) for reply in replies)
+        assert len(s.namenode.fetched) == before + 1
+        assert s.front_end.waits.ended[WaitEnd.CUT_SHORT] == 5
+
+
+async def test_a_closed_gate_is_asked_through_at_the_end() -> None:
+    """Bounded: what was known when the wait began is not the answer."""
+    async with scene() as s:
+        waiting = asked(s, "/w/none", "Prefer: wait=1")
+        await held(s)
+        s.clock.now += 100.0
+        s.namenode.statuses["/w/none"] = FILE
+        assert (await waiting).status == 200
+        assert len(s.namenode.fetched) == 2
+
+
+async def test_new_filters_end_the_wait() -> None:
+    """A reload leaves no one waiting for a path of which changes are no longer seen."""
+    async with scene() as s:
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        s.cache.set_filters({"x": "/x"})
+        reply = await waiting
+        assert (reply.status, reply.made) == (404, "nncache; fwd=bypass; collapsed; detail=no-filter")
+
+
+async def test_no_more_wait_than_the_settings_allow() -> None:
+    """Those beyond are answered as if they had not asked to wait."""
+    async with scene(proxy=ProxySettings(max_waiters=1)) as s:
+        first = asked(s, "/w/none", LONG)
+        await held(s)
+        second = await s.status("/w/none", LONG)
+        assert second.status == 404
+        assert "Preference-Applied" not in dict(second.fields)
+        assert s.front_end.stats().waits_not_admitted == 1
+        s.front_end.waits.stop()
+        await first
+
+
+async def test_a_long_wish_is_cut_and_none_is_held_where_that_is_off() -> None:
+    """`Preference-Applied` says what was applied."""
+    async with scene(proxy=ProxySettings(max_wait_s=1)) as s:
+        assert (await s.status("/w/none", LONG))["Preference-Applied"] == "wait=1"
+    async with scene(proxy=ProxySettings(max_wait_s=0)) as s:
+        assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
+
+
+async def test_a_stop_answers_all_who_wait() -> None:
+    """Draining must not take as long as they would wait."""
+    async with scene() as s:
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        s.front_end.waits.stop()
+        assert (await waiting).status == 404
+        assert (await s.status("/w/none", LONG)).status == 404
+
+
+async def test_a_client_that_leaves_costs_nothing_more() -> None:
+    """Neither a place, nor a watch, nor a question."""
+    async with scene() as s:
+        await s.status("/w/none")
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        waiting.cancel()
+        await held(s, 0)
+        await until(lambda: sum(s.front_end.waits.ended.values()) == 1)
+        assert len(s.cache.store.watches) == 0
+        assert sum(s.front_end.waits.ended.values()) == 1
+        s.cache.apply(Appeared("/w/none"), s.clock.now, 101)
+        assert len(s.namenode.fetched) == 1
+
+
+@pytest.mark.parametrize("field", ["Cache-Control: no-cache", "Cache-Control: no-store"])
+async def test_who_wants_the_namenodes_own_answer_gets_it_at_once(field: str) -> None:
+    """Asked past the cache, nothing says when the answer changes."""
+    async with scene() as s:
+        reply = await s.status("/w/none", LONG, field)
+        assert "Preference-Applied" not in dict(reply.fields)
+
+
+async def test_a_path_of_no_filter_is_not_waited_for() -> None:
+    """Its changes are not seen."""
+    async with scene() as s:
+        s.namenode.statuses["/a/b/c/d"] = DIRECTORY
+        reply = await s.status("/a/b/c/e", LONG)
+        assert reply.made == "nncache; fwd=bypass; detail=no-filter"
+        assert "Preference-Applied" not in dict(reply.fields)
+
+
+async def test_a_question_that_was_put_before_a_member_came_does_not_answer_it() -> None:
+    """OwnWrites: it may show less than the client has seen already."""
+    async with scene() as s:
+        fetch, late, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
+
+        async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+            reply = await fetch(head)
+            late.set()
+            await goes_on.wait()
+            return reply
+
+        first = asked(s, "/w/none", LONG)
+        await held(s)
+        s.namenode.fetch = slow  # type: ignore[method-assign]  # its replies are late from now on
+        s.cache.apply(Touched("/w/none"), s.clock.now, 101)
+        async with asyncio.timeout(HANG_S):
+            await late.wait()  # the question for the first has its reply, which is still to come
+        s.namenode.fetch = fetch  # type: ignore[method-assign]  # those of others are not
+        s.namenode.statuses["/w/none"] = FILE
+        s.cache.apply(Appeared("/w/none"), s.clock.now, 102)
+        tag = (await s.status("/w/none", 'If-None-Match: "x"'))["ETag"]
+        second = asked(s, "/w/none", LONG, f"If-None-Match: {tag}")
+        await held(s)
+        s.cache.apply(Touched("/w/none"), s.clock.now, 103)
+        before = len(s.namenode.fetched)
+        await until(lambda: len(s.namenode.fetched) == before + 1)
+        assert not second.done(), "the first's 404 would be another answer"
+        goes_on.set()
+        assert (await first).status == 200
+        s.front_end.waits.stop()
+        assert (await second).status == 304
+
+
+async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
+    """Its 404 is sure, as the file begins with an event; that of a directory or of what is there is none."""
+    async with scene() as s:
+        begun = await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
+        assert begun.status < 400
+        waiting = asked(s, "/w/new", LONG)
+        await held(s)
+        s.namenode.statuses["/w/new"] = FILE
+        s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
+        reply = await waiting
+        assert (reply.status, reply["Preference-Applied"]) == (200, "wait=60")
+
+
+async def test_a_wait_is_not_idleness() -> None:
+    """A connection whose request is held is not closed for having been silent."""
+    async with scene(LimitSettings(idle_timeout_s=0.1)) as s:
+        reply = await s.status("/w/none", "Prefer: wait=1")
+        assert (reply.status, reply["Preference-Applied"]) == (404, "wait=1")
+
+
+async def test_one_address_cannot_hold_all_places() -> None:
+    """Seven eighths, while it is alone."""
+    async with scene(proxy=ProxySettings(max_waiters=8)) as s:
+        waiting = [asked(s, "/w/none", LONG) for _ in range(7)]
+        await held(s, 7)
+        assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
+        s.front_end.waits.stop()
+        assert {reply.status for reply in await asyncio.gather(*waiting)} == {404}
