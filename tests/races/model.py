@@ -62,6 +62,7 @@ _OUR_FAULT: Final = (
     "only a fault of ours comes there before the model's upstream has settled the call; the races on the real stack "
     "meet one on their way"
 )
+_HELD: Final = "no client of these races waits for another answer; those of the model's histories do (tests/model/waiting.py)"
 _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
@@ -71,6 +72,9 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due": _NEVER_ROLLS,
     "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
+    "proxy.front_end.FrontEnd._read: await self._respond#2": _HELD,
+    "proxy.front_end.FrontEnd._read: await self._wait": _HELD,
+    "proxy.front_end.FrontEnd._wait: await self.waits.answer": _HELD,
     "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
     "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep": (
