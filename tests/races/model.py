@@ -62,7 +62,7 @@ _OUR_FAULT: Final = (
     "only a fault of ours comes there before the model's upstream has settled the call; the races on the real stack "
     "meet one on their way"
 )
-_HELD: Final = "no client of these races waits for another answer; those of the model's histories do (tests/model/waiting.py)"
+_HELD: Final = "no client of these races waits for another answer; some of tests/model do"
 _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
