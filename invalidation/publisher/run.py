@@ -119,9 +119,9 @@ class Run:
     def _take(self, read: EditsRead) -> None:
         now = self._clock()
         self._counts.read_txid, self._counts.read_at = read.through_txid, now
+        self._limits.read(now, read.fresh_as_of)  # also when that is nothing new: then all was read
         if read.through_txid <= self._pending.through_txid:
             return
-        self._limits.read(now, read.fresh_as_of)
         matched, missed = self._pending.events_matched, self._pending.events_over_limit
         collapsed = self._pending.collapsed
         self._pending.add(read)

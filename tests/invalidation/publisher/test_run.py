@@ -332,3 +332,15 @@ def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.Log
     pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
     script = [part for txid, s in pauses_s.items() for part in (s, read(txid, batch(txid, "/f")))]
     play(story, 5.0, much, *script, per_s=0.01)
+
+
+def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:
+    """All was read meanwhile, though nothing came of it."""
+
+    async def story(on: Scene) -> None:
+        await until(lambda: on.covered[-1:] == [13], within_s=300)
+        assert on.counts.events_over_limit == 1
+
+    idle = [part for at in range(1005, 1205, 20) for part in (EditsRead((), 10, float(at)), 20.0)]
+    flood = (read(11, batch(11, *["/f"] * 60)), read(12, batch(12, "/f")), read(13, batch(13, "/f")))
+    play(story, 5.0, *idle, *flood, per_s=0.02)
