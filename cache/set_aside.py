@@ -6,9 +6,9 @@ Either they concern no filter, or their caller had no right to carry out the sec
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
@@ -70,58 +70,76 @@ class TwoStepWrite:
         return lowest if topmost is not None and len(lowest) >= len(topmost) else None
 
 
+_Aged = tuple[float, int, TwoStepWrite]
+"""When a write ends, a number, since two may end at one time, and the write."""
+
+
 class SetAside:
-    """Writes without a window, in the order in which they came here; bounded in all and for each owner.
+    """Writes without a window, by when they end; bounded in all and for each owner.
 
     Invariants:
-        A1  No owner has more than their share: their own oldest is forgotten for their newest.
+        A1  Of an owner's writes, as of all, only the latest are remembered. A write that a NameNode was asked about
+            again keeps its age, so that it costs none that came after it.
         A2  `_denied` holds the path of each write without a right, in order.
     """
 
     def __init__(self, *, max_writes: int, share: int) -> None:
         self._max_writes = max_writes
         self._share = share
-        self._by_age: OrderedDict[TwoStepWrite, None] = OrderedDict()
-        self._by_owner: dict[str, OrderedDict[TwoStepWrite, None]] = {}
+        self._numbers = count()
+        self._aged: dict[TwoStepWrite, _Aged] = {}
+        self._by_age: list[_Aged] = []
+        self._by_owner: dict[str, list[_Aged]] = {}
         self._denied: list[tuple[str, int, TwoStepWrite]] = []  # the id tells writes of one path apart
 
     def __len__(self) -> int:
         return len(self._by_age)
 
     def __contains__(self, write: TwoStepWrite) -> bool:
-        return write in self._by_age
+        return write in self._aged
 
     def __iter__(self) -> Iterator[TwoStepWrite]:
-        return iter(self._by_age)
+        return (write for _, _, write in self._by_age)
 
     def add(self, write: TwoStepWrite) -> None:
-        """Remember the write; costs its owner's oldest, or the oldest of all, if there is no room."""
-        for owner in write.writer.owners:
-            if len(theirs := self._by_owner.get(owner, ())) >= self._share:
-                self.remove(next(iter(theirs)))
-        if len(self) >= self._max_writes:
-            self.remove(next(iter(self._by_age)))
-        self._by_age[write] = None
-        for owner in write.writer.owners:
-            self._by_owner.setdefault(owner, OrderedDict())[write] = None
+        """Remember the write; where there is no room, the oldest is forgotten: its owner's, of all, or it."""
+        aged = (write.ends_at, next(self._numbers), write)
+        owners = write.writer.owners
+        if any(aged < oldest for oldest in self._in_the_way(owners)):
+            return
+        while oldest := next(self._in_the_way(owners), None):
+            self.remove(oldest[-1])
+        self._aged[write] = aged
+        insort(self._by_age, aged)
+        for owner in owners:
+            insort(self._by_owner.setdefault(owner, []), aged)
         if not write.writer.has_right:
             insort(self._denied, (write.path, id(write), write))
 
+    def _in_the_way(self, owners: tuple[str, ...]) -> Iterator[_Aged]:
+        """Yield the oldest of each owner who has their share, and the oldest of all if there is no room."""
+        for owner in owners:
+            if len(theirs := self._by_owner.get(owner, [])) >= self._share:
+                yield theirs[0]
+        if len(self) >= self._max_writes:
+            yield self._by_age[0]
+
     def remove(self, write: TwoStepWrite) -> None:
         """Forget the write."""
-        del self._by_age[write]
+        aged = self._aged.pop(write)
+        del self._by_age[bisect_left(self._by_age, aged)]
         for owner in write.writer.owners:
             theirs = self._by_owner[owner]
-            del theirs[write]
+            del theirs[bisect_left(theirs, aged)]
             if not theirs:
                 del self._by_owner[owner]
         if not write.writer.has_right:
             del self._denied[bisect_left(self._denied, (write.path, id(write)))]
 
     def expire(self, now: float) -> None:
-        """Forget those that would have ended, up to the first that has not."""
-        while self._by_age and now >= (oldest := next(iter(self._by_age))).ends_at:
-            self.remove(oldest)
+        """Forget those that would have ended."""
+        while self._by_age and now >= self._by_age[0][0]:
+            self.remove(self._by_age[0][-1])
 
     def denied_at(self, path: str) -> list[TwoStepWrite]:
         """Return the writes at or below a path that lacked a right."""
@@ -139,8 +157,9 @@ class SetAside:
     def check(self) -> None:
         """Assert A1, A2 and that the indexes agree; for tests."""
         assert len(self) <= self._max_writes
+        assert self._by_age == sorted(self._aged.values())
         for owner, theirs in self._by_owner.items():
-            assert list(theirs) == [write for write in self._by_age if owner in write.writer.owners]
+            assert theirs == [aged for aged in self._by_age if owner in aged[-1].writer.owners]
             assert 0 < len(theirs) <= self._share
         assert {owner for write in self for owner in write.writer.owners} == self._by_owner.keys()
         assert [(path, number) for path, number, _ in self._denied] == sorted(

@@ -11,7 +11,7 @@ PATHS = st.sampled_from(["/a", "/a/b", "/a/b/c", "/a-b", "/a0", "/a/b0", "/b", "
 CHANGES = st.one_of(PATHS, st.just("/"))
 ACTS = st.lists(
     st.one_of(
-        st.tuples(st.just("add"), PATHS, st.booleans(), st.sampled_from(["x", "y", "z"])),
+        st.tuples(st.sampled_from(["add", "late"]), PATHS, st.booleans(), st.sampled_from(["x", "y", "z"])),
         st.tuples(st.just("change"), CHANGES, st.booleans(), st.just("")),
         st.tuples(st.just("pass"), PATHS, st.booleans(), st.just("")),
     ),
@@ -27,20 +27,20 @@ def write(path: str, ends_at: float, *owners: str, has_right: bool = True) -> Tw
 
 @given(ACTS)
 def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str, str, bool, str]]) -> None:
-    """An owner's newest costs their own oldest; a change finds those at and below it whose caller lacked a right."""
+    """The oldest goes, of an owner and of all; a change finds those at and below it whose caller lacked a right."""
     aside, plain, now = SetAside(max_writes=MAX, share=SHARE), list[TwoStepWrite](), 0.0
     for act, path, has_right, owner in acts:
         now += 1.0
         match act:
-            case "add":
-                new = write(path, now + 10, owner, has_right=has_right)
+            case "add" | "late":
+                new = write(path, now + (10 if act == "add" else 7.5), owner, has_right=has_right)
                 aside.add(new)
+                plain = sorted([*plain, new], key=lambda each: each.ends_at)
                 theirs = [each for each in plain if each.writer.owners == (owner,)]
-                if len(theirs) == SHARE:
+                if len(theirs) > SHARE:
                     plain.remove(theirs[0])
-                if len(plain) == MAX:
+                if len(plain) > MAX:
                     del plain[0]
-                plain.append(new)
             case "change":
                 found = aside.denied_at(path)
                 expected = [
@@ -100,4 +100,18 @@ def test_an_owners_newest_costs_their_own_oldest() -> None:
     for each in (hers, *writes):
         aside.add(each)
     assert list(aside) == [hers, *writes[1:]]
+    aside.check()
+
+
+def test_a_write_that_is_asked_about_again_costs_none_that_came_later() -> None:
+    """It keeps its age: it is forgotten where there is no room, and is the next to go where there is."""
+    aside = SetAside(max_writes=9, share=2)
+    early, first, second = (write(f"/{n}", 10.0 + n, "he") for n in range(3))
+    aside.add(first)
+    aside.add(early)
+    assert list(aside) == [early, first]
+    aside.add(second)
+    assert list(aside) == [first, second]
+    aside.add(early)
+    assert list(aside) == [first, second]
     aside.check()

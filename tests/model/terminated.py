@@ -64,9 +64,11 @@ class Terminated:
         self._used: set[bytes] = set()
         self._given = 0
         self.fast_path = Remembered()
+        asks_again = system.cache.windows.on_doubt
         self.front_end = FrontEnd(
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
+        system.cache.windows.on_doubt = asks_again  # a proxy has one front end; only the first is written through
         self.front_end.hit_memory = self.fast_path
         self.front_end.terminator = Terminator(
             handshakes,

@@ -107,6 +107,15 @@ WINDOW_RULES: Final = (
         new="        for write in self._aside.denied_at(path):\n            self._aside.remove(write)",
     ),
     Variant(
+        name="later-question-costs-a-newer-write",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A write without a right that is asked about again is no newer than those that came meanwhile.",
+        module="cache/set_aside.py",
+        old="aged = (write.ends_at, next(self._numbers), write)",
+        new="latest = self._by_age[-1][0] if self._by_age else 0.0\n"
+        "        aged = (max(write.ends_at, latest), next(self._numbers), write)",
+    ),
+    Variant(
         name="later-right-not-waited-for",
         guarantee=Guarantee.OWN_WRITES,
         rule="A call that may give somebody the right to a second step is answered when that is known.",
