@@ -35,7 +35,7 @@ from nncache.proxy.clients.error_replies import error_reply, whole_reply
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Wish, wish_of
-from nncache.proxy.errors import ProxyError, UnknownAddressError
+from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
 from nncache.proxy.headers import HIT, replayed_headers, reply_headers
 from nncache.proxy.limits import LimitSettings
@@ -283,7 +283,7 @@ class FrontEnd:
         client = getattr(request, "protocol", None)
         try:
             return await self.waits.answer(read, wish, client if isinstance(client, OneTaskHandler) else None)
-        except ProxyError:
+        except ClientGoneError:
             raise
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             return Waited(answer=self._note_error(read))

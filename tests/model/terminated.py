@@ -68,7 +68,7 @@ class Terminated:
         self.front_end = FrontEnd(
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
-        system.cache.windows.on_doubt = asks_again  # a proxy has one front end; only the first is written through
+        system.cache.windows.on_doubt = asks_again  # only the first front end is written through
         self.front_end.hit_memory = self.fast_path
         self.front_end.terminator = Terminator(
             handshakes,

@@ -29,6 +29,7 @@ async def wait(system: System, path: str, user: str, wait_s: int, *, for_another
         own = tuple(each for each in parts(response)[0] if each[0] not in {b"ETag", b"Preference-Applied"})
         said = made(own)
         is_shared = bool(fields) and b"fwd=" in said and b"collapsed" in said
+        is_shared &= all(name != b"Age" for name, _ in own)  # that of an ordinary question under way has one
         system.judge.read(
             Told(
                 path=path,

@@ -99,6 +99,14 @@ OFF_THE_PATH: Final[dict[str, str]] = {
         "was sent; the same wait is raced in `Upstream.stream`"
     ),
     "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__": _ENDS,
+    "proxy.waiting.Waits.answer: await self._reads.answer#2": (
+        "only where more clients wait than may; it is answered as one that wishes no wait, which is raced there"
+    ),
+    "proxy.waiting.Waits._ask: await asking": _ENDS,
+    "proxy.waiting.Waits._hold: await self._reads.answer": (
+        "it waits only where the path changes between two turns of the loop, after the answer to all who wait; "
+        "the same wait is raced in `_asked`"
+    ),
     "proxy.front_end.FrontEnd._handle: await self.terminator.admit": _BEFORE,
     "proxy.upstream.failover.FailoverClient._ask_one: await self._ask_as_service": _AS_SERVICE,
     "proxy.upstream.failover.FailoverClient._ask_as_service: await self._login.signed": _AS_SERVICE,

@@ -32,6 +32,7 @@ PART: Final = "model, whole system"
 _REACHED: Final = (
     "proxy.front_end",
     "proxy.reads",
+    "proxy.waiting",
     "proxy.flights",
     "proxy.call_limits",
     "proxy.writes",
@@ -62,7 +63,9 @@ _OUR_FAULT: Final = (
     "only a fault of ours comes there before the model's upstream has settled the call; the races on the real stack "
     "meet one on their way"
 )
-_HELD: Final = "no client of these races waits for another answer; some of tests/model do"
+_ONE_TURN: Final = (
+    "it waits only where the path changes in the turn of the loop before; the wait in `_asked` is held"
+)
 _NEVER_WAITS: Final = "what is awaited has no wait of its own on this way"
 
 NOT_IN_THE_MODEL: Final[dict[str, str]] = {
@@ -72,9 +75,9 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.edits.poller.PolledEdits.read: await self._roll_if_due": _NEVER_ROLLS,
     "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
-    "proxy.front_end.FrontEnd._read: await self._respond#2": _HELD,
-    "proxy.front_end.FrontEnd._read: await self._wait": _HELD,
-    "proxy.front_end.FrontEnd._wait: await self.waits.answer": _HELD,
+    "proxy.waiting.Waits.answer: await self._reads.answer#2": "there are no more waiters here than there may be",
+    "proxy.waiting.Waits._ask: await asking": _BEGINS_OR_ENDS,
+    "proxy.waiting.Waits._hold: await self._reads.answer": _ONE_TURN,
     "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
     "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep": (

@@ -13,6 +13,7 @@ from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.errors import UpstreamCutError
 from tests.model.draws import Write
 from tests.model.system import System
+from tests.model.waiting import wait
 from tests.races.model_changes import (
     APPEND,
     APPEND_REFUSED,
@@ -78,6 +79,12 @@ def _reads(system: System, path: str, *, users: tuple[str, ...], refresh: bool =
     return tuple(system.read(path, user, refresh=refresh) for user in users)
 
 
+def _waits(
+    system: System, path: str, *, users: tuple[str, ...], for_another: bool = False
+) -> tuple[Client, ...]:
+    return tuple(wait(system, path, user, _WAIT_S, for_another=for_another) for user in users)
+
+
 def _writes(make: Callable[[str], Write], system: System, path: str) -> tuple[Client, ...]:
     return (_write(system, make(path), path),)
 
@@ -99,11 +106,21 @@ _READERS: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
     "read beside a refresh": (("bob", "alice"), False),
 }
 
+_WAIT_S: Final = 1
+
 ERRANDS: Final = (
     *(
         Errand(f"{name} {kind}", kind, partial(_reads, users=users, refresh=refresh), is_read=True)
         for name, (users, refresh) in _READERS.items()
         for kind in ("file", "missing", "directory", "deep")
+    ),
+    *(
+        Errand(f"wait for {what}", kind, partial(_waits, users=users, for_another=what != "it"), is_read=True)
+        for what, kind, users in (
+            ("it", "missing", ("alice",)),
+            ("it", "deep", ("alice", "bob", "alice")),
+            ("another status", "file", ("alice", "bob", "alice")),
+        )
     ),
     Errand("delete", "file", partial(_writes, delete)),
     Errand("touch", "file", partial(_writes, touch)),
