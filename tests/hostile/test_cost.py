@@ -35,6 +35,7 @@ from nncache.hadoop.outcomes import CallOutcome
 from nncache.hadoop.paths import InvalidPathError
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.narrowing import concerns
+from nncache.proxy.conditional import wish_of
 from nncache.proxy.headers import request_headers
 from tests.hostile.costing import Cost, counted, serve
 from tests.hostile.shapes import SHAPES
@@ -226,6 +227,7 @@ def _with_fields(text: str) -> None:
     raw = text.encode()
     names = (b"Connection", b"Cookie", b"X-Forwarded-For", b"Accept")
     request_headers(tuple((name, raw) for name in names), "192.0.2.1")
+    wish_of(((b"Prefer", b"wait=1" + raw), (b"Prefer", raw), (b"If-None-Match", raw)), max_wait_s=60)
 
 
 ALONE: Final[Mapping[str, Callable[[str], None]]] = {

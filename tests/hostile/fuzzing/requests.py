@@ -16,12 +16,14 @@ from nncache.hadoop.paths import (
     parent,
 )
 from nncache.proxy.cache_directives import CacheDirective, cache_directive_of
+from nncache.proxy.conditional import etag_of, wish_of
 from nncache.proxy.credentials import Credential, Unclear, authentication_of
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import caller_of, rpc_user_of
 from nncache.proxy.targets import is_webhdfs
 from tests.hostile.fuzzing.target import Target, hold, text_of
 
+_MAX_WAIT_S: Final = 60
 METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcff")
 
 
@@ -117,6 +119,34 @@ def check_fields(data: bytes) -> None:
         hold(before == [value for key, value in sent if key.lower() == kept], f"{kept!r} is dropped")
 
 
+def check_wishes(data: bytes) -> None:
+    """Values of `Prefer` and of `If-None-Match`, a line each by turns."""
+    lines = data.split(b"\n")
+    prefers, tags = (
+        [(key, value) for value in lines[first::2]] for first, key in ((0, b"Prefer"), (1, b"if-none-match"))
+    )
+    wish = wish_of((*prefers, *tags), max_wait_s=_MAX_WAIT_S)
+    hold(wish == wish_of((*tags, *prefers), max_wait_s=_MAX_WAIT_S), "the order of two fields matters")
+    swapped = tuple((key.swapcase(), value) for key, value in (*prefers, *tags))
+    hold(wish == wish_of(swapped, max_wait_s=_MAX_WAIT_S), "the case of a name matters")
+    known = frozenset(
+        each.strip().removeprefix(b"W/") for _, value in tags for each in value.split(b",") if each.strip()
+    )
+    hold(
+        (wish.known if wish else None) == (known if tags else None), "other tags than those of a naive reader"
+    )
+    if wish is None:
+        return
+    hold(0 <= wish.wait_s <= _MAX_WAIT_S, "a longer wait than there may be")
+    hold(
+        wish.wait_s == 0 or b"wait" in b",".join(value for _, value in prefers).lower(),
+        "a wait that is no wish",
+    )
+    hold(not wish.is_not_modified(404, data), "304 of an error")
+    is_held = wish.known is not None and (etag_of(data) in wish.known or b"*" in wish.known)
+    hold(wish.is_not_modified(200, data) == is_held, "304 of what the client does not have")
+
+
 def check_callers(data: bytes) -> None:
     """Two queries, a line each, from one address: they have one name only if they say the same."""
     one, _, other = data.partition(b"\n")
@@ -197,6 +227,19 @@ REQUESTS: Final = (
             b"cookie:HADOOP.AUTH=a; hadoop.auth=b\nExpect:100-continue",
         ),
         modules=("nncache.proxy.cache_directives", "nncache.proxy.headers"),
+    ),
+    Target(
+        name="wish-to-wait",
+        invariant="tags are those of a naive reader; no wait is longer than allowed or comes from nothing; the order "
+        "of two fields and the case of their names do not matter; an error is never a 304",
+        check=check_wishes,
+        seeds=(
+            b'wait=10\n"a", W/"b"',
+            b'respond-async, WAIT = "7" ; x=1\n*\nwait=5\n"c"',
+            b"return=minimal, wait=999999999\n,,\t W/",
+            b'wait="5\n\nwait=;wait=3',
+        ),
+        modules=("nncache.proxy.conditional",),
     ),
     Target(
         name="caller",
