@@ -73,6 +73,8 @@ class NamespaceReads:
                 found.setdefault(path, []).extend(map(status_of, each.partial_listing))
             if not reply.has_more:
                 return {path: tuple(statuses) for path, statuses in found.items() if path not in refused}
+            if reply.start_after == start_after:
+                raise MalformedReplyError("a listing that has more goes on where it began")
             start_after = reply.start_after
 
     async def xattrs(self, path: str) -> Mapping[str, bytes]:

@@ -8,6 +8,7 @@ import pytest
 
 from nncache.hadoop.errors import MalformedReplyError, RemoteCallError, RemoteExceptionError
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
 from nncache.hadoop.rpc.namespace_reads import MAX_DIRECTORIES, NamespaceReads, status_of
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
@@ -121,3 +122,16 @@ def test_a_status_that_cannot_be_read_is_no_status(bad: dict[str, object]) -> No
         setattr(good, field, value)
     with pytest.raises(MalformedReplyError, match="cannot be read"):
         status_of(good)
+
+
+async def test_a_listing_that_does_not_go_on_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NameNode that says without end that there is more costs a call, not the publisher."""
+    reads = NamespaceReads("nn:1", "bob", NamespaceCheck("nn:2", "nn:1"), timeout_s=TIMEOUT_S)
+    replies = iter([b"\1", b"\2", b"\2"])
+
+    async def call(*_: object) -> client.GetBatchedListingResponse:
+        return client.GetBatchedListingResponse(listings=[], has_more=True, start_after=next(replies))
+
+    monkeypatch.setattr(reads._connection, "call", call)  # noqa: SLF001 - a NameNode that never ends
+    with pytest.raises(MalformedReplyError, match="goes on where it began"):
+        await reads.list_many(["/a"])
