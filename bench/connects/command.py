@@ -7,19 +7,17 @@ times; prints a table, leaves the rounds in a directory, and exits with 1 when a
 
 import asyncio
 import json
-import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
 import click
 
+from nncache.bench.apart import apart, next_of
 from nncache.bench.at_once import at_once
 from nncache.bench.connects import pollers, storm
 from nncache.bench.connects.figures import Round, lines, times_between, times_of, verdicts
@@ -92,17 +90,17 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
     """Let some poll, then make that many connects."""
     pid = proxy.process.running_pid
     with (
-        _apart(pollers.run, proxy.address) as polling,
-        _apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,
+        apart(pollers.run, proxy.address) as polling,
+        apart(storm.run, proxy.address, connects, is_cold=is_cold) as storming,
     ):
-        _next(polling, _START_TIMEOUT_S)
-        _next(storming, _START_TIMEOUT_S)
+        next_of(polling, _START_TIMEOUT_S)
+        next_of(storming, _START_TIMEOUT_S)
         quiet, begin = proxy.metrics(), time.monotonic()
         time.sleep(_QUIET_S)
         end_of_quiet = time.monotonic()
         before, cpu_s = proxy.metrics(), use_of(pid)[0]
         storming.send(None)
-        stormed = _next(storming, storm.TIMEOUT_S + _END_TIMEOUT_S)
+        stormed = next_of(storming, storm.TIMEOUT_S + _END_TIMEOUT_S)
         assert isinstance(stormed, Stormed)
         time.sleep(_AFTER_S)  # unobserved: its pages cost the proxy more than what is measured
         end = time.monotonic()
@@ -112,7 +110,7 @@ def measure(name: str, proxy: Proxy, connects: int, *, is_cold: bool = False) ->
         cpu_s = use_of(pid)[0] - cpu_s
         after = proxy.metrics()
         polling.send(None)
-        polled = _next(polling, _END_TIMEOUT_S)
+        polled = next_of(polling, _END_TIMEOUT_S)
         assert isinstance(polled, Polled)
 
     answered = stormed.begun + stormed.answered_s
@@ -166,34 +164,3 @@ def _proxy(cluster: Cluster, program: tuple[str, ...]) -> Iterator[Proxy]:
     with proxy:
         proxy.await_gate()
         yield proxy
-
-
-@contextmanager
-def _apart(run: Callable[..., None], *arguments: object, **named: object) -> Iterator[Connection]:
-    """Run it in a process of its own; it is given the other end of the pipe first."""
-    ours, theirs = multiprocessing.Pipe()
-    process: BaseProcess = multiprocessing.get_context("spawn").Process(
-        target=run, args=(theirs, *arguments), kwargs=named, daemon=True
-    )
-    process.start()
-    theirs.close()
-    try:
-        yield ours
-    finally:
-        ours.close()
-        process.terminate()
-        process.join()
-
-
-def _next(pipe: Connection, timeout_s: float) -> object:
-    """Return what the process at the other end sends next.
-
-    Raises:
-        OSError: it ended, or sent nothing in time.
-    """
-    if not pipe.poll(timeout_s):
-        raise TimeoutError("a process that makes load hangs")
-    try:
-        return pipe.recv()
-    except EOFError as error:
-        raise ConnectionError("a process that makes load has ended") from error

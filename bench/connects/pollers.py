@@ -157,9 +157,9 @@ def _ask(sock: socket.socket, head: bytes) -> None:
         reply += data
 
 
-def run(pipe: Connection, address: str) -> None:
+def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
     """Say when polling begins, poll until told to end, and send back a `Polled`."""
-    pollers = Pollers(address)
+    pollers = Pollers(address, count)
     gc.disable()
     pipe.send(None)
     pipe.send(pollers.run(pipe))

@@ -85,15 +85,14 @@ def nncache(
             upkeep=lambda: _probes(daemons),
             progress=lambda: of_nncache(proxy.metrics(PAGE_TIMEOUT_S)),
             audited=lambda: audited(proxy.metrics(PAGE_TIMEOUT_S)),
+            metrics=lambda: proxy.metrics(PAGE_TIMEOUT_S),
         )
 
 
 async def _add_filters(cluster: Cluster, path: str, globs: Sequence[str]) -> None:
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
         store = FilterStore(hdfs, path)
-        filters = (
-            Filter(f"f{number:05}", glob, cluster.superuser, ("nobody",)) for number, glob in enumerate(globs)
-        )
+        filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
         await at_once(store.add(each) for each in filters)
 
 

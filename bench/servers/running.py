@@ -29,6 +29,8 @@ class Running:
         progress: looks at what it has answered; None if it does not count that.
         audited: answers from memory that it compared with the NameNode's own since it began, by outcome
             (`nncache.proxy.audit_judge`); empty for a server that does not.
+        metrics: its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
+            nncache.
     """
 
     address: str
@@ -36,6 +38,7 @@ class Running:
     upkeep: Callable[[], Mapping[str, float]] = _none
     progress: Callable[[], Progress] | None = None
     audited: Callable[[], Mapping[str, float]] = _none
+    metrics: Callable[[], Mapping[str, float]] = _none
 
 
 @contextmanager

@@ -4,6 +4,7 @@ For many changes in a row: one connection for all of them, and a third of what W
 needs a DataNode. Source: ClientNamenodeProtocol.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
 """
 
+import uuid
 from typing import Final
 
 from google.protobuf.message import Message
@@ -17,6 +18,8 @@ from nncache.hadoop.rpc.proto.inotify_pb2 import FsPermission, XAttr
 
 _CLIENT: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _MKDIRS: Final = Method(_CLIENT, "mkdirs", is_repeatable=True)
+_CREATE: Final = Method(_CLIENT, "create", is_repeatable=False)
+_COMPLETE: Final = Method(_CLIENT, "complete", is_repeatable=False)
 _SET_OWNER: Final = Method(_CLIENT, "setOwner", is_repeatable=True)
 _SET_XATTR: Final = Method(_CLIENT, "setXAttr", is_repeatable=True)
 _RENAME: Final = Method(_CLIENT, "rename2", is_repeatable=False)
@@ -25,6 +28,9 @@ _DELETE: Final = Method(_CLIENT, "delete", is_repeatable=False)
 _USER: Final = "user."
 _USER_NAMESPACE: Final = 0
 _CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
+_CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if there is one
+_REPLICATION: Final = 1
+_BLOCK_BYTES: Final = 128 * 1024 * 1024
 
 
 class NamespaceEdits:
@@ -45,6 +51,7 @@ class NamespaceEdits:
     ) -> None:
         self._connection = RpcConnection(address, user, check=check, identity=identity)
         self._timeout_s = timeout_s
+        self._lease_holder = f"nncache-{uuid.uuid4().hex}"
 
     async def connect(self) -> None:
         """See to it that there is a connection, and that it leads to the right namespace."""
@@ -59,6 +66,24 @@ class NamespaceEdits:
         mode = FsPermission(perm=int(permission, 8))
         request = client.MkdirsRequest(src=path, masked=mode, create_parent=True)
         return (await self._call(_MKDIRS, request, client.MkdirsResponse)).result
+
+    async def create(self, path: str, permission: str = "644") -> None:
+        """Make a file and open it for writing; those who may see it do from here on. `complete` closes it."""
+        request = client.CreateRequest(
+            src=path,
+            masked=FsPermission(perm=int(permission, 8)),
+            client_name=self._lease_holder,
+            create_flag=_CREATE_NEW,
+            create_parent=True,
+            replication=_REPLICATION,
+            block_size=_BLOCK_BYTES,
+        )
+        await self._call(_CREATE, request, client.CreateResponse)
+
+    async def complete(self, path: str) -> None:
+        """Close a file that `create` has made: it is empty, so no block is waited for."""
+        request = client.CompleteRequest(src=path, client_name=self._lease_holder)
+        await self._call(_COMPLETE, request, client.CompleteResponse)
 
     async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
         """Set the owner, the group, or both."""

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from nncache.hadoop.rpc.proto import inotify_pb2 as nncache_dot_hadoop_dot_rpc_dot_proto_dot_inotify__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.nncache/hadoop/rpc/proto/client_namenode.proto\x12\x12nncache.hadoop.rpc\x1a&nncache/hadoop/rpc/proto/inotify.proto\"\'\n\x17GetEditsFromTxidRequest\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"O\n\x18GetEditsFromTxidResponse\x12\x33\n\x0b\x65vents_list\x18\x01 \x02(\x0b\x32\x1e.nncache.hadoop.rpc.EventsList\"\x1e\n\x1cGetCurrentEditLogTxidRequest\"-\n\x1dGetCurrentEditLogTxidResponse\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"\"\n\x13IsFileClosedRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"&\n\x14IsFileClosedResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"!\n\x12GetFileInfoRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"E\n\x13GetFileInfoResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"\xd6\x02\n\x0eHdfsFileStatus\x12\x11\n\tfile_type\x18\x01 \x02(\x05\x12\x0c\n\x04path\x18\x02 \x02(\x0c\x12\x0e\n\x06length\x18\x03 \x02(\x04\x12\x34\n\npermission\x18\x04 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\r\n\x05owner\x18\x05 \x02(\x0c\x12\r\n\x05group\x18\x06 \x02(\x0c\x12\x19\n\x11modification_time\x18\x07 \x02(\x04\x12\x13\n\x0b\x61\x63\x63\x65ss_time\x18\x08 \x02(\x04\x12\x0f\n\x07symlink\x18\t \x01(\x0c\x12\x19\n\x11\x62lock_replication\x18\n \x01(\r\x12\x11\n\tblocksize\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ile_id\x18\r \x01(\x04\x12\x18\n\x0c\x63hildren_num\x18\x0e \x01(\x05:\x02-1\x12\x16\n\x0estorage_policy\x18\x10 \x01(\r\x12\r\n\x05\x66lags\x18\x12 \x01(\r\"\x12\n\x10RollEditsRequest\"-\n\x11RollEditsResponse\x12\x18\n\x10new_segment_txid\x18\x01 \x02(\x04\"0\n\x12\x43heckAccessRequest\x12\x0c\n\x04path\x18\x01 \x02(\t\x12\x0c\n\x04mode\x18\x02 \x02(\x05\"\x15\n\x13\x43heckAccessResponse\"e\n\rMkdirsRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x30\n\x06masked\x18\x02 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\x15\n\rcreate_parent\x18\x03 \x02(\x08\" \n\x0eMkdirsResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"C\n\x0fSetOwnerRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x10\n\x08username\x18\x02 \x01(\t\x12\x11\n\tgroupname\x18\x03 \x01(\t\"\x12\n\x10SetOwnerResponse\"B\n\x0eRename2Request\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x0b\n\x03\x64st\x18\x02 \x02(\t\x12\x16\n\x0eoverwrite_dest\x18\x03 \x02(\x08\"\x11\n\x0fRename2Response\"/\n\rDeleteRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x11\n\trecursive\x18\x02 \x02(\x08\" \n\x0e\x44\x65leteResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"W\n\x0fSetXAttrRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12)\n\x06x_attr\x18\x02 \x01(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\x12\x0c\n\x04\x66lag\x18\x03 \x01(\r\"\x12\n\x10SetXAttrResponse\"K\n\x10GetXAttrsRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12*\n\x07x_attrs\x18\x02 \x03(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\"?\n\x11GetXAttrsResponse\x12*\n\x07x_attrs\x18\x01 \x03(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\"U\n\x18GetBatchedListingRequest\x12\r\n\x05paths\x18\x01 \x03(\t\x12\x13\n\x0bstart_after\x18\x02 \x02(\x0c\x12\x15\n\rneed_location\x18\x03 \x02(\x08\"\x81\x01\n\x19GetBatchedListingResponse\x12=\n\x08listings\x18\x01 \x03(\x0b\x32+.nncache.hadoop.rpc.BatchedDirectoryListing\x12\x10\n\x08has_more\x18\x02 \x02(\x08\x12\x13\n\x0bstart_after\x18\x03 \x02(\x0c\"\xa3\x01\n\x17\x42\x61tchedDirectoryListing\x12;\n\x0fpartial_listing\x18\x01 \x03(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\x12\x12\n\nparent_idx\x18\x02 \x02(\r\x12\x37\n\texception\x18\x03 \x01(\x0b\x32$.nncache.hadoop.rpc.ListingException\"7\n\x10ListingException\x12\x12\n\nclass_name\x18\x01 \x02(\t\x12\x0f\n\x07message\x18\x02 \x01(\t')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.nncache/hadoop/rpc/proto/client_namenode.proto\x12\x12nncache.hadoop.rpc\x1a&nncache/hadoop/rpc/proto/inotify.proto\"\'\n\x17GetEditsFromTxidRequest\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"O\n\x18GetEditsFromTxidResponse\x12\x33\n\x0b\x65vents_list\x18\x01 \x02(\x0b\x32\x1e.nncache.hadoop.rpc.EventsList\"\x1e\n\x1cGetCurrentEditLogTxidRequest\"-\n\x1dGetCurrentEditLogTxidResponse\x12\x0c\n\x04txid\x18\x01 \x02(\x03\"\"\n\x13IsFileClosedRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"&\n\x14IsFileClosedResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"!\n\x12GetFileInfoRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\"E\n\x13GetFileInfoResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"\xd6\x02\n\x0eHdfsFileStatus\x12\x11\n\tfile_type\x18\x01 \x02(\x05\x12\x0c\n\x04path\x18\x02 \x02(\x0c\x12\x0e\n\x06length\x18\x03 \x02(\x04\x12\x34\n\npermission\x18\x04 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\r\n\x05owner\x18\x05 \x02(\x0c\x12\r\n\x05group\x18\x06 \x02(\x0c\x12\x19\n\x11modification_time\x18\x07 \x02(\x04\x12\x13\n\x0b\x61\x63\x63\x65ss_time\x18\x08 \x02(\x04\x12\x0f\n\x07symlink\x18\t \x01(\x0c\x12\x19\n\x11\x62lock_replication\x18\n \x01(\r\x12\x11\n\tblocksize\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ile_id\x18\r \x01(\x04\x12\x18\n\x0c\x63hildren_num\x18\x0e \x01(\x05:\x02-1\x12\x16\n\x0estorage_policy\x18\x10 \x01(\r\x12\r\n\x05\x66lags\x18\x12 \x01(\r\"\x12\n\x10RollEditsRequest\"-\n\x11RollEditsResponse\x12\x18\n\x10new_segment_txid\x18\x01 \x02(\x04\"0\n\x12\x43heckAccessRequest\x12\x0c\n\x04path\x18\x01 \x02(\t\x12\x0c\n\x04mode\x18\x02 \x02(\x05\"\x15\n\x13\x43heckAccessResponse\"e\n\rMkdirsRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x30\n\x06masked\x18\x02 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\x15\n\rcreate_parent\x18\x03 \x02(\x08\" \n\x0eMkdirsResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"\xb8\x01\n\rCreateRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x30\n\x06masked\x18\x02 \x02(\x0b\x32 .nncache.hadoop.rpc.FsPermission\x12\x13\n\x0b\x63lient_name\x18\x03 \x02(\t\x12\x13\n\x0b\x63reate_flag\x18\x04 \x02(\r\x12\x15\n\rcreate_parent\x18\x05 \x02(\x08\x12\x13\n\x0breplication\x18\x06 \x02(\r\x12\x12\n\nblock_size\x18\x07 \x02(\x04\"@\n\x0e\x43reateResponse\x12.\n\x02\x66s\x18\x01 \x01(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\"G\n\x0f\x43ompleteRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x13\n\x0b\x63lient_name\x18\x02 \x02(\t\x12\x12\n\x07\x66ile_id\x18\x04 \x01(\x04:\x01\x30\"\"\n\x10\x43ompleteResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"C\n\x0fSetOwnerRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x10\n\x08username\x18\x02 \x01(\t\x12\x11\n\tgroupname\x18\x03 \x01(\t\"\x12\n\x10SetOwnerResponse\"B\n\x0eRename2Request\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x0b\n\x03\x64st\x18\x02 \x02(\t\x12\x16\n\x0eoverwrite_dest\x18\x03 \x02(\x08\"\x11\n\x0fRename2Response\"/\n\rDeleteRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12\x11\n\trecursive\x18\x02 \x02(\x08\" \n\x0e\x44\x65leteResponse\x12\x0e\n\x06result\x18\x01 \x02(\x08\"W\n\x0fSetXAttrRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12)\n\x06x_attr\x18\x02 \x01(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\x12\x0c\n\x04\x66lag\x18\x03 \x01(\r\"\x12\n\x10SetXAttrResponse\"K\n\x10GetXAttrsRequest\x12\x0b\n\x03src\x18\x01 \x02(\t\x12*\n\x07x_attrs\x18\x02 \x03(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\"?\n\x11GetXAttrsResponse\x12*\n\x07x_attrs\x18\x01 \x03(\x0b\x32\x19.nncache.hadoop.rpc.XAttr\"U\n\x18GetBatchedListingRequest\x12\r\n\x05paths\x18\x01 \x03(\t\x12\x13\n\x0bstart_after\x18\x02 \x02(\x0c\x12\x15\n\rneed_location\x18\x03 \x02(\x08\"\x81\x01\n\x19GetBatchedListingResponse\x12=\n\x08listings\x18\x01 \x03(\x0b\x32+.nncache.hadoop.rpc.BatchedDirectoryListing\x12\x10\n\x08has_more\x18\x02 \x02(\x08\x12\x13\n\x0bstart_after\x18\x03 \x02(\x0c\"\xa3\x01\n\x17\x42\x61tchedDirectoryListing\x12;\n\x0fpartial_listing\x18\x01 \x03(\x0b\x32\".nncache.hadoop.rpc.HdfsFileStatus\x12\x12\n\nparent_idx\x18\x02 \x02(\r\x12\x37\n\texception\x18\x03 \x01(\x0b\x32$.nncache.hadoop.rpc.ListingException\"7\n\x10ListingException\x12\x12\n\nclass_name\x18\x01 \x02(\t\x12\x0f\n\x07message\x18\x02 \x01(\t')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -62,32 +62,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MKDIRSREQUEST']._serialized_end=1079
   _globals['_MKDIRSRESPONSE']._serialized_start=1081
   _globals['_MKDIRSRESPONSE']._serialized_end=1113
-  _globals['_SETOWNERREQUEST']._serialized_start=1115
-  _globals['_SETOWNERREQUEST']._serialized_end=1182
-  _globals['_SETOWNERRESPONSE']._serialized_start=1184
-  _globals['_SETOWNERRESPONSE']._serialized_end=1202
-  _globals['_RENAME2REQUEST']._serialized_start=1204
-  _globals['_RENAME2REQUEST']._serialized_end=1270
-  _globals['_RENAME2RESPONSE']._serialized_start=1272
-  _globals['_RENAME2RESPONSE']._serialized_end=1289
-  _globals['_DELETEREQUEST']._serialized_start=1291
-  _globals['_DELETEREQUEST']._serialized_end=1338
-  _globals['_DELETERESPONSE']._serialized_start=1340
-  _globals['_DELETERESPONSE']._serialized_end=1372
-  _globals['_SETXATTRREQUEST']._serialized_start=1374
-  _globals['_SETXATTRREQUEST']._serialized_end=1461
-  _globals['_SETXATTRRESPONSE']._serialized_start=1463
-  _globals['_SETXATTRRESPONSE']._serialized_end=1481
-  _globals['_GETXATTRSREQUEST']._serialized_start=1483
-  _globals['_GETXATTRSREQUEST']._serialized_end=1558
-  _globals['_GETXATTRSRESPONSE']._serialized_start=1560
-  _globals['_GETXATTRSRESPONSE']._serialized_end=1623
-  _globals['_GETBATCHEDLISTINGREQUEST']._serialized_start=1625
-  _globals['_GETBATCHEDLISTINGREQUEST']._serialized_end=1710
-  _globals['_GETBATCHEDLISTINGRESPONSE']._serialized_start=1713
-  _globals['_GETBATCHEDLISTINGRESPONSE']._serialized_end=1842
-  _globals['_BATCHEDDIRECTORYLISTING']._serialized_start=1845
-  _globals['_BATCHEDDIRECTORYLISTING']._serialized_end=2008
-  _globals['_LISTINGEXCEPTION']._serialized_start=2010
-  _globals['_LISTINGEXCEPTION']._serialized_end=2065
+  _globals['_CREATEREQUEST']._serialized_start=1116
+  _globals['_CREATEREQUEST']._serialized_end=1300
+  _globals['_CREATERESPONSE']._serialized_start=1302
+  _globals['_CREATERESPONSE']._serialized_end=1366
+  _globals['_COMPLETEREQUEST']._serialized_start=1368
+  _globals['_COMPLETEREQUEST']._serialized_end=1439
+  _globals['_COMPLETERESPONSE']._serialized_start=1441
+  _globals['_COMPLETERESPONSE']._serialized_end=1475
+  _globals['_SETOWNERREQUEST']._serialized_start=1477
+  _globals['_SETOWNERREQUEST']._serialized_end=1544
+  _globals['_SETOWNERRESPONSE']._serialized_start=1546
+  _globals['_SETOWNERRESPONSE']._serialized_end=1564
+  _globals['_RENAME2REQUEST']._serialized_start=1566
+  _globals['_RENAME2REQUEST']._serialized_end=1632
+  _globals['_RENAME2RESPONSE']._serialized_start=1634
+  _globals['_RENAME2RESPONSE']._serialized_end=1651
+  _globals['_DELETEREQUEST']._serialized_start=1653
+  _globals['_DELETEREQUEST']._serialized_end=1700
+  _globals['_DELETERESPONSE']._serialized_start=1702
+  _globals['_DELETERESPONSE']._serialized_end=1734
+  _globals['_SETXATTRREQUEST']._serialized_start=1736
+  _globals['_SETXATTRREQUEST']._serialized_end=1823
+  _globals['_SETXATTRRESPONSE']._serialized_start=1825
+  _globals['_SETXATTRRESPONSE']._serialized_end=1843
+  _globals['_GETXATTRSREQUEST']._serialized_start=1845
+  _globals['_GETXATTRSREQUEST']._serialized_end=1920
+  _globals['_GETXATTRSRESPONSE']._serialized_start=1922
+  _globals['_GETXATTRSRESPONSE']._serialized_end=1985
+  _globals['_GETBATCHEDLISTINGREQUEST']._serialized_start=1987
+  _globals['_GETBATCHEDLISTINGREQUEST']._serialized_end=2072
+  _globals['_GETBATCHEDLISTINGRESPONSE']._serialized_start=2075
+  _globals['_GETBATCHEDLISTINGRESPONSE']._serialized_end=2204
+  _globals['_BATCHEDDIRECTORYLISTING']._serialized_start=2207
+  _globals['_BATCHEDDIRECTORYLISTING']._serialized_end=2370
+  _globals['_LISTINGEXCEPTION']._serialized_start=2372
+  _globals['_LISTINGEXCEPTION']._serialized_end=2427
 # @@protoc_insertion_point(module_scope)

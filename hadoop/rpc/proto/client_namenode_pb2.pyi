@@ -125,6 +125,46 @@ class MkdirsResponse(_message.Message):
     result: bool
     def __init__(self, result: bool = ...) -> None: ...
 
+class CreateRequest(_message.Message):
+    __slots__ = ("src", "masked", "client_name", "create_flag", "create_parent", "replication", "block_size")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_NAME_FIELD_NUMBER: _ClassVar[int]
+    CREATE_FLAG_FIELD_NUMBER: _ClassVar[int]
+    CREATE_PARENT_FIELD_NUMBER: _ClassVar[int]
+    REPLICATION_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_SIZE_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    masked: _inotify_pb2.FsPermission
+    client_name: str
+    create_flag: int
+    create_parent: bool
+    replication: int
+    block_size: int
+    def __init__(self, src: _Optional[str] = ..., masked: _Optional[_Union[_inotify_pb2.FsPermission, _Mapping]] = ..., client_name: _Optional[str] = ..., create_flag: _Optional[int] = ..., create_parent: bool = ..., replication: _Optional[int] = ..., block_size: _Optional[int] = ...) -> None: ...
+
+class CreateResponse(_message.Message):
+    __slots__ = ("fs",)
+    FS_FIELD_NUMBER: _ClassVar[int]
+    fs: HdfsFileStatus
+    def __init__(self, fs: _Optional[_Union[HdfsFileStatus, _Mapping]] = ...) -> None: ...
+
+class CompleteRequest(_message.Message):
+    __slots__ = ("src", "client_name", "file_id")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_NAME_FIELD_NUMBER: _ClassVar[int]
+    FILE_ID_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    client_name: str
+    file_id: int
+    def __init__(self, src: _Optional[str] = ..., client_name: _Optional[str] = ..., file_id: _Optional[int] = ...) -> None: ...
+
+class CompleteResponse(_message.Message):
+    __slots__ = ("result",)
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    result: bool
+    def __init__(self, result: bool = ...) -> None: ...
+
 class SetOwnerRequest(_message.Message):
     __slots__ = ("src", "username", "groupname")
     SRC_FIELD_NUMBER: _ClassVar[int]

@@ -1,14 +1,13 @@
 """`make bench-connects`: what it says when it cannot run, and a short run of all of it."""
 
 import json
-import multiprocessing
 import resource
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from nncache.bench.connects.command import _apart, _next, main
+from nncache.bench.connects.command import main
 
 
 @pytest.mark.parametrize(
@@ -25,27 +24,6 @@ def test_what_cannot_be_run_is_said_before_anything_is_started(arguments: tuple[
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code not in {0, None}
     assert text in done.output
-
-
-def says_one_thing(pipe: multiprocessing.connection.Connection, what: str) -> None:
-    """Be a process of load that ends too early."""
-    pipe.send(what)
-    pipe.close()
-
-
-def test_a_process_of_load_that_ends_is_an_error() -> None:
-    """And nothing is waited for."""
-    with _apart(says_one_thing, "ready") as pipe:
-        assert _next(pipe, 60.0) == "ready"
-        with pytest.raises(ConnectionError, match="has ended"):
-            _next(pipe, 60.0)
-
-
-def test_a_process_of_load_that_hangs_is_an_error() -> None:
-    """After a while."""
-    ours, theirs = multiprocessing.Pipe()
-    with ours, theirs, pytest.raises(TimeoutError, match="hangs"):
-        _next(ours, 0.01)
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import pytest
 
 from nncache.hadoop.errors import RemoteCallError, WrongAddressError
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.namespace_edits import NamespaceEdits
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Cluster
@@ -46,6 +47,23 @@ async def test_each_change_is_seen(edits: NamespaceEdits, hdfs: WebHdfs, hdfs_di
     assert await hdfs.xattrs(f"{hdfs_directory}/d") == {"user.nncache.test": b"two"}
     assert await edits.delete(f"{hdfs_directory}/d", recursive=True)
     assert not await edits.delete(f"{hdfs_directory}/d", recursive=True)
+
+
+async def test_a_file_is_there_before_it_is_closed(
+    cluster: Cluster, edits: NamespaceEdits, hdfs: WebHdfs, hdfs_directory: str
+) -> None:
+    """It is empty, with the directories above it; what is there already is not opened."""
+    path, asker = f"{hdfs_directory}/new/f", NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
+    await edits.create(path, "640")
+    status = await hdfs.status(path)
+    assert (status.type.value, status.length, status.permission) == ("FILE", 0, "640")
+    assert not await asker.is_file_closed(path)
+    await edits.complete(path)
+    assert await asker.is_file_closed(path)
+    await asker.close()
+    with pytest.raises(RemoteCallError) as caught:
+        await edits.create(path)
+    assert caught.value.remote.exception == "FileAlreadyExistsException"
 
 
 async def test_nothing_is_replaced(edits: NamespaceEdits, hdfs_directory: str) -> None:

@@ -1,0 +1,137 @@
+"""Connections that wait, all of one process. (bench/waiting/clients.py)
+
+The process that measures has it connect, ask, and return what was answered, over a pipe. It reads on all connections
+with one epoll, and notes when an answer was there on the monotonic clock that all processes of a host share.
+"""
+
+import gc
+import select
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Final
+
+from nncache.bench.waiting.questions import Series, is_there, is_whole
+from nncache.bench.wrk import let_open
+
+_READ_BYTES: Final = 65_536
+_LOOK_S: Final = 0.05
+_AT_A_TURN: Final = 256  # connects between two rests, so that no backlog is full
+_REST_S: Final = 0.02
+_BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An order: every client is to wait for its file of this series."""
+
+    series: Series
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """An order: return what was answered when all have an answer, or at `until` of the monotonic clock."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What the clients of one process were answered.
+
+    Attributes:
+        at: by number of the client, in the order in which they connected; None: no answer.
+        is_there: by the same, whether it shows the file.
+        cpu_s: of this process, since it had asked.
+    """
+
+    at: Sequence[float | None]
+    is_there: Sequence[bool]
+    cpu_s: float
+
+
+class Clients:
+    """Connections `first`, `first + step`, ... of all."""
+
+    def __init__(self, address: str, numbers: range, local: str) -> None:
+        """Connect from this local address: ephemeral ports are counted for each."""
+        host, _, port = address.rpartition(":")
+        self._address = address
+        self._numbers = numbers
+        self._epoll = select.epoll()
+        self._socks: dict[int, socket.socket] = {}
+        self._places: dict[int, int] = {}  # by file descriptor
+        for place in range(len(numbers)):
+            sock = socket.socket()
+            sock.setsockopt(socket.IPPROTO_IP, _BIND_NO_PORT, 1)
+            sock.bind((local, 0))
+            sock.connect((host, int(port)))
+            sock.settimeout(0)
+            self._epoll.register(sock, select.EPOLLIN)
+            self._socks[sock.fileno()] = sock
+            self._places[sock.fileno()] = place
+            if place % _AT_A_TURN == 0:
+                time.sleep(_REST_S)
+        self._at: list[float | None] = []
+        self._is_there: list[bool] = []
+        self._read: dict[int, bytes] = {}
+        self._left = 0
+        self._cpu_s = 0.0
+
+    def run(self, orders: Connection) -> None:
+        """Carry orders out until the other end closes."""
+        self._epoll.register(orders, select.EPOLLIN)
+        collects: Collect | None = None
+        while True:
+            for descriptor, _ in self._epoll.poll(_LOOK_S):
+                if descriptor != orders.fileno():
+                    self._take(descriptor)
+                    continue
+                try:
+                    order = orders.recv()
+                except EOFError:
+                    return
+                match order:
+                    case Ask(series):
+                        self._ask(series)
+                        orders.send(None)
+                    case Collect():
+                        collects = order
+            if collects is not None and (not self._left or time.monotonic() >= collects.until):
+                orders.send(
+                    Answered(at=self._at, is_there=self._is_there, cpu_s=time.process_time() - self._cpu_s)
+                )
+                collects = None
+
+    def _ask(self, series: Series) -> None:
+        requests = [series.request(number, self._address) for number in self._numbers]
+        self._left = len(requests)
+        self._at, self._is_there, self._read = [None] * self._left, [False] * self._left, {}
+        for descriptor, place in self._places.items():
+            self._socks[descriptor].send(requests[place])
+        self._cpu_s = time.process_time()
+
+    def _take(self, descriptor: int) -> None:
+        try:
+            data = self._socks[descriptor].recv(_READ_BYTES)
+        except OSError:
+            data = b""
+        now = time.monotonic()
+        read = self._read[descriptor] = self._read.get(descriptor, b"") + data
+        place = self._places[descriptor]
+        if not data:
+            self._epoll.unregister(descriptor)  # no answer, or none of the next series
+        if self._at and self._at[place] is None and (is_whole(read) or not data):
+            self._at[place], self._is_there[place] = (now, is_there(read)) if data else (None, False)
+            self._left -= 1
+
+
+def run(pipe: Connection, address: str, numbers: range, local: str) -> None:
+    """Connect, say so, and carry out what is ordered."""
+    let_open(len(numbers) + 100)
+    clients = Clients(address, numbers, local)
+    gc.disable()
+    pipe.send(None)
+    clients.run(pipe)
