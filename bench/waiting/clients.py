@@ -8,18 +8,22 @@ import gc
 import select
 import socket
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final
 
-from nncache.bench.waiting.questions import Series, is_there, is_whole
+from nncache.bench.waiting.questions import Series, is_granted, is_there, is_whole
 from nncache.bench.wrk import let_open
 
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.05
 _AT_A_TURN: Final = 256  # connects between two rests, so that no backlog is full
 _REST_S: Final = 0.02
+PAUSE_S: Final = 1.0
+"""Of a client whose wait was not granted, before it asks again."""
+
 _BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
 
 
@@ -44,11 +48,15 @@ class Answered:
     Attributes:
         at: by number of the client, in the order in which they connected; None: no answer.
         is_there: by the same, whether it shows the file.
+        again: answers that granted no wait and did not show the file, after which the client asked again.
+        not_granted: the last of these; b"" of none.
         cpu_s: of this process, since it had asked.
     """
 
     at: Sequence[float | None]
     is_there: Sequence[bool]
+    again: int
+    not_granted: bytes
     cpu_s: float
 
 
@@ -78,6 +86,10 @@ class Clients:
         self._is_there: list[bool] = []
         self._read: dict[int, bytes] = {}
         self._left = 0
+        self._requests: list[bytes] = []
+        self._pausing: deque[tuple[float, int]] = deque()  # until when, and which file descriptor
+        self._again = 0
+        self._not_granted = b""
         self._cpu_s = 0.0
 
     def run(self, orders: Connection) -> None:
@@ -99,32 +111,54 @@ class Clients:
                         orders.send(None)
                     case Collect():
                         collects = order
+            while self._pausing and self._pausing[0][0] <= time.monotonic():
+                self._send(self._pausing.popleft()[1])
             if collects is not None and (not self._left or time.monotonic() >= collects.until):
                 orders.send(
-                    Answered(at=self._at, is_there=self._is_there, cpu_s=time.process_time() - self._cpu_s)
+                    Answered(
+                        at=self._at,
+                        is_there=self._is_there,
+                        again=self._again,
+                        not_granted=self._not_granted,
+                        cpu_s=time.process_time() - self._cpu_s,
+                    )
                 )
                 collects = None
 
     def _ask(self, series: Series) -> None:
-        requests = [series.request(number, self._address) for number in self._numbers]
-        self._left = len(requests)
-        self._at, self._is_there, self._read = [None] * self._left, [False] * self._left, {}
-        for descriptor, place in self._places.items():
-            self._socks[descriptor].send(requests[place])
+        self._requests = [series.request(number, self._address) for number in self._numbers]
+        self._left = len(self._requests)
+        self._at, self._is_there = [None] * self._left, [False] * self._left
+        self._pausing.clear()
+        self._again, self._not_granted = 0, b""
+        for descriptor in self._places:
+            self._send(descriptor)
         self._cpu_s = time.process_time()
+
+    def _send(self, descriptor: int) -> None:
+        self._read[descriptor] = b""
+        self._socks[descriptor].send(self._requests[self._places[descriptor]])
 
     def _take(self, descriptor: int) -> None:
         try:
             data = self._socks[descriptor].recv(_READ_BYTES)
         except OSError:
             data = b""
-        now = time.monotonic()
+        now, place = time.monotonic(), self._places[descriptor]
+        if not data:  # no answer, and none of the next series
+            self._epoll.unregister(descriptor)
+            del self._places[descriptor]
+            self._left -= bool(self._requests) and self._at[place] is None
+            return
         read = self._read[descriptor] = self._read.get(descriptor, b"") + data
-        place = self._places[descriptor]
-        if not data:
-            self._epoll.unregister(descriptor)  # no answer, or none of the next series
-        if self._at and self._at[place] is None and (is_whole(read) or not data):
-            self._at[place], self._is_there[place] = (now, is_there(read)) if data else (None, False)
+        if not is_whole(read):
+            return
+        if not (is_granted(read) or is_there(read)):
+            self._again += 1
+            self._not_granted = read
+            self._pausing.append((now + PAUSE_S, descriptor))
+        elif self._at[place] is None:
+            self._at[place], self._is_there[place] = now, is_there(read)
             self._left -= 1
 
 

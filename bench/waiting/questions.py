@@ -55,6 +55,11 @@ def is_whole(reply: bytes) -> bool:
     return reply.endswith(b"}}")
 
 
+def is_granted(reply: bytes) -> bool:
+    """Whether the wait was granted; else the client should pause before it asks again."""
+    return _APPLIED in reply
+
+
 def is_there(reply: bytes) -> bool:
-    """Whether it shows the file, to a client whose wait was granted."""
-    return reply.startswith(_OK) and _APPLIED in reply
+    """Whether it shows the file."""
+    return reply.startswith(_OK)
