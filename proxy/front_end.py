@@ -5,7 +5,6 @@ A plain GETFILESTATUS goes to `nncache.proxy.reads`, everything else below `/web
 
 import asyncio
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -13,15 +12,12 @@ from typing import Final, Protocol, Self, assert_never
 
 from aiohttp import web
 
-from nncache.cache.decisions import Known
-from nncache.cache.entries import Hit
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import Call, StatusRequest, parse_call
+from nncache.hadoop.calls import Call, parse_call
+from nncache.proxy.answers import Answers, HitMemory
 from nncache.proxy.cache_status import (
-    COLLAPSED,
     NOT_ADMITTED,
     NOT_WEBHDFS,
-    WAITED_HIT,
     Bypass,
     ForwardReason,
     forwarded,
@@ -29,29 +25,23 @@ from nncache.proxy.cache_status import (
     why_not_asked,
 )
 from nncache.proxy.call_limits import CallLimits, LimitedFetcher
-from nncache.proxy.clients.cached_reply import DateText, body_of, cached_reply
-from nncache.proxy.clients.conditional_reply import as_wished
-from nncache.proxy.clients.error_replies import error_reply, whole_reply
+from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Wish, wish_of
 from nncache.proxy.errors import ClientGoneError, ProxyError, UnknownAddressError
 from nncache.proxy.flights import Flights
-from nncache.proxy.headers import HIT, replayed_headers, reply_headers
+from nncache.proxy.held_requests import HeldRequest, LetGo
 from nncache.proxy.limits import LimitSettings
-from nncache.proxy.messages import Header, Headers, RequestHead, SettledReply
+from nncache.proxy.messages import Headers, RequestHead, SettledReply
 from nncache.proxy.ports import Clock, CoverageSignal, Fetcher, NameNodeQueries, Streamer
 from nncache.proxy.reading import Reading, read_admitted, read_request
 from nncache.proxy.reads import (
     ASKED,
-    Collapsed,
-    FromMemory,
-    FromNameNode,
     PassOn,
     Read,
     ReadAnswer,
     Reads,
-    Unanswered,
 )
 from nncache.proxy.secure_cookies import SecureCookies, is_over_tls
 from nncache.proxy.settings import ProxySettings
@@ -60,7 +50,8 @@ from nncache.proxy.termination.issued_tokens import IssuedTokens
 from nncache.proxy.termination.terminator import Admitted, ByToken, Rejected, Terminator
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
 from nncache.proxy.upstream.plain_exchange import BEGUN
-from nncache.proxy.waiting import Waited, WaitEnd, Waits
+from nncache.proxy.wait_groups import Waited, WaitEnd
+from nncache.proxy.waiting import Waits
 from nncache.proxy.writes import Writes
 
 _log = logging.getLogger(__name__)
@@ -70,13 +61,6 @@ _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 class Upstream(Fetcher, Streamer, Protocol):
     """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
-
-
-class HitMemory(Protocol):
-    """`nncache.proxy.clients.fastpath`: answers the same request head again while the hit is good."""
-
-    def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
-        """Take note that this very request was a hit, answered with this body; `until`: the local time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +139,9 @@ class FrontEnd:
         )
         self.waits = Waits(self._tasks, cache, self._reads, fetcher, clock, max_waiters=settings.max_waiters)
         self._max_wait_s = settings.max_wait_s
-        self.cookies = SecureCookies()  # replaced by those of the upstream, so that all are counted together
-        self._dates = DateText()
-        self.hit_memory: HitMemory | None = None  # set by the server that has a fast path
+        self.answers = Answers(clock)  # with the hit memory of the server that has a fast path
         self.terminator: Terminator | None = None  # set where the proxy authenticates its clients
-        self.issued = IssuedTokens(clock, believed_for_s=0.0)  # replaced along with it
         self._errors = 0  # exceptions of our own; the call was forwarded all the same
-        self._forwarded: Counter[ForwardReason] = Counter()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -173,12 +153,42 @@ class FrontEnd:
         self._writes.stop()
         await self._tasks.__aexit__(kind, exc, trace)
 
+    @property
+    def cookies(self) -> SecureCookies:
+        """Say which cookies of a reply may go to a client; those of the upstream, so that all are counted together."""
+        return self.answers.cookies
+
+    @cookies.setter
+    def cookies(self, cookies: SecureCookies) -> None:
+        self.answers.cookies = cookies
+
+    @property
+    def hit_memory(self) -> HitMemory | None:
+        """Takes hits to be answered again; set by the server that has a fast path."""
+        return self.answers.hit_memory
+
+    @hit_memory.setter
+    def hit_memory(self, memory: HitMemory) -> None:
+        self.answers.hit_memory = memory
+
+    @property
+    def issued(self) -> IssuedTokens:
+        """The tokens of which the proxy knows whose they are; set where it authenticates its clients."""
+        return self.answers.issued
+
+    @issued.setter
+    def issued(self, issued: IssuedTokens) -> None:
+        self.answers.issued = issued
+
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         exchange = Exchange(request.method, request.raw_path, request.remote or "", self._clock())
         exchange.request_id = request.headers.get("X-Request-Id", "")
+        is_held = False
         try:
             response = await self._handle(request, exchange)
+            if is_held := isinstance(response, LetGo):
+                return response  # it is counted when it is answered
             exchange.status, exchange.body_bytes = response.status, _known_length(response)
             if request.transport is None:
                 exchange.result = Result.ABANDONED
@@ -188,7 +198,8 @@ class FrontEnd:
         else:
             return response
         finally:
-            self.traffic.ended(exchange)
+            if not is_held:
+                self.traffic.ended(exchange)
 
     async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
         target, peer = exchange.target, exchange.peer
@@ -228,61 +239,30 @@ class FrontEnd:
             refresh=reading.refresh,
             asked=request.get(ASKED),
         )
-        wish = wish_of(request.raw_headers, max_wait_s=self._max_wait_s)
+        wish, is_secure = wish_of(request.raw_headers, max_wait_s=self._max_wait_s), is_over_tls(request)
         if wish is None:
             answer = await self._answer(read)
-            return await self._respond(request, exchange, reading, plain, Waited(answer=answer))
-        waited = await self._wait(read, wish, request)
-        exchange.started += waited.held_s  # what is timed is the work
-        response = await self._respond(request, exchange, reading, plain, waited, wish=wish)
-        if isinstance(waited.answer, PassOn):
-            return response
-        return as_wished(response, wish, applied_s=waited.applied_s)
+            if not isinstance(answer, PassOn):
+                return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
+        else:
+            held = HeldRequest.of(request, self.answers, self.traffic, exchange, reading, wish)
+            waited = await self._wait(read, wish, request, held)
+            if waited is None:
+                return LetGo()
+            exchange.started += waited.held_s  # what is timed is the work
+            answer = waited.answer
+            if not isinstance(answer, PassOn):
+                return self.answers.wished(exchange, reading, waited, wish, is_secure=is_secure)
+        call = parse_call(head.method, head.target)
+        return await self._pass_on(request, exchange, head, call, answer.why, adds)
 
-    async def _respond(
-        self,
-        request: web.BaseRequest,
-        exchange: Exchange,
-        reading: Reading,
-        plain: StatusRequest,
-        waited: Waited,
-        *,
-        wish: Wish | None = None,
-    ) -> web.StreamResponse:
-        head, adds = reading.head, reading.adds
-        match waited.answer:
-            case FromMemory(hit):
-                exchange.result = Result.HIT
-                if wish is None:
-                    return self._from_memory(request, plain, hit, reading, memory=self.hit_memory)
-                made = WAITED_HIT if waited.was_held else HIT
-                return self._from_memory(request, plain, hit, reading, made=made)
-            case Collapsed(known):
-                exchange.result = Result.COLLAPSED
-                return self._collapsed(plain, known, adds)
-            case FromNameNode(reply, why, is_stored):
-                self._note_forwarded(exchange, why)
-                if reply.status in _REFUSALS:
-                    self.issued.refused(reading)
-                exchange.result = Result.STORED if is_stored else Result.FORWARDED
-                is_shown = shows_path(reply.status, reply.body)
-                kept = replayed_headers if waited.is_shared and is_shown else reply_headers
-                fields = self.cookies.for_client(kept(reply.headers), is_secure=is_over_tls(request))
-                said = forwarded(why, is_shown=is_shown, is_stored=is_stored, is_shared=waited.is_shared)
-                return whole_reply(reply, (*fields, *adds, said))
-            case Unanswered(error, why):
-                self._note_forwarded(exchange, why)
-                return _failed(exchange, error, why, adds)
-            case PassOn(why):
-                call = parse_call(head.method, head.target)
-                return await self._pass_on(request, exchange, head, call, why, adds)
-            case _:
-                assert_never(waited.answer)
-
-    async def _wait(self, read: Read, wish: Wish, request: web.BaseRequest) -> Waited:
+    async def _wait(
+        self, read: Read, wish: Wish, request: web.BaseRequest, held: HeldRequest | None
+    ) -> Waited | None:
         client = getattr(request, "protocol", None)
         try:
-            return await self.waits.answer(read, wish, client if isinstance(client, OneTaskHandler) else None)
+            client = client if isinstance(client, OneTaskHandler) else None
+            return await self.waits.answer(read, wish, client, held)
         except ClientGoneError:
             raise
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
@@ -299,38 +279,6 @@ class FrontEnd:
         _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
         return PassOn(Bypass.CACHE_ERROR)
 
-    def _from_memory(
-        self,
-        request: web.BaseRequest,
-        plain: StatusRequest,
-        hit: Hit,
-        reading: Reading,
-        *,
-        made: Header = HIT,
-        memory: HitMemory | None = None,
-    ) -> web.StreamResponse:
-        entry = hit.entry
-        body = body_of(entry.reply, plain.as_requested)
-        if memory is not None and reading.repeatable_until is not None:
-            memory.remember(request, hit, body, until=reading.repeatable_until)
-        reply = cached_reply(
-            entry.reply, body, made, replied_at=entry.confirmed_at, now=self._clock(), dates=self._dates
-        )
-        reply.add(reading.adds)
-        return reply
-
-    def _collapsed(self, plain: StatusRequest, known: Known, adds: Headers) -> web.StreamResponse:
-        reply = cached_reply(
-            known.reply,
-            body_of(known.reply, plain.as_requested),
-            COLLAPSED,
-            replied_at=known.replied_at,
-            now=self._clock(),
-            dates=self._dates,
-        )
-        reply.add(adds)
-        return reply
-
     async def _pass_on(
         self,
         request: web.BaseRequest,
@@ -341,7 +289,7 @@ class FrontEnd:
         adds: Headers,
     ) -> web.StreamResponse:
         exchange.operation, exchange.caller = operation_name(call), head.caller
-        self._note_forwarded(exchange, why)
+        self.answers.note_forwarded(exchange, why)
         self.issued.sent(call)
 
         def how(reply: SettledReply) -> Headers:
@@ -352,24 +300,20 @@ class FrontEnd:
             with self.call_limits.admitted(head, is_charged=BEGUN in request):
                 response = await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
-            return _failed(exchange, error, why, adds)
+            return self.answers.failed(exchange, error, why, adds)
         exchange.result = Result.FORWARDED
         return response
 
-    def _note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
-        exchange.why = why
-        self._forwarded[why] += 1
-
     def plain_ended(self, exchange: Exchange, why: ForwardReason) -> None:
         """Count a call that `nncache.proxy.plain_calls` or `nncache.proxy.plain_fills` has forwarded."""
-        self._note_forwarded(exchange, why)
+        self.answers.note_forwarded(exchange, why)
         self.traffic.ended(exchange)
 
     def stats(self) -> FrontEndStats:
         """Return the figures so far."""
         flights, writes = self.flights, self._writes
         return FrontEndStats(
-            forwarded=dict(self._forwarded),
+            forwarded=dict(self.answers.forwarded),
             flights=len(flights),
             fetches=flights.fetches,
             closed_queries=flights.closed_queries,
@@ -391,8 +335,3 @@ class FrontEnd:
 def _known_length(response: web.StreamResponse) -> int:
     """Return the bytes of the reply's body; -1 if that is not known."""
     return response.known_length if isinstance(response, RawResponse) else -1
-
-
-def _failed(exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> web.StreamResponse:
-    exchange.result = result_of(error)
-    return error_reply(error, (*adds, forwarded(why, is_shown=False)))

@@ -3,25 +3,26 @@
 Nothing is answered here with what was known when the wait began: at its end `Reads` answers, as it would answer a
 request that comes just then. What a NameNode said to a question that was put for several waiters goes to those alone
 who were there before it was put, and in whose very name it was.
+
+A request that its connection can let go of is kept without a task (`nncache.proxy.wait_groups`): all that waits of it
+then is what is needed to ask in its name and to write its answer. Those are looked at a few in each turn of the event
+loop, so that a crowd that waits for one path, or for the end of a stream, stops no other.
 """
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.watches import Watch
-from nncache.proxy.cache_status import Bypass, shows_path
+from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.conditional import Wish
-from nncache.proxy.errors import ClientGoneError, ProxyError
+from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
 from nncache.proxy.ports import Clock, Fetcher
 from nncache.proxy.reads import (
     Collapsed,
@@ -34,105 +35,27 @@ from nncache.proxy.reads import (
     Unanswered,
 )
 from nncache.proxy.shares import Shares, holder_of
+from nncache.proxy.turns import Turns
+from nncache.proxy.wait_groups import (
+    Client,
+    Group,
+    Keepable,
+    KeptWait,
+    Round,
+    Said,
+    Waited,
+    WaitEnd,
+    Woken,
+    wake,
+)
 
 _log = logging.getLogger(__name__)
 
-_CACHE_ERROR: Final = Bypass.CACHE_ERROR
-_Woken: TypeAlias = asyncio.Future[bool]
-"""Done when there is something to look at; true: the client leaves."""
+AT_A_TURN: Final = 64
+"""Kept requests that look in a turn of the event loop: so many take about three milliseconds."""
 
-
-class WaitEnd(StrEnum):
-    """How a wait ended."""
-
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-    CUT_SHORT = "cut-short"
-    ABANDONED = "abandoned"
-
-
-WAIT_ENDS: Final[Mapping[str, str]] = {
-    WaitEnd.CHANGED: "the answer had changed",
-    WaitEnd.UNCHANGED: "the time was over",
-    WaitEnd.CUT_SHORT: "the proxy could no longer tell whether the answer changes",
-    WaitEnd.ABANDONED: "the client left",
-}
-"""What each end means, for the documentation."""
-
-
-class Client(Protocol):
-    """The connection of one who waits.
-
-    Attributes:
-        on_lost: called when the connection is lost, or the client has closed its half; None: nothing is.
-        transport: None once the connection is lost.
-    """
-
-    on_lost: Callable[[], None] | None
-    transport: asyncio.Transport | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waited:
-    """An answer, and what became of the wish to wait for it.
-
-    Attributes:
-        applied_s: the wait that was granted; None: none, or it was cut short.
-        was_held: it was held at all.
-        held_s: for how long.
-        is_shared: the NameNode was asked once for several.
-    """
-
-    answer: ReadAnswer
-    applied_s: int | None = None
-    was_held: bool = False
-    held_s: float = 0.0
-    is_shared: bool = False
-
-
-class _Round:
-    """One question for all who wait in a group.
-
-    Attributes:
-        number: of the rounds of its group, from 1.
-        touches: of the group's watch when it began.
-    """
-
-    __slots__ = ("answer", "number", "touches")
-
-    def __init__(self, number: int, touches: int) -> None:
-        self.number = number
-        self.touches = touches
-        self.answer: asyncio.Future[ReadAnswer] = asyncio.get_running_loop().create_future()
-
-
-class _Group:
-    """All who wait for one path, spelled in one way, as one caller."""
-
-    __slots__ = ("members", "round", "rounds", "waiting", "watch")
-
-    def __init__(self) -> None:
-        self.watch: Watch | None = None
-        self.members = 0
-        self.rounds = 0  # begun so far
-        self.round: _Round | None = None  # under way
-        self.waiting: dict[_Woken, None] = {}
-
-    def wake(self) -> None:
-        """Let all look."""
-        for woken in self.waiting:
-            _wake(woken)
-
-    @property
-    def touches(self) -> int:
-        """How often the path may have changed."""
-        assert self.watch is not None
-        return self.watch.touches
-
-
-def _wake(woken: _Woken, *, leaves: bool = False) -> None:
-    if not woken.done():
-        woken.set_result(leaves)
+QUESTION: Final = 8
+"""To put a question takes as long as for so many to look."""
 
 
 class Waits:
@@ -141,7 +64,8 @@ class Waits:
     Invariants:
         A1  A group's watch begins before the first question of its members.
         A2  A member takes the answer of a round only if that began after the member had come (OwnWrites).
-        A3  What `Reads` answers from memory is answered in the same turn of the loop (Bounded).
+        A3  What `Reads` answers from memory is answered in the same turn of the loop, or while it is good (Bounded).
+        A4  While a kept request has to look, its question is under way, or exactly one turn is scheduled.
     """
 
     def __init__(
@@ -160,7 +84,8 @@ class Waits:
         self._fetcher = fetcher
         self._clock = clock
         self._shares = Shares(max_waiters)
-        self._groups: dict[tuple[str, str], _Group] = {}
+        self._groups: dict[tuple[str, str], Group] = {}
+        self._turns = Turns(self._serve, AT_A_TURN)  # groups with something to do for those who are kept
         self._is_stopping = False
         self.waiting = 0  # held now
         self.ended: Counter[WaitEnd] = Counter(dict.fromkeys(WaitEnd, 0))
@@ -171,27 +96,39 @@ class Waits:
         """Answer all who wait, and hold none any more."""
         self._is_stopping = True
         for group in self._groups.values():
-            group.wake()
+            self._let_all_look(group)
 
-    async def answer(self, read: Read, wish: Wish, client: Client | None) -> Waited:
+    async def answer(
+        self, read: Read, wish: Wish, client: Client | None, request: Keepable | None = None
+    ) -> Waited | None:
         """Answer a read: at once, or when there is something else to say than what the client knows.
+
+        Args:
+            read: is answered.
+            wish: how long for what.
+            client: its connection, if that says when it is lost.
+            request: is kept without a task if it can be.
+
+        Returns:
+            None: the request is kept, and answered later.
 
         Raises:
             ClientGoneError: the client left.
         """
         if wish.wait_s <= 0 or read.refresh or self._is_stopping or not self._is_followed(read):
             return Waited(answer=await self._reads.answer(read))
-        holder = holder_of(read.head.peer)
-        if not self._shares.take(holder):
+        if not self._shares.take(holder_of(read.head.peer)):
             self.not_admitted += 1
             return Waited(answer=await self._reads.answer(read))
-        key = read.plain.as_requested, read.caller
-        group = self._enter(key, read.plain.path)
+        group = self._enter(read)
+        is_kept = False
         try:
-            return await self._hold(group, read, wish, client)
+            waited = await self._hold(group, read, wish, client, request)
+            is_kept = waited is None
         finally:
-            self._leave(key, group)
-            self._shares.give_back(holder)
+            if not is_kept:
+                self._leave(read, group)
+        return waited
 
     def _is_followed(self, read: Read) -> bool:
         """Whether each change of the path will be seen."""
@@ -216,22 +153,26 @@ class Waits:
             case _:
                 return False
 
-    def _enter(self, key: tuple[str, str], path: str) -> _Group:
+    def _enter(self, read: Read) -> Group:
+        key = read.plain.as_requested, read.caller
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group()
-            group.watch = self._cache.store.watches.add(path, group.wake)
+            group = self._groups[key] = Group()
+            group.watch = self._cache.store.watches.add(read.plain.path, partial(self._let_all_look, group))
         group.members += 1
         return group
 
-    def _leave(self, key: tuple[str, str], group: _Group) -> None:
+    def _leave(self, read: Read, group: Group) -> None:
+        self._shares.give_back(holder_of(read.head.peer))
         group.members -= 1
         if not group.members:
             assert group.watch is not None
             self._cache.store.watches.remove(group.watch)
-            del self._groups[key]
+            del self._groups[read.plain.as_requested, read.caller]
 
-    async def _hold(self, group: _Group, read: Read, wish: Wish, client: Client | None) -> Waited:
+    async def _hold(
+        self, group: Group, read: Read, wish: Wish, client: Client | None, request: Keepable | None
+    ) -> Waited | None:
         loop = asyncio.get_running_loop()
         began = loop.time()
         deadline = began + wish.wait_s
@@ -242,6 +183,12 @@ class Waits:
         while not (is_over or _is_met(answer, read, wish)) and (
             group.touches != seen or self._is_sure(answer)  # a change beside the question: it is put again
         ):
+            if (
+                not was_held
+                and request is not None
+                and self._keep(group, again, wish, request, entered, seen)
+            ):
+                return None
             leaves = await self._wait(group, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1
@@ -252,22 +199,26 @@ class Waits:
             is_shared = not isinstance(answer, FromMemory | Collapsed)
             if not is_shared:  # from memory it is answered in this turn of the loop, or asked for once more
                 seen, answer = group.touches, await self._reads.answer(again)
-        is_met = _is_met(answer, read, wish)
-        end = (
-            WaitEnd.CHANGED if is_met else WaitEnd.UNCHANGED if loop.time() >= deadline else WaitEnd.CUT_SHORT
-        )
+        return self._ended(answer, read, wish, began, was_held=was_held, is_shared=is_shared)
+
+    def _ended(
+        self, answer: ReadAnswer, read: Read, wish: Wish, began: float, *, was_held: bool, is_shared: bool
+    ) -> Waited:
+        """Say how a wait ended, and count it if there was one."""
+        now = asyncio.get_running_loop().time()
+        is_met, is_over = _is_met(answer, read, wish), now >= began + wish.wait_s
+        end = WaitEnd.CHANGED if is_met else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
         if was_held:
             self.ended[end] += 1
-        applied_s = None if end is WaitEnd.CUT_SHORT else wish.wait_s
         return Waited(
             answer=answer,
-            applied_s=applied_s,
+            applied_s=None if end is WaitEnd.CUT_SHORT else wish.wait_s,
             was_held=was_held,
-            held_s=loop.time() - began if was_held else 0.0,
+            held_s=now - began if was_held else 0.0,
             is_shared=is_shared,
         )
 
-    async def _wait(self, group: _Group, seen: int, deadline: float, client: Client | None) -> bool:
+    async def _wait(self, group: Group, seen: int, deadline: float, client: Client | None) -> bool:
         """Wait until the path may have changed since `seen`, the time is over, or the client leaves: then it is true.
 
         A client that has closed its half may still read an answer, or be gone: it is answered at once.
@@ -275,12 +226,12 @@ class Waits:
         if group.touches != seen or self._is_stopping:
             return False
         loop = asyncio.get_running_loop()
-        woken: _Woken = loop.create_future()
-        timer = loop.call_at(deadline, _wake, woken)
+        woken: Woken = loop.create_future()
+        timer = loop.call_at(deadline, wake, woken)
         group.waiting[woken] = None
         self.waiting += 1
         if client is not None:
-            client.on_lost = partial(_wake, woken, leaves=True)
+            client.on_lost = partial(wake, woken, leaves=True)
         try:
             return await woken
         finally:
@@ -290,42 +241,144 @@ class Waits:
             if client is not None:
                 client.on_lost = None
 
-    async def _ask(self, group: _Group, read: Read, entered: int) -> tuple[int, ReadAnswer]:
+    async def _ask(self, group: Group, read: Read, entered: int) -> tuple[int, ReadAnswer]:
         """Return what `Reads` answers to a question for all of the group, and how often it was touched before."""
         under_way = group.round
         if under_way is None or under_way.number <= entered:
-            group.rounds += 1
-            under_way = group.round = _Round(group.rounds, group.touches)
-            asking = self._put(group, under_way, read)
-            try:
-                self._tasks.create_task(asking)
-            except RuntimeError:  # the group of tasks is being shut down
-                await asking
+            under_way = self._begin(group, read)
         return under_way.touches, await asyncio.shield(under_way.answer)
 
-    async def _put(self, group: _Group, this: _Round, read: Read) -> None:
+    def _begin(self, group: Group, read: Read) -> Round:
+        """Put a question for all of the group."""
+        group.rounds += 1
+        this = group.round = Round(group.rounds, group.touches)
+        asking = self._put(group, this, read)
+        try:
+            self._tasks.create_task(asking)
+        except RuntimeError:  # the group of tasks is being shut down
+            asking.close()
+            stopped = NoActiveNameNodeError("the proxy is being stopped")
+            self._is_answered(group, this, Unanswered(stopped, Reason.MISS))
+        return this
+
+    async def _put(self, group: Group, this: Round, read: Read) -> None:
         """Ask in a task of its own: who leaves costs no other the answer. Never raises."""
-        answer: ReadAnswer = PassOn(_CACHE_ERROR)
+        answer: ReadAnswer = Unanswered(ProxyError("internal error"), Bypass.CACHE_ERROR)
         try:
             answer = await self._asked(read)
-        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the calls are forwarded
+        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
             self.errors += 1
             _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
+            answer = await self._fetched(read, Bypass.CACHE_ERROR)
         finally:
-            if group.round is this:
-                group.round = None
-            this.answer.set_result(answer)
+            self._is_answered(group, this, answer)
+
+    def _is_answered(self, group: Group, this: Round, answer: ReadAnswer) -> None:
+        """End a question: let those with a task go on, and the kept ones look in their turn."""
+        if group.round is this:
+            group.round = None
+        this.answer.set_result(answer)
+        if group.said is None and (to := group.split_off(this.number)):
+            group.said = Said(answer, this.touches, to)
+        self._let_look(group)
 
     async def _asked(self, read: Read) -> ReadAnswer:
         """Answer as `Reads` does; what that passes on is asked here, so that several can have the reply."""
         answer = await self._reads.answer(read)
-        if not isinstance(answer, PassOn):
-            return answer
+        return await self._fetched(read, answer.why) if isinstance(answer, PassOn) else answer
+
+    async def _fetched(self, read: Read, why: ForwardReason) -> FromNameNode | Unanswered:
         try:
             reply = await self._fetcher.fetch(read.head)
         except ProxyError as error:
-            return Unanswered(error, answer.why)
-        return FromNameNode(reply, answer.why, is_stored=False)
+            return Unanswered(error, why)
+        return FromNameNode(reply, why, is_stored=False)
+
+    # -- requests that are kept without a task -------------------------------------------------------
+
+    def _keep(self, group: Group, read: Read, wish: Wish, request: Keepable, entered: int, seen: int) -> bool:
+        """Keep a request that is to wait, if its connection lets go of it."""
+        began = asyncio.get_running_loop().time()
+        wait = KeptWait(group, read, wish, request, entered=entered, began=began, let_look=self._let_one_look)
+        if not request.keep(wait):
+            wait.release()
+            return False
+        group.kept[wait] = None
+        self.waiting += 1
+        if group.touches != seen or self._is_stopping:
+            self._let_one_look(wait)
+        return True
+
+    def _let_one_look(self, wait: KeptWait) -> None:
+        """Have one look in its turn; of one that is gone, take note."""
+        group = wait.group
+        if wait in group.kept:
+            group.queue_up(wait)
+            self._let_look(group)
+        else:
+            self.ended[WaitEnd.ABANDONED] += 1
+            self._forget(wait)
+
+    def _let_all_look(self, group: Group) -> None:
+        for woken in group.waiting:
+            wake(woken)
+        for wait in group.kept:
+            group.queue_up(wait)
+        self._let_look(group)
+
+    def _let_look(self, group: Group) -> None:
+        """Have a turn for a group, unless its question is under way or none has to look."""
+        if group.said is not None or (group.round is None and group.first() is not None):
+            self._turns.add(group)
+
+    def _serve(self, group: Group, most: int) -> int:
+        """Let at most so many of a group look, or put their question; return how much that was."""
+        done = 0
+        while (said := group.said) is not None and done < most:
+            if not said.to:
+                group.said = None
+                break
+            done += 1
+            self._look(group, said, said.to.popleft())
+        first = group.first()
+        if group.said is None and group.round is None and first is not None:
+            self._begin(group, first.read)
+            return done + QUESTION
+        self._let_look(group)
+        return done
+
+    def _look(self, group: Group, said: Said, wait: KeptWait) -> None:
+        """Answer one who is kept, or let it wait on."""
+        wait.is_queued = False
+        if wait not in group.kept:
+            return
+        answer, seen = said.answer, said.seen
+        match answer:
+            case FromMemory(hit) if self._cache.is_good(hit, self._clock()):
+                seen = group.touches
+            case FromMemory() | Collapsed():  # that of another request; the next time it comes from memory
+                group.queue_up(wait)
+                return
+            case _:
+                pass
+        is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
+        if not (is_over or _is_met(answer, wait.read, wait.wish)) and (
+            group.touches != seen or self._is_sure(answer)
+        ):
+            if group.touches != seen:  # a change beside the question: it is put again
+                group.queue_up(wait)
+            return
+        del group.kept[wait]
+        wait.release()
+        self._forget(wait)
+        is_shared = not isinstance(answer, FromMemory)
+        wait.request.answered(
+            self._ended(answer, wait.read, wait.wish, wait.began, was_held=True, is_shared=is_shared)
+        )
+
+    def _forget(self, wait: KeptWait) -> None:
+        self.waiting -= 1
+        self._leave(wait.read, wait.group)
 
 
 def _is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:

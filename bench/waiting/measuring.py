@@ -123,7 +123,6 @@ def deliver(
     answers = [_answered(pipe) for pipe in stand.clients]
     cpu_s, after = stand.cpu_s - cpu_s, stand.running.metrics()
     polled = polling()
-    print([(e.again, e.not_granted) for e in answers])
     late, last = list[float](), 0.0
     for first, each in enumerate(answers):
         for place, at in enumerate(each.at):

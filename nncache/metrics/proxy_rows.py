@@ -8,7 +8,7 @@ from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.audit_judge import AUDIT_OUTCOMES
 from nncache.proxy.cache_status import REASONS
 from nncache.proxy.call_limits import CALL_LIMITS
-from nncache.proxy.waiting import WAIT_ENDS
+from nncache.proxy.wait_groups import WAIT_ENDS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.STORED.value: "kept, and shared with those who waited for it",

@@ -2,23 +2,19 @@
 
 from http import HTTPStatus
 
-from aiohttp import web
-
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.conditional import Wish, etag_of
 from nncache.proxy.messages import Header
 
 
-def as_wished(response: web.StreamResponse, wish: Wish, *, applied_s: int | None) -> web.StreamResponse:
+def as_wished(response: RawResponse, wish: Wish, *, applied_s: int | None) -> RawResponse:
     """Add `ETag` to an answer whose body is known, or make a 304 of it if the client has that body.
 
     Args:
-        response: not yet prepared, or passed through already; then it stays as it is.
+        response: not yet prepared.
         wish: the request's.
         applied_s: the wait that was granted, for `Preference-Applied` (RFC 7240, section 3); None: none.
     """
-    if not isinstance(response, RawResponse) or response.prepared:
-        return response
     body = response.whole_body
     if body is None or response.status not in {HTTPStatus.OK, HTTPStatus.NOT_FOUND}:
         return response

@@ -18,7 +18,7 @@ from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.one_task import OneTaskHandler
-from nncache.proxy.clients.quick_connection import Admission
+from nncache.proxy.clients.quick_connection import Admission, Held
 from nncache.proxy.clients.response import peer_of
 from nncache.proxy.clients.vetting import (
     ascii_request_line,
@@ -117,8 +117,6 @@ class ClientConnection(OneTaskHandler):
         self._is_ending = False  # nothing more of the client is taken
         self._head_timer: asyncio.TimerHandle | None = None  # runs while a head is not complete
 
-    # ---- asyncio.Protocol ---------------------------------------------------------------------------
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to serve, or to refuse."""
         if self._is_admitted:
@@ -177,10 +175,10 @@ class ClientConnection(OneTaskHandler):
                 if self._known_in_a_row < _KNOWN_IN_A_ROW:
                     self._take(data, is_idle=True)
                 else:
-                    self._give_back(data)
+                    self.give_back(data)
                 return
             if not self._admission.may_enter(is_there=True):
-                self._give_back(data)  # a quick connection costs less while it waits for its turn
+                self.give_back(data)  # a quick connection costs less while it waits for its turn
                 return
         self.receive(data)
 
@@ -216,14 +214,17 @@ class ClientConnection(OneTaskHandler):
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._known_in_a_row += 1
         if self._known_in_a_row >= _KNOWN_IN_A_ROW and not self._paused:
-            self._give_back()
+            self.give_back()
 
-    def _give_back(self, data: bytes = b"") -> None:
-        """Give the transport back, with what has just come; this ends then as if it were lost, and all that it has."""
+    def give_back(self, data: bytes = b"", *, held: Held | None = None) -> None:
+        """Give the transport back, with what has just come, or with the request in progress, which is held then.
+
+        This ends as if the transport were lost, and all that it has.
+        """
         transport, self.transport = self.transport, None
         assert transport is not None
         self._is_given_back = True
-        self._admission.give_back(transport, self._holder, data)
+        self._admission.give_back(transport, self._holder, data, held=held)
         self.connection_lost(None)
 
     def _take(self, data: bytes, *, is_idle: bool) -> None:
@@ -314,8 +315,6 @@ class ClientConnection(OneTaskHandler):
                 return
         self._resume_reading_for_buffer()
 
-    # ---- heads that are too slow or too large -------------------------------------------------------
-
     def _watch_head(self) -> None:
         """Bound the time and the size of a head that is not complete."""
         if len(self._incoming) > self._limits.max_head_bytes:
@@ -381,8 +380,6 @@ class ClientConnection(OneTaskHandler):
 
         return refuse
 
-    # ---- for the front end and the server -----------------------------------------------------------
-
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress or queued."""
@@ -393,6 +390,12 @@ class ClientConnection(OneTaskHandler):
     def held_bytes(self) -> int:
         """Bytes held for requests that are not in progress yet, parsed or not (H3)."""
         return len(self._incoming) + (self._queued_bytes if self._messages else 0)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the request in progress came alone, and its connection goes on."""
+        is_there = self.transport is not None and not (self._close or self._force_close)
+        return is_there and self._whole_head is not None and not (self._paused or self.is_half_closed)
 
     @property
     def whole_head(self) -> bytes | None:

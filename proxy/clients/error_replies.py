@@ -59,6 +59,6 @@ def bug_reply(exc: Exception) -> web.StreamResponse:
     return error_reply(ProxyError("internal error; the log of the proxy says more"))
 
 
-def whole_reply(reply: UpstreamReply, fields: Headers) -> web.StreamResponse:
+def whole_reply(reply: UpstreamReply, fields: Headers) -> RawResponse:
     """Make the reply that hands on a NameNode's whole reply, with these header fields."""
     return RawResponse(reply.status, reason=reply.reason, headers=fields, body=reply.body)

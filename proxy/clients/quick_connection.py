@@ -10,12 +10,26 @@ import select
 from typing import Final, Protocol, cast
 
 from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.plain_calls import QuickCall
 
 MAX_TICKET_BYTES: Final = 1_024
 """Of what TLS writes after a handshake, in the turn of the event loop in which the first request is there already: two
 tickets with which the session can be resumed (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
+
+
+class Held(Protocol):
+    """A request that is held: its answer comes by `QuickConnection.answered`."""
+
+    def held_by(self, client: "QuickConnection") -> None:
+        """Take note of what holds it."""
+
+    def leave(self) -> None:
+        """Have it answered soon: the client will send nothing more."""
+
+    def abandon(self) -> None:
+        """End it: the client is gone."""
 
 
 class Admission(Protocol):
@@ -42,8 +56,10 @@ class Admission(Protocol):
         `is_there`: whether the connection is aiohttp's already.
         """
 
-    def give_back(self, transport: asyncio.Transport, holder: str, data: bytes = b"") -> None:
-        """Serve one on, of which the last requests were all known, without aiohttp, from these bytes on."""
+    def give_back(
+        self, transport: asyncio.Transport, holder: str, data: bytes = b"", *, held: Held | None = None
+    ) -> None:
+        """Serve one on without aiohttp: from these bytes on, or while its request is held."""
 
 
 class Ordinary(Protocol):
@@ -55,6 +71,10 @@ class Ordinary(Protocol):
 
 class Owner(Admission, Protocol):
     """Begins, takes over and ends them as well."""
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether no connection goes on after its reply."""
 
     def connected(self, connection: "QuickConnection", transport: asyncio.Transport) -> None:
         """Let the connection `serve` the transport, unless there are too many."""
@@ -77,7 +97,8 @@ class QuickConnection(asyncio.Protocol):
 
     Invariants:
         Q1  Between two calls of the event loop nothing of a request is held but that of one call which is forwarded,
-            or what waits for its turn: each is answered whole, or handed over, and no other is taken meanwhile.
+            or of one that waits for another answer, or what waits for its turn: each is answered whole, or handed
+            over, and no other is taken meanwhile.
         Q2  Nothing is answered while the client does not read, and nothing forwarded before it has read all but what
             TLS itself has to say at the beginning.
     """
@@ -85,11 +106,13 @@ class QuickConnection(asyncio.Protocol):
     __slots__ = (
         "_call",
         "_fast_path",
+        "_has_left",
         "_held",
         "_idle_timeout_s",
         "_is_new",
         "_loop",
         "_owner",
+        "_request",
         "_timer",
         "_used_at",
         "holder",
@@ -111,7 +134,9 @@ class QuickConnection(asyncio.Protocol):
         self._used_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._call: QuickCall | None = None  # under way
-        self._held = b""  # what waits for its turn; nothing is read meanwhile
+        self._request: Held | None = None  # waits for another answer
+        self._held = b""  # what waits for its turn, or for that answer; nothing is read meanwhile
+        self._has_left = False  # the client has closed its half while its request waited
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, if there is room."""
@@ -129,6 +154,8 @@ class QuickConnection(asyncio.Protocol):
             self._owner.take_over(self, data)
         elif self._held:
             self._held += data
+        elif self._request is not None:
+            self._keep(data)
         elif not self._serve(data):
             if self._owner.may_enter(is_there=False):
                 self._owner.take_over(self, data)
@@ -154,10 +181,29 @@ class QuickConnection(asyncio.Protocol):
         return self._call is not None
 
     def _wait(self, data: bytes) -> None:
+        self._keep(data)
+        self._owner.wait(self)
+
+    def _keep(self, data: bytes) -> None:
         assert self.transport is not None
         self._held = data
         self.transport.pause_reading()
-        self._owner.wait(self)
+
+    def hold(self, request: Held) -> None:
+        """Hold a request until `answered`."""
+        self._request = request
+        request.held_by(self)
+
+    def answered(self, response: RawResponse) -> None:
+        """Send the answer to what is held, and go on with what the client has sent meanwhile."""
+        assert self.transport is not None
+        self._request = None
+        self._used_at = self._loop.time()
+        self.transport.write(response.text(is_last=self._owner.is_draining))
+        if self._has_left or not response.keep_alive:
+            self._owner.end_soon(self.transport)
+        elif data := self.take_held():
+            self.data_received(data)
 
     def has_closed(self) -> bool:
         """Whether the client has closed its half, or all; nothing is read while it waits, so the system is asked."""
@@ -208,7 +254,12 @@ class QuickConnection(asyncio.Protocol):
     @property
     def is_busy(self) -> bool:
         """Whether a call is under way, or waits."""
-        return self._call is not None or bool(self._held)
+        return self._call is not None or self._request is not None or bool(self._held)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a request is held."""
+        return self._request is not None
 
     def take_call(self) -> QuickCall | None:
         """Return the call that is under way, for others to go on with it."""
@@ -220,6 +271,10 @@ class QuickConnection(asyncio.Protocol):
 
         A call that is under way is answered all the same.
         """
+        if self._request is not None:
+            self._has_left = True
+            self._request.leave()
+            return True
         if self.is_busy:
             return self._owner.take_over(self, b"").eof_received()
         assert self.transport is not None
@@ -230,6 +285,9 @@ class QuickConnection(asyncio.Protocol):
         """Clean up."""
         self.release()
         self._held = b""
+        request, self._request = self._request, None
+        if request is not None:
+            request.abandon()
         if (call := self.take_call()) is not None:
             call.abandon()
         self._owner.ended(self)

@@ -107,6 +107,18 @@ class RawResponse(web.StreamResponse):
         """Return the 304 in place of this reply, with the same fields (RFC 9110, section 15.4.5)."""
         return RawResponse(304, "Not Modified", self._fields, body=b"", close=self._close_after)
 
+    def text(self, *, is_last: bool) -> bytes:
+        """Return the whole reply to a GET of HTTP/1.1, as it goes over the wire; it is known as a whole.
+
+        `is_last`: the connection ends after it, and the head says so.
+        """
+        assert self._whole is not None
+        self._close_after = self._close_after or is_last
+        if self.status in _NO_BODY_STATUSES:
+            return self._encode_head()
+        self._framing = Framing.LENGTH
+        return self._encode_head() + self._whole
+
     @property
     def body_length(self) -> int:
         """Bytes written so far, the head included."""

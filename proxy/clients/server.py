@@ -15,7 +15,7 @@ from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import repeatable_head
-from nncache.proxy.clients.quick_connection import QuickConnection
+from nncache.proxy.clients.quick_connection import Held, QuickConnection
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
@@ -135,6 +135,8 @@ class Server:
         if not self._stop_listening():
             return
         for quick in tuple(self._quick):
+            if quick.is_holding:
+                continue  # it is answered as the proxy stops to hold any, and ends then
             if quick.is_busy:
                 self.take_over(quick, b"")
             elif quick.transport is not None:
@@ -261,12 +263,21 @@ class Server:
         made.connection_made(transport)
         return made
 
-    def give_back(self, transport: asyncio.Transport, holder: str, data: bytes = b"") -> None:
-        """Serve a connection on, of which the last requests were all known."""
+    @property
+    def is_draining(self) -> bool:
+        """Whether no connection goes on after its reply."""
+        return self._is_draining
+
+    def give_back(
+        self, transport: asyncio.Transport, holder: str, data: bytes = b"", *, held: Held | None = None
+    ) -> None:
+        """Serve a connection on, of which the last requests were all known, or whose request is held."""
         quick = self.connection()
         transport.set_protocol(quick)
         quick.serve(transport, holder, peer_of(transport))
         self._quick.add(quick)
+        if held is not None:
+            quick.hold(held)
         if data:
             quick.data_received(data)
 

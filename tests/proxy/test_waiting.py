@@ -11,7 +11,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.plain_exchange import Begun
-from nncache.proxy.waiting import WaitEnd
+from nncache.proxy.wait_groups import WaitEnd
 from tests.patience import HANG_S
 from tests.proxy.doubles import DIRECTORY, FILE, turns
 from tests.proxy.front_scene import Scene, WireReply, scene

@@ -1,0 +1,225 @@
+"""Who waits for one path as one caller, and the questions that are put for them. (proxy/wait_groups.py)
+
+`nncache.proxy.waiting` decides; here is what it keeps. A request waits in a task of its own, or is kept without one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol, TypeAlias
+
+from nncache.cache.watches import Watch
+from nncache.proxy.conditional import Wish
+from nncache.proxy.reads import Read, ReadAnswer
+
+Woken: TypeAlias = asyncio.Future[bool]
+"""Done when there is something to look at; true: the client leaves."""
+
+
+class WaitEnd(StrEnum):
+    """How a wait ended."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    CUT_SHORT = "cut-short"
+    ABANDONED = "abandoned"
+
+
+WAIT_ENDS: Final[Mapping[str, str]] = {
+    WaitEnd.CHANGED: "the answer had changed",
+    WaitEnd.UNCHANGED: "the time was over",
+    WaitEnd.CUT_SHORT: "the proxy could no longer tell whether the answer changes",
+    WaitEnd.ABANDONED: "the client left",
+}
+"""What each end means, for the documentation."""
+
+
+class Client(Protocol):
+    """The connection of one who waits.
+
+    Attributes:
+        on_lost: called when the connection is lost, or the client has closed its half; None: nothing is.
+        transport: None once the connection is lost.
+    """
+
+    on_lost: Callable[[], None] | None
+    transport: asyncio.Transport | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waited:
+    """An answer, and what became of the wish to wait for it.
+
+    Attributes:
+        applied_s: the wait that was granted; None: none, or it was cut short.
+        was_held: it was held at all.
+        held_s: for how long.
+        is_shared: the NameNode was asked once for several.
+    """
+
+    answer: ReadAnswer
+    applied_s: int | None = None
+    was_held: bool = False
+    held_s: float = 0.0
+    is_shared: bool = False
+
+
+class Keepable(Protocol):
+    """A request that may be kept without its task."""
+
+    def keep(self, wait: "KeptWait") -> bool:
+        """Have it kept until `answered`; false if its task must wait."""
+
+    def answered(self, waited: Waited) -> None:
+        """Send the answer, and count the request. Never raises."""
+
+
+class Round:
+    """One question for all who wait in a group.
+
+    Attributes:
+        number: of the rounds of its group, from 1.
+        touches: of the group's watch when it began.
+    """
+
+    __slots__ = ("answer", "number", "touches")
+
+    def __init__(self, number: int, touches: int) -> None:
+        self.number = number
+        self.touches = touches
+        self.answer: asyncio.Future[ReadAnswer] = asyncio.get_running_loop().create_future()
+
+
+class KeptWait:
+    """A request that waits without a task.
+
+    Attributes:
+        entered: rounds of the group that had begun when it came.
+        is_over: it is answered, whatever there is to say.
+        is_queued: it is in a queue of its group.
+    """
+
+    __slots__ = (
+        "_let_look",
+        "_timer",
+        "began",
+        "deadline",
+        "entered",
+        "group",
+        "is_over",
+        "is_queued",
+        "read",
+        "request",
+        "wish",
+    )
+
+    def __init__(
+        self,
+        group: "Group",
+        read: Read,
+        wish: Wish,
+        request: Keepable,
+        *,
+        entered: int,
+        began: float,
+        let_look: Callable[["KeptWait"], None],
+    ) -> None:
+        """Begin; `let_look` is called when it has left or is over."""
+        self.group = group
+        self.read = read
+        self.wish = wish
+        self.request = request
+        self.entered = entered
+        self.began = began
+        self.deadline = began + wish.wait_s
+        self.is_over = False
+        self.is_queued = False
+        self._let_look = let_look
+        self._timer = asyncio.get_running_loop().call_at(self.deadline, self.end)
+
+    def end(self) -> None:
+        """Have it answered soon: its time is over, or its client has closed its half and may still read."""
+        self.is_over = True
+        self._let_look(self)
+
+    def abandon(self) -> None:
+        """Answer it no more: its client is gone."""
+        if self.group.kept.pop(self, False) is None:
+            self.release()
+            self._let_look(self)
+
+    def release(self) -> None:
+        """Look at the clock no more."""
+        self._timer.cancel()
+
+
+@dataclass(slots=True)
+class Said:
+    """An answer on its way to those who are kept.
+
+    Attributes:
+        seen: touches of the group before the question.
+        to: who has not been told yet.
+    """
+
+    answer: ReadAnswer
+    seen: int
+    to: deque[KeptWait]
+
+
+class Group:
+    """All who wait for one path, spelled in one way, as one caller.
+
+    Attributes:
+        members: how many, kept or not.
+        rounds: begun so far.
+        round: under way.
+        waiting: those with a task.
+        kept: those without one.
+        queue: those of them who have to look, but for those in `said`.
+        said: the last answer, until all who it is for have looked at it.
+    """
+
+    __slots__ = ("kept", "members", "queue", "round", "rounds", "said", "waiting", "watch")
+
+    def __init__(self) -> None:
+        self.watch: Watch | None = None
+        self.members = 0
+        self.rounds = 0
+        self.round: Round | None = None
+        self.waiting: dict[Woken, None] = {}
+        self.kept: dict[KeptWait, None] = {}
+        self.queue: deque[KeptWait] = deque()
+        self.said: Said | None = None
+
+    @property
+    def touches(self) -> int:
+        """How often the path may have changed."""
+        assert self.watch is not None
+        return self.watch.touches
+
+    def queue_up(self, wait: KeptWait) -> None:
+        """Have one look, once."""
+        if not wait.is_queued:
+            wait.is_queued = True
+            self.queue.append(wait)
+
+    def first(self) -> KeptWait | None:
+        """Return who has to look first, without those who are gone."""
+        while self.queue and self.queue[0] not in self.kept:
+            self.queue.popleft()
+        return self.queue[0] if self.queue else None
+
+    def split_off(self, number: int) -> deque[KeptWait]:
+        """Take those out of the queue who were there before this round began (OwnWrites)."""
+        there = deque(wait for wait in self.queue if wait.entered < number)
+        self.queue = deque(wait for wait in self.queue if wait.entered >= number)
+        return there
+
+
+def wake(woken: Woken, *, leaves: bool = False) -> None:
+    """Let one with a task look."""
+    if not woken.done():
+        woken.set_result(leaves)
