@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 from aiohttp import web
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Fetch, Forward, Join, Known, Serve, Wait
+from nncache.cache.decisions import Conclusion, Fetch, Forward, Join, Known, Serve, Wait
 from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
@@ -41,11 +41,13 @@ class FromNameNode:
 
     Attributes:
         is_stored: whether the cache is known to have kept it.
+        is_known: whether the cache is known to have it, kept now or before.
     """
 
     reply: UpstreamReply
     why: ForwardReason
     is_stored: bool
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +166,10 @@ class Reads:
         if isinstance(answer, ProxyError):
             return Unanswered(answer, asked.why)
         result = await asked.flight.result(self._join_wait_s)
-        is_stored = result is not None and result.conclusion.is_shareable
-        return FromNameNode(answer, asked.why, is_stored=is_stored)
+        conclusion = Conclusion.NOT_KEPT if result is None else result.conclusion
+        is_stored = conclusion.is_shareable
+        is_known = is_stored or conclusion is Conclusion.UNCHANGED
+        return FromNameNode(answer, asked.why, is_stored=is_stored, is_known=is_known)
 
     async def _joined(self, ticket: Ticket) -> Known | None:
         """Wait for the same caller's question; None if its answer is not for others."""

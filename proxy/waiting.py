@@ -143,9 +143,9 @@ class Waits:
         match answer:
             case FromMemory() | Collapsed():
                 return True
-            case FromNameNode(reply, why, is_stored):
+            case FromNameNode(reply, why, _, is_known):
                 is_awaited = why is Reason.TWO_STEP_WRITE and reply.term == self._cache.term
-                return is_stored or (
+                return is_known or (
                     is_awaited
                     and reply.status == HTTPStatus.NOT_FOUND
                     and shows_path(reply.status, reply.body)

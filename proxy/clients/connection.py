@@ -217,10 +217,7 @@ class ClientConnection(OneTaskHandler):
             self.give_back()
 
     def give_back(self, data: bytes = b"", *, held: Held | None = None) -> None:
-        """Give the transport back, with what has just come, or with the request in progress, which is held then.
-
-        This ends as if the transport were lost, and all that it has.
-        """
+        """Give the transport back, with what has just come, or to hold the request in progress; this ends with it."""
         transport, self.transport = self.transport, None
         assert transport is not None
         self._is_given_back = True
@@ -394,8 +391,8 @@ class ClientConnection(OneTaskHandler):
     @property
     def is_alone(self) -> bool:
         """Whether the request in progress came alone, and its connection goes on."""
-        is_there = self.transport is not None and not (self._close or self._force_close)
-        return is_there and self._whole_head is not None and not (self._paused or self.is_half_closed)
+        ends = self.transport is None or self._close or self._force_close or self.is_half_closed
+        return self._whole_head is not None and not (ends or self._paused)
 
     @property
     def whole_head(self) -> bytes | None:
