@@ -17,7 +17,7 @@ READY := .venv/.installed
 ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify inotify-faults
+.PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults
 
 # gssapi is compiled where it is installed: with the packages that are named here, its tests run as well.
 KERBEROS := apt-get install krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc python3-dev
@@ -133,6 +133,9 @@ bench-events: $(READY) ## Draw what pollers and NameNodes see of a cold start, a
 
 bench-inotify: $(READY) ## Measure how long a publisher of 5,000 filters takes to start, and to start again (about a minute)
 	$(BIN)/python -m nncache.bench.inotify
+
+bench-waiting: $(READY) ## Let 10,000 clients wait for 1,000 files with `Prefer: wait` and measure when each sees its own, and what a wait costs (about 2 minutes)
+	$(BIN)/python -m nncache.bench.waiting
 
 bench-connects: $(READY) ## Make 10,000 connects within a second, five times, and measure what connections that are there notice (about a minute)
 	$(BIN)/python -m nncache.bench.connects

@@ -5,10 +5,10 @@ with one epoll, and notes when an answer was there on the monotonic clock that a
 """
 
 import gc
+import heapq
 import select
 import socket
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -19,8 +19,12 @@ from nncache.bench.wrk import let_open
 
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.05
+_LOOK_SOON_S: Final = 0.002
 _AT_A_TURN: Final = 256  # connects between two rests, so that no backlog is full
 _REST_S: Final = 0.02
+ASKED_PER_S: Final = 1_000
+"""Requests that one process sends in a second: a crowd that comes, not a flood."""
+
 PAUSE_S: Final = 1.0
 """Of a client whose wait was not granted, before it asks again."""
 
@@ -87,17 +91,27 @@ class Clients:
         self._read: dict[int, bytes] = {}
         self._left = 0
         self._requests: list[bytes] = []
-        self._pausing: deque[tuple[float, int]] = deque()  # until when, and which file descriptor
+        self._due: list[
+            tuple[float, int]
+        ] = []  # a heap: when, and by which file descriptor, something is asked
         self._again = 0
         self._not_granted = b""
         self._cpu_s = 0.0
 
     def run(self, orders: Connection) -> None:
-        """Carry orders out until the other end closes."""
+        """Carry orders out until the other end closes, then close all connections."""
+        try:
+            self._run(orders)
+        finally:
+            self._epoll.close()
+            for sock in self._socks.values():
+                sock.close()
+
+    def _run(self, orders: Connection) -> None:
         self._epoll.register(orders, select.EPOLLIN)
         collects: Collect | None = None
         while True:
-            for descriptor, _ in self._epoll.poll(_LOOK_S):
+            for descriptor, _ in self._epoll.poll(_LOOK_S if not self._due else _LOOK_SOON_S):
                 if descriptor != orders.fileno():
                     self._take(descriptor)
                     continue
@@ -111,8 +125,8 @@ class Clients:
                         orders.send(None)
                     case Collect():
                         collects = order
-            while self._pausing and self._pausing[0][0] <= time.monotonic():
-                self._send(self._pausing.popleft()[1])
+            while self._due and self._due[0][0] <= time.monotonic():
+                self._send(heapq.heappop(self._due)[1])
             if collects is not None and (not self._left or time.monotonic() >= collects.until):
                 orders.send(
                     Answered(
@@ -129,10 +143,10 @@ class Clients:
         self._requests = [series.request(number, self._address) for number in self._numbers]
         self._left = len(self._requests)
         self._at, self._is_there = [None] * self._left, [False] * self._left
-        self._pausing.clear()
         self._again, self._not_granted = 0, b""
-        for descriptor in self._places:
-            self._send(descriptor)
+        now = time.monotonic()
+        self._due = [(now + place / ASKED_PER_S, descriptor) for descriptor, place in self._places.items()]
+        heapq.heapify(self._due)
         self._cpu_s = time.process_time()
 
     def _send(self, descriptor: int) -> None:
@@ -148,6 +162,8 @@ class Clients:
         if not data:  # no answer, and none of the next series
             self._epoll.unregister(descriptor)
             del self._places[descriptor]
+            self._due = [each for each in self._due if each[1] != descriptor]
+            heapq.heapify(self._due)
             self._left -= bool(self._requests) and self._at[place] is None
             return
         read = self._read[descriptor] = self._read.get(descriptor, b"") + data
@@ -156,7 +172,7 @@ class Clients:
         if not (is_granted(read) or is_there(read)):
             self._again += 1
             self._not_granted = read
-            self._pausing.append((now + PAUSE_S, descriptor))
+            heapq.heappush(self._due, (now + PAUSE_S, descriptor))
         elif self._at[place] is None:
             self._at[place], self._is_there[place] = now, is_there(read)
             self._left -= 1

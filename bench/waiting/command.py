@@ -8,8 +8,7 @@ when one falls short. (bench/waiting/command.py)
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -17,11 +16,9 @@ from typing import Final
 import click
 
 from nncache.bench.apart import apart, next_of
-from nncache.bench.connects import pollers
 from nncache.bench.connects.heads import PATHS as POLLED_PATHS
 from nncache.bench.connects.heads import ROOT as POLLED_ROOT
 from nncache.bench.connects.heads import path_of as polled_path
-from nncache.bench.connects.pollers import Polled
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.waiting import clients
 from nncache.bench.waiting.figures import Delivered, Held, lines, verdicts
@@ -32,7 +29,6 @@ from nncache.bench.wrk import let_open
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
 
-_POLLERS: Final = 8
 _CALLERS: Final = 2
 """Of each path."""
 
@@ -100,9 +96,6 @@ def measure(
     )
     with ExitStack() as running:
         server = running.enter_context(nncache(cluster, (GLOB, f"{POLLED_ROOT}/*"), channel))
-        pids = server.processes["proxy"]
-        assert pids
-        polling = running.enter_context(_polling(server.address))
         stand = Stand(cluster=cluster, running=server, clients=(), count=count)
         before_bytes = stand.memory
         stand = Stand(
@@ -126,30 +119,6 @@ def measure(
         for number, (series, waves, how) in enumerate(plan):
             if number:
                 stand.ask(series)
-            delivered.append(deliver(stand, series, waves, how, polling))
+            delivered.append(deliver(stand, series, waves, how))
             click.echo(lines(held, delivered)[-1])
     return held, delivered
-
-
-@contextmanager
-def _polling(address: str) -> Iterator[Callable[[], Polled]]:
-    """Let some poll other paths; the function returns what they saw since the last time, and lets them go on."""
-    with ExitStack() as close:
-        begun: list[object] = []
-
-        def begin() -> None:
-            pipe = close.enter_context(apart(pollers.run, address, _POLLERS))
-            next_of(pipe, TIMEOUT_S)
-            begun.append(pipe)
-
-        begin()
-
-        def seen() -> Polled:
-            pipe = begun.pop()
-            pipe.send(None)
-            polled = next_of(pipe, TIMEOUT_S)
-            assert isinstance(polled, Polled)
-            begin()
-            return polled
-
-        yield seen

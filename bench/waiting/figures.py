@@ -109,23 +109,30 @@ class Delivered:
 
 def lines(held: Held, delivered: Sequence[Delivered]) -> list[str]:
     """Return what is not judged, for people."""
-    said = [
+    begun = (
         f"{held.clients:,} clients wait for {held.paths:,} paths: held after {held.asked_s:.2f} s, "
-        f"{held.asked_cpu_s:.2f} s of the proxy's CPU",
+        f"{held.asked_cpu_s:.2f} s of the proxy's CPU"
+    )
+    memory = (
         f"memory for each: {held.bytes_each / 1024:.1f} KiB, of which its connection alone takes "
-        f"{held.idle_bytes_each / 1024:.1f} KiB",
-        f"{held.quiet_s:.0f} s of waiting: {held.cpu_s:.2f} s of the proxy's CPU, {held.gate_calls:,} calls of the gate",
-    ]
-    said += [
+        f"{held.idle_bytes_each / 1024:.1f} KiB"
+    )
+    quiet = (
+        f"{held.quiet_s:.0f} s of waiting: {held.cpu_s:.2f} s of the proxy's CPU, "
+        f"{held.gate_calls:,} calls of the gate"
+    )
+    return [begun, memory, quiet, *(_line(each) for each in delivered)]
+
+
+def _line(each: Delivered) -> str:
+    return (
         f"{each.how}: p50 {_ms(each.after_ack.p50_s)}, p99 {_ms(each.after_ack.p99_s)}, worst "
         f"{_ms(each.after_ack.max_s)} after the acknowledgement; {each.namenode_calls:,} calls of the NameNode, "
         f"{each.cpu_s:.2f} s of the proxy's CPU, {each.clients_cpu_s:.2f} s of the clients'; "
         f"files in {each.files_s:.2f} s, answers in {each.answers_s:.2f} s; other polls p50 "
         f"{_ms(each.others.p50_s)}, p99 {_ms(each.others.p99_s)}, worst {_ms(each.others.max_s)}; event loop late by "
         f"{_ms(each.longest_s)} at most"
-        for each in delivered
-    ]
-    return said
+    )
 
 
 def verdicts(held: Held, delivered: Sequence[Delivered]) -> list[Verdict]:

@@ -1,15 +1,16 @@
-"""One server, and clients that wait there: what is counted while they do, and what they see. (bench/waiting/measuring.py)"""
+"""One server, and clients that wait there: what they cost, and what they see. (bench/waiting/measuring.py)"""
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final
 
 import psutil
 
-from nncache.bench.apart import next_of
+from nncache.bench.apart import apart, next_of
+from nncache.bench.connects import pollers
 from nncache.bench.connects.figures import Times, times_between, times_of
 from nncache.bench.connects.pollers import Polled
 from nncache.bench.inotify.namenode_calls import AGE_S, file_calls
@@ -26,6 +27,7 @@ ANSWER_TIMEOUT_S: Final = 10.0
 
 TIMEOUT_S: Final = 60.0
 _LOOK_S: Final = 0.05
+_POLLERS: Final = 8
 _RPC: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort*"
 _OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", "MsyncNumOps"})
 
@@ -70,7 +72,9 @@ class Stand:
         until = time.monotonic() + TIMEOUT_S
         while (held := self.running.metrics()["nncache_waiters"]) < self.count:
             if time.monotonic() > until:
-                raise TimeoutError(f"{held:.0f} of {self.count} clients are held after {TIMEOUT_S:g} s")
+                raise TimeoutError(
+                    f"{held:.0f} of {self.count} clients are held after {TIMEOUT_S:g} s: the machine is too busy"
+                )
             time.sleep(_LOOK_S)
 
 
@@ -109,20 +113,19 @@ def hold(stand: Stand, series: Series, quiet_s: float, *, before_bytes: int) -> 
     )
 
 
-def deliver(
-    stand: Stand, series: Series, waves: Sequence[Wave], how: str, polling: Callable[[], Polled]
-) -> Delivered:
-    """Make the files for which all wait, and see when each client has its answer.
-
-    `polling` returns what those who poll beside them have seen since the last time.
-    """
-    before, cpu_s = stand.running.metrics(), stand.cpu_s
-    acked = asyncio.run(make(stand.cluster, series, waves))
-    for pipe in stand.clients:
-        pipe.send(Collect(time.monotonic() + ANSWER_TIMEOUT_S))
-    answers = [_answered(pipe) for pipe in stand.clients]
-    cpu_s, after = stand.cpu_s - cpu_s, stand.running.metrics()
-    polled = polling()
+def deliver(stand: Stand, series: Series, waves: Sequence[Wave], how: str) -> Delivered:
+    """Make the files for which all wait, and see when each client has its answer, and what others see meanwhile."""
+    with apart(pollers.run, stand.running.address, _POLLERS) as polling:
+        next_of(polling, TIMEOUT_S)
+        before, cpu_s = stand.running.metrics(), stand.cpu_s
+        acked = asyncio.run(make(stand.cluster, series, waves))
+        for pipe in stand.clients:
+            pipe.send(Collect(time.monotonic() + ANSWER_TIMEOUT_S))
+        answers = [_answered(pipe) for pipe in stand.clients]
+        cpu_s, after = stand.cpu_s - cpu_s, stand.running.metrics()
+        polling.send(None)
+        polled = next_of(polling, TIMEOUT_S)
+        assert isinstance(polled, Polled)
     late, last = list[float](), 0.0
     for first, each in enumerate(answers):
         for place, at in enumerate(each.at):

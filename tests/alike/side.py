@@ -150,7 +150,7 @@ class Side:
         make = FastPath if is_quick else _NoFastPath
         self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS, traffic.sampled)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
-        self.front_end._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
+        self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
         self.front_end.hit_memory = FastPathMemory(self.fast_path)
         front, upstream = self.front_end, self.upstream
         plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)

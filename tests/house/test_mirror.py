@@ -7,6 +7,7 @@ from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 TESTED_ELSEWHERE: dict[str, str] = {
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
+    "bench/waiting/measuring.py": "tests/bench/waiting/test_command.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
     "bench/servers/haproxy.py": "tests/bench/request_cost/test_floor.py",
     "bench/servers/running.py": "tests/bench/servers/test_nginx.py",

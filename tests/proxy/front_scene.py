@@ -183,8 +183,13 @@ class Scene:
     namenode: DictNameNode
     front_end: FrontEnd
     memory: Remembered
-    port: int
+    server: Server
     tasks: asyncio.TaskGroup  # of the clients
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self.server.port
 
     async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> WireReply:
         """Send one request."""
@@ -219,7 +224,7 @@ async def scene(
         )
         await server.start("127.0.0.1", 0)
         try:
-            yield Scene(clock, cache, namenode, front, memory, server.port, tasks)
+            yield Scene(clock, cache, namenode, front, memory, server, tasks)
         finally:
             front.waits.stop()
             await server.stop()

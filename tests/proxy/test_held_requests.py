@@ -1,0 +1,259 @@
+"""Requests that are held without a task, seen on the wire: one connection, what is sent there, and in which order."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+
+from nncache.hadoop.change import Appeared
+from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
+from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.waiting import AT_A_TURN
+from tests.patience import HANG_S
+from tests.proxy.doubles import FILE, turns
+from tests.proxy.front_scene import Scene, scene
+from tests.proxy.test_waiting import held, until
+
+WAITS = "Prefer: wait=60"
+
+
+@dataclass
+class Line:
+    """One connection of a client."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    def send(self, path: str, *fields: str, version: str = "1.1") -> None:
+        """Ask for a status."""
+        line = f"GET /webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice HTTP/{version}"
+        self.writer.write("\r\n".join((line, "Host: nn", *fields, "", "")).encode())
+
+    async def reply(self) -> tuple[int, dict[str, str], bytes]:
+        """Return the next reply: its status, its fields and its body."""
+        async with asyncio.timeout(HANG_S):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().removesuffix("\r\n\r\n")
+            line, *fields = head.split("\r\n")
+            told = dict(field.split(": ", 1) for field in fields)
+            body = await self.reader.readexactly(int(told.get("Content-Length", 0)))
+        return int(line.split(" ")[1]), told, body
+
+    async def ends(self) -> bool:
+        """Whether nothing more comes."""
+        async with asyncio.timeout(HANG_S):
+            return await self.reader.read() == b""
+
+
+@asynccontextmanager
+async def line(s: Scene) -> AsyncIterator[Line]:
+    """Connect."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", s.port)
+    try:
+        yield Line(reader, writer)
+    finally:
+        writer.close()
+
+
+def appears(s: Scene, path: str) -> None:
+    """Let there be a file."""
+    s.namenode.statuses[path] = FILE
+    s.cache.apply(Appeared(path), s.clock.now, 101)
+
+
+def of_aiohttp(s: Scene) -> list[object]:
+    """Return the connections that have a task."""
+    return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001
+
+
+async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
+    """And the next request of its connection is served as ever, also if it waits again."""
+    async with scene() as s, line(s) as client:
+        for path in ("/w/one", "/w/two"):
+            client.send(path, WAITS)
+            await held(s)
+            await until(lambda: not of_aiohttp(s))
+            appears(s, path)
+            status, fields, body = await client.reply()
+            assert (status, body, fields["Preference-Applied"]) == (200, FILE, "wait=60")
+            assert "Connection" not in fields
+        client.send("/w/f")
+        assert (await client.reply())[0] == 200
+
+
+@pytest.mark.parametrize(("fields", "version"), [((), "1.0"), (("Connection: close",), "1.1")])
+async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
+    fields: tuple[str, ...], version: str
+) -> None:
+    """Nothing goes on after it."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/new", WAITS, *fields, version=version)
+        await held(s)
+        assert of_aiohttp(s)
+        appears(s, "/w/new")
+        assert (await client.reply())[0] == 200
+        assert await client.ends()
+
+
+async def test_what_is_sent_behind_a_request_that_waits_is_answered_behind_it() -> None:
+    """In the order of the requests (RFC 9112, section 9.3.2)."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/new", WAITS)
+        await held(s)
+        client.send("/w")
+        client.send("/w/f")
+        await turns(20)
+        assert s.front_end.waits.waiting == 1
+        appears(s, "/w/new")
+        replies = [await client.reply() for _ in range(3)]
+        assert [status for status, _, _ in replies] == [200] * 3
+        assert b"DIRECTORY" in replies[1][2]
+        assert replies[2][2] == FILE
+
+
+async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
+    """The first one has another behind it: it waits in its task."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/one", WAITS)
+        client.send("/w/two", WAITS)
+        await held(s)
+        for path in ("/w/one", "/w/two"):
+            appears(s, path)
+            assert (await client.reply())[0] == 200
+
+
+async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
+    """And its connection ends behind the answer."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/new", WAITS)
+        await held(s)
+        client.writer.write_eof()
+        status, fields, _ = await client.reply()
+        assert status == 404
+        assert "Preference-Applied" not in fields
+        assert await client.ends()
+        assert s.front_end.waits.ended[WaitEnd.CUT_SHORT] == 1
+
+
+async def test_a_client_that_is_gone_is_counted_once() -> None:
+    """And costs no question, nor a place among those who wait."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/new", WAITS)
+        await held(s)
+        asked = len(s.namenode.fetched)
+        end = client.writer.get_extra_info("socket")
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it ends with a reset
+        client.writer.transport.abort()
+        await held(s, 0)
+        appears(s, "/w/new")
+        await turns(20)
+        assert len(s.namenode.fetched) == asked
+        assert not len(s.cache.store.watches)
+        assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
+        assert s.front_end.waits.ended == {
+            WaitEnd.CHANGED: 0,
+            WaitEnd.UNCHANGED: 0,
+            WaitEnd.CUT_SHORT: 0,
+            WaitEnd.ABANDONED: 1,
+        }
+
+
+async def test_a_proxy_that_stops_answers_all_and_ends_their_connections() -> None:
+    """With a word that they end: a drain takes no longer for those who wait."""
+    async with scene() as s, line(s) as one, line(s) as two:
+        for client in (one, two):
+            client.send("/w/new", WAITS)
+        await held(s, 2)
+        s.front_end.waits.stop()
+        async with asyncio.timeout(HANG_S):
+            await s.server.stop()
+        for client in (one, two):
+            status, fields, _ = await client.reply()
+            assert (status, fields["Connection"]) == (404, "close")
+            assert await client.ends()
+        assert s.server.stats().connections_open == 0
+
+
+async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
+    """The time for which it waited is left out."""
+    seen = list[Exchange]()
+
+    class Observer:
+        def answered(self, exchange: Exchange) -> None:
+            seen.append(exchange)
+
+    async with scene() as s, line(s) as client:
+        s.front_end.traffic.observers = (Observer(),)
+        client.send("/w/new", WAITS, "X-Request-Id: 7")
+        await held(s)
+        assert not seen
+        appears(s, "/w/new")
+        await client.reply()
+        (exchange,) = seen
+        assert (exchange.operation, exchange.status, exchange.body_bytes) == (GETFILESTATUS, 200, len(FILE))
+        assert exchange.request_id == "7"
+        assert exchange.result in {Result.STORED, Result.HIT}
+
+
+async def test_a_crowd_is_answered_a_part_in_each_turn() -> None:
+    """Who waits for one path holds the loop for no longer than who waits for many."""
+    crowd = 3 * AT_A_TURN
+    async with scene() as s:
+        waiting = [s.tasks.create_task(s.status("/w/new", WAITS)) for _ in range(crowd)]
+        await held(s, crowd)
+        appears(s, "/w/new")
+        left = [crowd]
+        while left[-1]:
+            await turns(1)
+            left.append(s.front_end.waits.waiting)
+        assert max(before - after for before, after in pairwise(left)) <= AT_A_TURN
+        assert {reply.status for reply in await asyncio.gather(*waiting)} == {200}
+        assert len(s.namenode.fetched) == 2
+
+
+async def test_bounded_a_crowd_is_not_answered_with_what_is_no_longer_good() -> None:
+    """The gate closes in the middle of it: the NameNode is asked for the others."""
+    crowd = 2 * AT_A_TURN
+    async with scene() as s:
+        waiting = [s.tasks.create_task(s.status("/w/f", WAITS, "If-None-Match: *")) for _ in range(crowd)]
+        await held(s, crowd)
+        s.front_end.waits.stop()
+        while s.front_end.waits.waiting == crowd:
+            await turns(1)
+        assert s.front_end.waits.waiting, "some are still to be answered"
+        s.clock.now += 100.0
+        del s.namenode.statuses["/w/f"]
+        statuses = [reply.status for reply in await asyncio.gather(*waiting)]
+        assert set(statuses) == {304, 404}
+
+
+async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the reply that is made, and of the question."""
+    async with scene() as s, line(s) as client:
+        client.send("/w/one", WAITS)
+        await held(s)
+
+        def broken(*_: object, **__: object) -> None:
+            raise RuntimeError("bug")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(s.front_end.answers, "wished", broken)
+            appears(s, "/w/one")
+            assert (await client.reply())[0] == 500
+        client.send("/w/two", WAITS)
+        await held(s)
+        with monkeypatch.context() as patched:
+            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
+            s.namenode.statuses["/w/two"] = FILE
+            s.front_end.waits.stop()
+            status, fields, _ = await client.reply()
+        assert (status, fields["Cache-Status"]) == (
+            200,
+            "nncache; fwd=bypass; collapsed; detail=cache-error",
+        )
+        assert s.front_end.stats().cache_errors == 1
