@@ -31,6 +31,9 @@ class Holder(Protocol):
     def answered(self, response: RawResponse) -> None:
         """Send the answer to what is held, and go on."""
 
+    def end(self) -> None:
+        """End the connection at once."""
+
 
 @runtime_checkable
 class LetsGo(Protocol):
@@ -141,4 +144,8 @@ class HeldRequest:
             response = error_reply(ProxyError("internal error; the log of the proxy says more"))
         exchange.status, exchange.body_bytes = response.status, response.known_length
         self._traffic.ended(exchange)
-        client.answered(response)
+        try:
+            client.answered(response)
+        except Exception:  # noqa: BLE001 - as in any call of a protocol, it costs its own connection and no other
+            _log.exception("internal error while an answer was sent")
+            client.end()

@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import Final, Protocol, TypeAlias
 
 from nncache.cache.watches import Watch
+from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.conditional import Wish
-from nncache.proxy.reads import Read, ReadAnswer
+from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, Read, ReadAnswer
 
 Woken: TypeAlias = asyncio.Future[bool]
 """Done when there is something to look at; true: the client leaves."""
@@ -206,6 +207,11 @@ class Group:
             wait.is_queued = True
             self.queue.append(wait)
 
+    def queue_all_of(self, said: "Said") -> None:
+        """Have those look at the next answer who have not looked at this one."""
+        self.queue.extendleft(reversed(said.to))
+        self.said = None
+
     def first(self) -> KeptWait | None:
         """Return who has to look first, without those who are gone."""
         while self.queue and self.queue[0] not in self.kept:
@@ -223,3 +229,22 @@ def wake(woken: Woken, *, leaves: bool = False) -> None:
     """Let one with a task look."""
     if not woken.done():
         woken.set_result(leaves)
+
+
+def key_of(read: Read) -> tuple[str, str]:
+    """Say whose questions are alike: nothing of the reply tells them apart."""
+    return read.plain.as_requested, read.caller
+
+
+def is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:
+    """Whether the answer is one for which the client would not wait any longer."""
+    match answer:
+        case FromMemory(hit):
+            reply = hit.entry.reply
+            return wish.is_met(reply.status, body_of(reply, read.plain.as_requested))
+        case Collapsed(known):
+            return wish.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
+        case FromNameNode(reply=said):
+            return wish.is_met(said.status, said.body)
+        case _:
+            return False

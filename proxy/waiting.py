@@ -20,7 +20,6 @@ from typing import Final
 from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
-from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
 from nncache.proxy.ports import Clock, Fetcher
@@ -46,6 +45,8 @@ from nncache.proxy.wait_groups import (
     Waited,
     WaitEnd,
     Woken,
+    is_met,
+    key_of,
     wake,
 )
 
@@ -154,7 +155,7 @@ class Waits:
                 return False
 
     def _enter(self, read: Read) -> Group:
-        key = read.plain.as_requested, read.caller
+        key = key_of(read)
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group()
@@ -168,7 +169,7 @@ class Waits:
         if not group.members:
             assert group.watch is not None
             self._cache.store.watches.remove(group.watch)
-            del self._groups[read.plain.as_requested, read.caller]
+            del self._groups[key_of(read)]
 
     async def _hold(
         self, group: Group, read: Read, wish: Wish, client: Client | None, request: Keepable | None
@@ -180,7 +181,7 @@ class Waits:
         answer = await self._asked(read)
         again = replace(read, asked=None)
         is_over = self._is_stopping
-        while not (is_over or _is_met(answer, read, wish)) and (
+        while not (is_over or is_met(answer, read, wish)) and (
             group.touches != seen or self._is_sure(answer)  # a change beside the question: it is put again
         ):
             if (
@@ -206,8 +207,8 @@ class Waits:
     ) -> Waited:
         """Say how a wait ended, and count it if there was one."""
         now = asyncio.get_running_loop().time()
-        is_met, is_over = _is_met(answer, read, wish), now >= began + wish.wait_s
-        end = WaitEnd.CHANGED if is_met else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
+        met, is_over = is_met(answer, read, wish), now >= began + wish.wait_s
+        end = WaitEnd.CHANGED if met else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
         if was_held:
             self.ended[end] += 1
         return Waited(
@@ -248,11 +249,11 @@ class Waits:
             under_way = self._begin(group, read)
         return under_way.touches, await asyncio.shield(under_way.answer)
 
-    def _begin(self, group: Group, read: Read) -> Round:
-        """Put a question for all of the group."""
+    def _begin(self, group: Group, read: Read, *, is_past_cache: bool = False) -> Round:
+        """Put a question for all of the group; `is_past_cache`: to the NameNode itself, since the cache fails."""
         group.rounds += 1
         this = group.round = Round(group.rounds, group.touches)
-        asking = self._put(group, this, read)
+        asking = self._put(group, this, read, is_past_cache=is_past_cache)
         try:
             self._tasks.create_task(asking)
         except RuntimeError:  # the group of tasks is being shut down
@@ -261,15 +262,17 @@ class Waits:
             self._is_answered(group, this, Unanswered(stopped, Reason.MISS))
         return this
 
-    async def _put(self, group: Group, this: Round, read: Read) -> None:
+    async def _put(self, group: Group, this: Round, read: Read, *, is_past_cache: bool) -> None:
         """Ask in a task of its own: who leaves costs no other the answer. Never raises."""
         answer: ReadAnswer = Unanswered(ProxyError("internal error"), Bypass.CACHE_ERROR)
         try:
-            answer = await self._asked(read)
-        except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
-            self.errors += 1
-            _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
-            answer = await self._fetched(read, Bypass.CACHE_ERROR)
+            try:
+                answer = await (
+                    self._fetched(read, Bypass.CACHE_ERROR) if is_past_cache else self._asked(read)
+                )
+            except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
+                self._note_error(read)
+                answer = await self._fetched(read, Bypass.CACHE_ERROR)
         finally:
             self._is_answered(group, this, answer)
 
@@ -339,7 +342,13 @@ class Waits:
                 group.said = None
                 break
             done += 1
-            self._look(group, said, said.to.popleft())
+            wait = said.to.popleft()
+            try:
+                self._look(group, said, wait)
+            except Exception:  # noqa: BLE001 - FailToNameNode: the NameNode is asked for those who are left
+                self._note_error(wait.read)
+                group.queue_all_of(said)
+                self._begin(group, wait.read, is_past_cache=True)
         first = group.first()
         if group.said is None and group.round is None and first is not None:
             self._begin(group, first.read)
@@ -349,7 +358,6 @@ class Waits:
 
     def _look(self, group: Group, said: Said, wait: KeptWait) -> None:
         """Answer one who is kept, or let it wait on."""
-        wait.is_queued = False
         if wait not in group.kept:
             return
         answer, seen = said.answer, said.seen
@@ -357,14 +365,15 @@ class Waits:
             case FromMemory(hit) if self._cache.is_good(hit, self._clock()):
                 seen = group.touches
             case FromMemory() | Collapsed():  # that of another request; the next time it comes from memory
-                group.queue_up(wait)
+                group.queue.append(wait)
                 return
             case _:
                 pass
         is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
-        if not (is_over or _is_met(answer, wait.read, wait.wish)) and (
+        if not (is_over or is_met(answer, wait.read, wait.wish)) and (
             group.touches != seen or self._is_sure(answer)
         ):
+            wait.is_queued = False
             if group.touches != seen:  # a change beside the question: it is put again
                 group.queue_up(wait)
             return
@@ -376,20 +385,10 @@ class Waits:
             self._ended(answer, wait.read, wait.wish, wait.began, was_held=True, is_shared=is_shared)
         )
 
+    def _note_error(self, read: Read) -> None:
+        self.errors += 1
+        _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
+
     def _forget(self, wait: KeptWait) -> None:
         self.waiting -= 1
         self._leave(wait.read, wait.group)
-
-
-def _is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:
-    """Whether the answer is one for which the client would not wait any longer."""
-    match answer:
-        case FromMemory(hit):
-            reply = hit.entry.reply
-            return wish.is_met(reply.status, body_of(reply, read.plain.as_requested))
-        case Collapsed(known):
-            return wish.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
-        case FromNameNode(reply=said):
-            return wish.is_met(said.status, said.body)
-        case _:
-            return False

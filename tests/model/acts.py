@@ -54,9 +54,15 @@ class World:
     def wait(self, number: int) -> None:
         """Ask for a status as several at once, and wait for another one."""
         draw = Draw(number)
-        path, wait_s, for_another = draw.path(), (1, 5, 30)[draw.of(3)], bool(draw.of(2))
+        path, wait_s, for_another, is_kept = (
+            draw.path(),
+            (1, 5, 30)[draw.of(3)],
+            bool(draw.of(2)),
+            draw.of(3) > 0,
+        )
         for user in (*USERS, *USERS):
-            self.system.come(wait(self.system, path, user, wait_s, for_another=for_another))
+            waiting = wait(self.system, path, user, wait_s, for_another=for_another, is_kept=is_kept)
+            self.system.come(waiting)
 
     # -- changes
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
-from aiohttp import web
+from aiohttp import HttpVersion, HttpVersion11, web
 
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.election_view import NameNode
@@ -16,6 +16,7 @@ from nncache.hadoop.paths import canonical
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
+from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.messages import (
     NO_TERM,
     Decorate,
@@ -76,6 +77,39 @@ class Door(Protocol):
     fast_path: "Remembered"
 
 
+class KeepingConnection:
+    """A connection that lets go of its request while that is held (`nncache.proxy.held_requests`)."""
+
+    is_alone = True
+    is_over_tls = False
+
+    def __init__(self) -> None:
+        self._answer: asyncio.Future[RawResponse] = asyncio.get_running_loop().create_future()
+        self._held: HeldRequest | None = None
+
+    def give_back(self, *, held: HeldRequest) -> None:
+        """Hold it."""
+        self._held = held
+        held.held_by(self)
+
+    def answered(self, response: RawResponse) -> None:
+        """Take the answer."""
+        self._answer.set_result(response)
+
+    def end(self) -> None:
+        """Lose the connection: the client sees that there is no answer."""
+        self._answer.set_exception(ConnectionResetError("the connection was ended"))
+
+    async def answer(self) -> RawResponse:
+        """Wait for the answer; who is cancelled meanwhile is a client that leaves."""
+        assert self._held is not None
+        try:
+            return await self._answer
+        except asyncio.CancelledError:
+            self._held.abandon()
+            raise
+
+
 @dataclass(eq=False)
 class ClientRequest:
     """As much of an aiohttp request as the front end looks at.
@@ -85,6 +119,7 @@ class ClientRequest:
         writing: what it did, once it has.
         answer: what a call is told that does nothing; by default that of a redirect.
         door: where it comes in; None: the ordinary one.
+        protocol: its connection, if that can let go of it.
     """
 
     method: str
@@ -96,6 +131,9 @@ class ClientRequest:
     answer: Answer = REDIRECT
     is_sent: bool = False
     door: Door | None = None
+    protocol: KeepingConnection | None = None
+    version: HttpVersion = HttpVersion11
+    keep_alive: bool = True
     transport: Any = field(default_factory=PlainTransport)
     headers: Any = field(default_factory=dict)  # by name; of what is looked up so, none is sent
 

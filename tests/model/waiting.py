@@ -9,17 +9,24 @@ from tests.model.judge import Told
 from tests.model.namespace import Answer
 from tests.model.replies import made, parts
 from tests.model.system import System
-from tests.model.upstream import ClientRequest
+from tests.model.upstream import ClientRequest, KeepingConnection
 
 
-async def wait(system: System, path: str, user: str, wait_s: int, *, for_another: bool) -> None:
-    """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged."""
+async def wait(
+    system: System, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool
+) -> None:
+    """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged.
+
+    `is_kept`: the connection lets go of the request while it is held.
+    """
     tag: Headers = ()
     answer = Answer(0, b"")
     for fields in ((), ((b"Prefer", b"wait=%d" % wait_s),)):
         started = clock()
         wish = ((b"If-None-Match", tag[0][1] if tag else b'"none"'),) if for_another or not fields else ()
-        request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}", (*fields, *wish))
+        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name={user}"
+        keeping = KeepingConnection() if is_kept else None
+        request = ClientRequest("GET", target, (*fields, *wish), protocol=keeping)
         response = await system.call(request, path)
         if response is None:
             return

@@ -12,6 +12,7 @@ _FLIGHTS = "proxy/flights.py"
 _FRONT_END = "proxy/front_end.py"
 _OUTCOMES = "hadoop/outcomes.py"
 _WAITING = "proxy/waiting.py"
+_WAIT_GROUPS = "proxy/wait_groups.py"
 _WRITES = "proxy/writes.py"
 
 PROXY_RULES: Final = (
@@ -240,8 +241,16 @@ PROXY_RULES: Final = (
         name="wait-shares-with-other-callers",
         guarantee=Guarantee.VERBATIM,
         rule="A reply that comes for several who wait goes to those alone in whose name it was asked for.",
-        module=_WAITING,
-        old="key = read.plain.as_requested, read.caller\n",
-        new='key = read.plain.as_requested, ""\n',
+        module=_WAIT_GROUPS,
+        old="    return read.plain.as_requested, read.caller\n",
+        new='    return read.plain.as_requested, ""\n',
+    ),
+    Variant(
+        name="kept-wait-takes-an-answer-from-before-it-came",
+        guarantee=Guarantee.OWN_WRITES,
+        rule="A question that was put for several who wait answers those alone who were there before.",
+        module=_WAIT_GROUPS,
+        old="there = deque(wait for wait in self.queue if wait.entered < number)",
+        new="there = deque(self.queue)",
     ),
 )
