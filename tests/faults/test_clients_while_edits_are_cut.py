@@ -1,13 +1,17 @@
 """The NameNode's edits cannot be read, while clients read and files change."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster, Relay
+from nncache.testbed.asker import Asker
 from tests.channels import proxied
 from tests.faults.outage import survive
-from tests.world import World
+from tests.patience import HANG_S
+from tests.world import Where, World
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
 
@@ -69,3 +73,26 @@ def test_without_the_right_to_read_edits_all_is_forwarded_and_said(
         proxy.process.await_that(lambda: "--user" in proxy.process.log.read_text(), "says nothing of --user")
         assert not world.ask(f"{hdfs_directory}/f", "alice").is_hit
         world.close()
+
+
+def test_who_waits_while_the_edits_cannot_be_read_is_answered_at_the_end(
+    world: World, relay: Relay, hdfs_directory: str
+) -> None:
+    """Bounded: the gate is closed by then, and the NameNode is asked."""
+    path = f"{hdfs_directory}/_SUCCESS"
+    world.settle()
+    with ThreadPoolExecutor(1) as clients, Asker(world.proxy.address) as client:
+        target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=alice"
+        waiting = clients.submit(client.ask, "GET", target, headers=(("Prefer", "wait=4"),))
+        world.proxy.process.await_that(
+            lambda: world.proxy.metrics()["nncache_waiters"] == 1, "does not hold it"
+        )
+        relay.black_hole()
+        try:
+            world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", path))
+            reply = waiting.result(HANG_S)
+        finally:
+            relay.restore()
+    assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=4")
+    assert "hit" not in reply.header("Cache-Status")
+    world.proxy.await_gate()

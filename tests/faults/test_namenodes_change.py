@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,6 +13,7 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.asker import Asker, RawReply
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
@@ -113,6 +115,44 @@ def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: C
         world.must(world.call(Where.PROXY, "DELETE", "DELETE", path))
         assert world.disagreement(path, "alice") == []
         assert world.make_hit(path, "alice").status == 404
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [Channel.DIRECT, pytest.param(Channel.ZOOKEEPER, marks=pytest.mark.long)],
+    ids=lambda channel: channel.value,
+)
+def test_who_waits_is_answered_at_a_failover_and_waits_on_with_the_other_namenode(
+    pair: Cluster, channel: Channel, top: str
+) -> None:
+    """FailToNameNode: what the first would not have said is not waited for; the next wait is one for the second."""
+    make_directory(pair, top)
+    target = f"/webhdfs/v1{top}/_SUCCESS?op=GETFILESTATUS&user.name=alice"
+
+    def wait() -> RawReply:
+        with Asker(world.proxy.address) as client:
+            return client.ask("GET", target, headers=(("Prefer", "wait=60"),))
+
+    def are_held() -> None:
+        world.proxy.process.await_that(
+            lambda: world.proxy.metrics()["nncache_waiters"] == 4, "does not hold them"
+        )
+
+    with proxied(pair, *globs(top), channel=channel) as world, ThreadPoolExecutor(4) as clients:
+        waiting = [clients.submit(wait) for _ in range(4)]
+        are_held()
+        pair.transition_to_standby(0)
+        pair.transition_to_active(1)
+        replies = [each.result(HANG_S) for each in waiting]
+        assert {(reply.status, reply.header("Preference-Applied")) for reply in replies} == {(404, "")}
+        world.direct.address = pair.namenodes[1].http
+        world.direct.close()
+        world.proxy.await_gate()
+        waiting = [clients.submit(wait) for _ in range(4)]
+        are_held()
+        world.must(world.call(Where.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS"))
+        replies = [each.result(HANG_S) for each in waiting]
+        assert {(reply.status, reply.header("Preference-Applied")) for reply in replies} == {(200, "wait=60")}
 
 
 @BOTH
