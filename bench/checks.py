@@ -13,6 +13,10 @@ CALLS_PER_CHANGE: Final = 2.6
 LATENESS_BEYOND_PERIOD_S: Final = 0.1
 
 NNCACHE: Final = "nncache"
+WAITING: Final = "waiting"
+
+WAITING_LATENESS_S: Final = 1.0
+"""From a change to each client that waits for it (p99)."""
 
 COMPARED: Final = frozenset(
     {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
@@ -75,9 +79,18 @@ def _of_mode(mode: ModeFigures, workload: Workload) -> Iterator[Check]:
         f"{late_s * 1e3:.1f} ms, {mode.due - mode.sent} of {mode.due:,} polls not sent",
         mode.kept_schedule,
     )
-    if mode.mode != NNCACHE:
+    if mode.mode not in {NNCACHE, WAITING}:
         return  # what a peer does wrong is a result, not a failure of the run
-    yield from _failures(mode, NNCACHE)
+    yield from _failures(mode, mode.mode)
+    if mode.mode == WAITING:
+        if mode.lateness_s.count:
+            yield Check(
+                "waiting: a change is seen by each who waits for it (p99)",
+                f"{WAITING_LATENESS_S:.2f} s",
+                f"{mode.lateness_s.p99:.3f} s",
+                mode.lateness_s.p99 <= WAITING_LATENESS_S,
+            )
+        return
     if mode.lateness_s.count:
         wanted_s = workload.real_period_s + LATENESS_BEYOND_PERIOD_S
         yield Check(

@@ -169,7 +169,7 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
         return _there(stand.settings.elsewhere.servers[mode])
     assert stand.cluster is not None
     match mode:
-        case Mode.NNCACHE:
+        case Mode.NNCACHE | Mode.WAITING:
             return nncache(stand.cluster, stand.plan(mode).globs, stand.settings.channel, AUDITING)
         case Mode.NGINX:
             return nginx(namenode, valid_s=stand.settings.nginx_valid_s)
@@ -213,6 +213,7 @@ def _orders(
         zero_s=boottime() + settings.lead_s + warm_up_s,
         warm_up_s=warm_up_s,
         duration_s=duration_s,
+        is_waiting=mode is Mode.WAITING,
     )
 
 

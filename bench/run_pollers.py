@@ -2,9 +2,9 @@
 
     python bench/run_pollers.py --pollers 10000 --duration 60
 
-Runs each mode (the NameNode itself, nncache, nginx as a cache with a time limit) against the same real NameNode, which
-it starts; leaves tables, charts and a report in a directory of its own; exits with 1 if a figure falls short.
-(bench/run_pollers.py)
+Runs each mode (the NameNode itself, nncache, nncache with clients that wait, nginx as a cache with a time limit)
+against the same real NameNode, which it starts; leaves tables, charts and a report in a directory of its own; exits
+with 1 if a figure falls short. (bench/run_pollers.py)
 """
 
 import datetime as dt
@@ -68,7 +68,7 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
     "also_periods_s",
     default="",
     callback=_periods,
-    help="Other seconds between two polls, such as 1,30: all modes but nginx are run at each for a short time.",
+    help="Other seconds between two polls, such as 1,30: direct and nncache are run at each for a short time.",
 )
 @click.option(
     "--time-factor", type=click.FloatRange(min=0, min_open=True), help="Shortens the workload's times."
@@ -135,6 +135,11 @@ def main(  # noqa: PLR0913 - one for each option
         workload = _workload(workload_name, pollers, period, time_factor)
     except WorkloadError as exc:
         raise click.UsageError(str(exc)) from exc
+    if Mode.WAITING in modes and workload.paths_per_poller > 1:
+        raise click.UsageError(
+            f"in mode waiting each poller waits for one path, and in {workload.name} it has "
+            f"{workload.paths_per_poller}: leave it out (--modes direct,nncache,nginx)"
+        )
     elsewhere = _elsewhere(namenode, proxy, superuser, modes)
     if Mode.NGINX in modes:
         try:
@@ -179,11 +184,13 @@ def _elsewhere(
                 "--nncache stands before a NameNode of your own: name that, too (--namenode)"
             )
         return None
-    if Mode.NGINX in modes or (Mode.NNCACHE in modes and proxy is None):
-        raise click.UsageError("with --namenode, use --modes direct, or --modes direct,nncache and --nncache")
-    return Elsewhere(
-        namenode=namenode, superuser=superuser, servers={Mode.NNCACHE: proxy} if proxy is not None else {}
-    )
+    ours = (Mode.NNCACHE, Mode.WAITING)
+    if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
+        raise click.UsageError(
+            "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
+        )
+    servers = {} if proxy is None else dict.fromkeys(ours, proxy)
+    return Elsewhere(namenode=namenode, superuser=superuser, servers=servers)
 
 
 def _workload(name: str, pollers: int | None, period_s: float | None, time_factor: float | None) -> Workload:

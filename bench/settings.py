@@ -26,7 +26,12 @@ class Mode(StrEnum):
 
     DIRECT = "direct"  # the NameNode itself
     NNCACHE = "nncache"
+    WAITING = "waiting"  # nncache, by clients that wait for another answer in place of polling
     NGINX = "nginx"  # proxy_cache with a time limit
+
+
+NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX})
+"""Modes for which another poll period is another time limit, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class RunSettings:
         directory: where tables, charts and report go.
         root: the directory in HDFS whose children have the modes' files.
         elsewhere: the cluster, if it is one's own.
-        also_periods_s: other poll periods, at which all modes but nginx are run for a short time after that.
+        also_periods_s: other poll periods, at which direct and nncache are run for a short time after that.
         variant: what is added to the names of the modes' directories in HDFS.
         lead_s: from the order to poll until the warm-up begins: the tasks read the order and work out their polls.
     """
@@ -89,7 +94,7 @@ class RunSettings:
         return replace(
             self,
             workload=replace(self.workload, period_s=period_s * self.workload.time_factor),
-            modes=tuple(mode for mode in self.modes if mode is not Mode.NGINX),
+            modes=tuple(mode for mode in self.modes if mode not in NOT_BY_PERIOD),
             duration_s=max(min(ALSO_S, self.duration_s), 2 * period_s),
             warm_up_s=max(min(WARM_UP_S, self.warm_up_s), 2 * period_s),
             directory=self.directory / name,

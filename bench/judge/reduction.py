@@ -35,7 +35,7 @@ SELECT
     count(*) AS due,
     count(sent_s) AS sent,
     count_if(sent_s IS NOT NULL AND NOT is_reply) AS failed,
-    count_if(is_reply AND lower(served) = 'hit') AS hits,
+    count_if(is_reply AND (lower(served) = 'hit' OR lower(served) LIKE 'hit;%')) AS hits,
     count_if(verdict = 'stale') AS stale,
     coalesce(max(age_s) FILTER (WHERE verdict = 'stale'), double(0)) AS oldest_s,
     count_if(verdict = 'wrong') AS wrong

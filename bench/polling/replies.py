@@ -29,12 +29,24 @@ class Reply(NamedTuple):
     Attributes:
         served: how the server says that it came about: "hit", "miss", "bypass" and the like; "" if it says nothing.
         keeps: whether the connection can take the next request.
+        head: its header fields, in lower case.
     """
 
     status: int
     served: str
     body: bytes
     keeps: bool
+    head: bytes = b""
+
+    @property
+    def tag(self) -> bytes:
+        """Its `ETag`, in lower case as nncache makes it; empty if it has none."""
+        return _field(self.head, b"\r\netag:")
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether a wait was granted (`Preference-Applied`)."""
+        return b"\r\npreference-applied: wait=" in self.head
 
 
 def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
@@ -66,7 +78,7 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
     connection = _field(head, b"\r\nconnection:")
     keeps = not rest and rest is not None and connection != b"close" and head[7:8] == b"1"
     said = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
-    return Reply(status, _served(said) if said else "", body, keeps)
+    return Reply(status, _served(said) if said else "", body, keeps, head)
 
 
 def digest_of(status: int, body: bytes) -> int:

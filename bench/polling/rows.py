@@ -43,7 +43,7 @@ class Rows:
         self, poller: int, path_id: int, due_s: float, sent_s: float, replied_s: float, reply: Reply
     ) -> None:
         """Add a poll that was answered."""
-        status, served, body, _ = reply
+        status, served, body = reply[:3]
         self._times(poller, path_id, due_s, sent_s, replied_s)
         self._statuses.append(status)
         self._digests.append(digest_of(status, body))

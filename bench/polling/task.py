@@ -21,6 +21,7 @@ from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.conductor import Progress
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
+from nncache.bench.polling.waiting import Waiting
 from nncache.bench.tables import POLLS
 from nncache.bench.workload import Workload
 
@@ -60,6 +61,7 @@ class Orders:
         zero_s: when the measured time begins, on the driver's clock.
         warm_up_s: how long before that polling begins.
         duration_s: of the measured time.
+        is_waiting: pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`).
     """
 
     workload: Workload
@@ -71,6 +73,7 @@ class Orders:
     zero_s: float
     warm_up_s: float
     duration_s: float
+    is_waiting: bool = False
 
     def pollers(self, task: int) -> tuple[Poller, ...]:
         """Return the pollers of a task."""
@@ -147,13 +150,13 @@ async def _poll(
         return boottime() - zero_s
 
     rows = Rows()
-    schedule = Schedule(
-        ((poller, orders.requests(poller)) for poller in pollers),
-        orders.workload.real_period_s,
-        Times(begins_s=-orders.warm_up_s, ends_s=orders.duration_s),
-        now=now,
-        rows=rows,
-    )
+    asking = ((poller, orders.requests(poller)) for poller in pollers)
+    times = Times(begins_s=-orders.warm_up_s, ends_s=orders.duration_s)
+    schedule: Schedule | Waiting
+    if orders.is_waiting:
+        schedule = Waiting(asking, times, now=now, rows=rows)
+    else:
+        schedule = Schedule(asking, orders.workload.real_period_s, times, now=now, rows=rows)
     if now() > 0:
         raise TaskError(
             f"task {task} was ready {now():.1f} s after the measured time had begun: begin later, or warm up longer"

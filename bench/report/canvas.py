@@ -20,10 +20,10 @@ from nncache.bench.report.finding import Modes, schedule, workload_name
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
-COLOURS: Final = {"direct": "#000000", "nncache": "#0072B2", "nginx": "#D55E00"}
+COLOURS: Final = {"direct": "#000000", "nncache": "#0072B2", "waiting": "#009E73", "nginx": "#D55E00"}
 """By mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
-OTHER: Final = "#009E73"
+OTHER: Final = "#CC79A7"
 """The colour of any other mode."""
 
 ASKED: Final[dict[str, Any]] = {"color": "#555555", "linestyle": "--"}

@@ -65,6 +65,8 @@ def ways(info: RunInfo, modes: Modes) -> str:
     known = {
         "direct": "direct: it asks the NameNode itself.",
         "nncache": "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
+        "waiting": "waiting: through the same proxy, which holds each request until its answer differs (Prefer: wait); "
+        "each asks again at once, without a period.",
         "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
     }
     said = [known[mode.mode] for mode in modes if mode.mode in known]
@@ -102,8 +104,8 @@ def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
 
 
 def way(mode: ModeFigures) -> str:
-    """Return `directly`, or through what."""
-    return "directly" if mode.mode == "direct" else f"through {mode.mode}"
+    """Return `directly`, or through what, or how."""
+    return {"direct": "directly", "waiting": "by waiting"}.get(mode.mode, f"through {mode.mode}")
 
 
 def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:

@@ -116,7 +116,7 @@ def savings(
 ) -> tuple[Saving, ...]:
     """Return what each cache saves at each of the periods and at those that were run, by period and mode.
 
-    Caches with a time limit (nginx) have measured rows only.
+    Caches with a time limit (nginx), and clients that wait and have no period, have measured rows only.
     """
     run = {**{at.period_s: at.modes for at in also}, info.period_s: modes}
     others = {period for period in periods if not any(math.isclose(period, at) for at in run)}
@@ -125,7 +125,8 @@ def savings(
         kept = {mode.mode: calls_per_s(mode) for mode in run.get(period, ()) if mode.kept_schedule}
         for mode in modes:
             is_measured = "direct" in kept and mode.mode in kept
-            if mode.mode == "direct" or not mode.sent or (mode.mode == "nginx" and not is_measured):
+            by_period_alone = mode.mode in {"nginx", "waiting"}
+            if mode.mode == "direct" or not mode.sent or (by_period_alone and not is_measured):
                 continue
             direct = kept["direct"] if is_measured else polls_asked_per_s(info, period)
             # The calls of the run are changes/s times calls per change, also where nothing changed.

@@ -210,7 +210,7 @@ class ModelUpstream:
         self, request: web.BaseRequest, head: RequestHead, settle: Settle, decorate: Decorate
     ) -> web.StreamResponse:
         """Carry a call out that is no plain read, or one that leaves no trace."""
-        client = request
+        client: Any = request
         assert isinstance(client, ClientRequest)
         try:
             if client.method == "GET" and client.answer is REDIRECT:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nncache.testbed import Cluster, Kdc
+from nncache.testbed import Cluster
 from nncache.testbed.daemon import Proxy
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S
@@ -15,12 +15,12 @@ from tests.secured.asking import Question, ask, cookie_of
 WAITS = ("Prefer", "wait=60")
 
 
+@pytest.mark.usefixtures("kdc")
 @pytest.mark.parametrize("channel", ["direct", "zookeeper"])
 def test_who_has_a_right_waits_and_who_has_none_does_not(
-    secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc: Kdc, channel: str
+    secured_cluster: Cluster, secured_proxies: dict[str, Proxy], channel: str
 ) -> None:
-    """ProvenGrant: alice is held by her cookie, bob and whoever forges one are answered by the NameNode."""
-    assert kdc
+    """ProvenGrant: alice is held by her cookie, bob, and a client that forges one, are answered by the NameNode."""
     proxy = secured_proxies[channel]
     place = f"/kept/{uuid.uuid4().hex[:12]}"
     make_directory(secured_cluster, "/kept")

@@ -9,6 +9,7 @@ import uvloop
 
 from nncache.bench.polling.client import Client
 from nncache.bench.polling.replies import Reply
+from tests.bench.polling.test_replies import said
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
 from tests.patience import HANG_S
 
@@ -58,7 +59,7 @@ def tell(
 async def ask_twice(asked: Asked) -> None:
     """Get two replies."""
     for _ in range(2):
-        assert await asked.ask() == (200, "", BODY, True)
+        assert said(await asked.ask()) == (200, "", BODY, True)
 
 
 @LOOPS
@@ -111,7 +112,7 @@ def test_connection_close_is_obeyed() -> None:
 
     async def story(asked: Asked) -> None:
         for _ in range(3):
-            assert await asked.ask() == (200, "", BODY, False)
+            assert said(await asked.ask()) == (200, "", BODY, False)
 
     closing = Act(data=reply(fields=("Connection: close",)), then="close")
     assert tell(story, closing).connections == 3
@@ -122,7 +123,7 @@ def test_a_body_may_end_with_the_connection(loop: Callable[[], asyncio.AbstractE
     """It is complete then, and not repeated."""
 
     async def story(asked: Asked) -> None:
-        assert await asked.ask() == (200, "", b"until the end", False)
+        assert said(await asked.ask()) == (200, "", b"until the end", False)
 
     bare = Act(data=b"HTTP/1.1 200 OK\r\n\r\nuntil the end", split=30, then="close")
     assert len(tell(story, bare, loop=loop).targets) == 1
@@ -161,7 +162,7 @@ def test_whoever_gives_up_hears_of_it_once() -> None:
         assert await asked.answers.get() == "too slow"
         asked.client.give_up("too slow")
         reply_ = await asked.ask()
-        assert (asked.answers.empty(), reply_) == (True, (200, "", b"second", True))
+        assert (asked.answers.empty(), said(reply_)) == (True, (200, "", b"second", True))
 
     tell(story, Act(data=reply(b"first"), delay_s=0.05), Act(data=reply(b"second"), delay_s=0.1))
 

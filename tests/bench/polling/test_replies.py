@@ -4,8 +4,14 @@ from hashlib import blake2b
 
 import pytest
 
-from nncache.bench.polling.replies import MAX_HEAD_BYTES, ReplyError, digest_of, file_id_of, parse
+from nncache.bench.polling.replies import MAX_HEAD_BYTES, Reply, ReplyError, digest_of, file_id_of, parse
 from tests.bench.polling_server import BODY, reply
+
+
+def said(reply: Reply | str | None) -> tuple[object, ...]:
+    """Return what a reply says, without its head."""
+    assert isinstance(reply, Reply)
+    return tuple(reply[:4])
 
 
 @pytest.mark.parametrize("is_chunked", [False, True])
@@ -14,21 +20,21 @@ def test_a_reply_is_complete_at_its_last_byte_and_not_before(is_chunked: bool) -
     data = reply(is_chunked=is_chunked)
     for cut in range(len(data)):
         assert parse(data[:cut]) is None
-    assert parse(data) == (200, "", BODY, True)
+    assert said(parse(data)) == (200, "", BODY, True)
 
 
 def test_trailers_belong_to_the_reply() -> None:
     """What follows the last chunk ends with an empty line."""
     data = reply(is_chunked=True).removesuffix(b"\r\n") + b"Checksum: 1\r\n"
     assert parse(data) is None
-    assert parse(data + b"\r\n") == (200, "", BODY, True)
+    assert said(parse(data + b"\r\n")) == (200, "", BODY, True)
 
 
 def test_the_end_of_the_connection_ends_a_body_without_length() -> None:
     """That is how HTTP/1.0 says it; the connection can't be kept."""
     data = b"HTTP/1.1 404 Not Found\r\n\r\n" + BODY
     assert parse(data) is None
-    assert parse(data, is_end=True) == (404, "", BODY, False)
+    assert said(parse(data, is_end=True)) == (404, "", BODY, False)
 
 
 @pytest.mark.parametrize("is_chunked", [False, True])
