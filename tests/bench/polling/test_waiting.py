@@ -1,0 +1,102 @@
+"""Pollers that wait: each answer leads to the next wait, and speaks of the moment at which it came."""
+
+import asyncio
+
+import pyarrow as pa
+import pytest
+
+from nncache.bench.polling.replies import digest_of
+from nncache.bench.polling.rows import Rows
+from nncache.bench.polling.schedule import Times
+from nncache.bench.polling.waiting import PAUSE_S, WAIT_S, Waiting
+from nncache.bench.tables import POLLS
+from tests.bench.patient_loop import PatientLoop
+from tests.bench.polling.test_schedule import MISSING, Row, from_zero, one, requests_of
+from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
+
+GRANTED = f"Preference-Applied: wait={WAIT_S}"
+HELD_S = 2.0
+
+
+def there(tag: str, *fields: str) -> bytes:
+    """Return a status with a tag."""
+    return reply(fields=("Cache-Status: nncache; hit; detail=waited", f'ETag: "{tag}"', *fields))
+
+
+def waited(script: Script, ends_s: float = 5.0) -> list[Row]:
+    """Let one wait, and return its rows."""
+    rows, poller = Rows(), one(4)
+
+    async def run() -> None:
+        async with RawServer(script) as server:
+            times = Times(begins_s=0.0, ends_s=ends_s)
+            await Waiting([(poller, requests_of(poller))], times, now=from_zero(), rows=rows).run(
+                server.endpoint
+            )
+
+    with asyncio.Runner(loop_factory=PatientLoop) as runner:
+        runner.run(run())
+    found: list[Row] = pa.Table.from_batches(rows.batches(0.001), POLLS).to_pylist()
+    return found
+
+
+def test_each_answer_begins_the_wait_for_another_one() -> None:
+    """With the tag that it has; the first one comes at once."""
+    script = Script(
+        {
+            "/4": (
+                Act(data=there("aa", GRANTED)),
+                Act(data=there("bb", GRANTED), delay_s=HELD_S),
+                Act(data=b""),
+            )
+        }
+    )
+    first, second = waited(script)
+    assert [head.splitlines()[-2:] for head in script.heads] == [
+        [b"Prefer: wait=%d" % WAIT_S, b"If-None-Match: " + tag] for tag in (b'"none"', b'"aa"', b'"bb"')
+    ]
+    assert first["replied_s"] < 1.0
+    assert second["due_s"] == second["sent_s"] == second["replied_s"] == pytest.approx(HELD_S, abs=0.1)
+    assert (second["status"], second["digest"], second["served"]) == (
+        200,
+        digest_of(200, BODY),
+        "hit; waited",
+    )
+
+
+def test_a_304_says_what_the_answer_before_it_said() -> None:
+    """Nothing is new: the next wait has the same tag."""
+    unchanged = f'HTTP/1.1 304 Not Modified\r\nETag: "aa"\r\n{GRANTED}\r\n\r\n'.encode()
+    script = Script(
+        {"/4": (Act(data=there("aa", GRANTED)), Act(data=unchanged, delay_s=HELD_S), Act(data=b""))}
+    )
+    first, second = waited(script)
+    assert (second["status"], second["digest"]) == (first["status"], first["digest"])
+    assert script.heads[-1].endswith(b'If-None-Match: "aa"')
+
+
+def test_a_wait_that_is_not_granted_is_asked_for_after_a_pause() -> None:
+    """Its answer is a poll as any: it was sent when it was."""
+    missing = reply(MISSING, "404 Not Found", ('ETag: "cc"',))
+    script = Script({"/4": (Act(data=missing, delay_s=0.5), Act(data=b""))})
+    (row,) = waited(script)
+    assert row["replied_s"] - row["sent_s"] == pytest.approx(0.5, abs=0.1)
+    assert row["status"] == 404
+    assert len(script.heads) == 2
+    assert script.heads[-1].endswith(b'If-None-Match: "cc"')
+
+
+@pytest.mark.parametrize("act", [Act(data=b"", then="close"), Act(data=b"no HTTP\r\n\r\n")])
+def test_what_is_no_answer_has_failed_and_is_asked_again_after_a_pause(act: Act) -> None:
+    """It does not end the poller."""
+    script = Script({"/4": (act, act, Act(data=there("aa", GRANTED)), Act(data=b""))})
+    rows = waited(script)
+    assert rows[0]["error"] is not None
+    assert rows[-1]["status"] == 200
+    assert rows[-1]["replied_s"] >= PAUSE_S
+
+
+def test_silence_has_failed_in_the_end() -> None:
+    """A wait that is never answered is not waited for longer than it may last."""
+    (row, *_) = waited(Script({"/4": (Act(data=b""),)}), ends_s=3.0 * WAIT_S)
+    assert "no reply within" in row["error"]
