@@ -13,7 +13,7 @@ from tests.model.upstream import ClientRequest, KeepingConnection
 
 
 async def wait(
-    system: System, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool
+    system: System, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool = False
 ) -> None:
     """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged.
 

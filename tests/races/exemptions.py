@@ -102,7 +102,6 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.waiting.Waits.answer: await self._reads.answer#2": (
         "only where more clients wait than may; it is answered as one that wishes no wait, which is raced there"
     ),
-    "proxy.waiting.Waits._ask: await asking": _ENDS,
     "proxy.waiting.Waits._hold: await self._reads.answer": (
         "it waits only where the path changes between two turns of the loop, after the answer to all who wait; "
         "the same wait is raced in `_asked`"

@@ -76,7 +76,6 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.edits.poller.PolledEdits._roll_if_due: await namenode.roll_edits": _NEVER_ROLLS,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
     "proxy.waiting.Waits.answer: await self._reads.answer#2": "there are no more waiters here than there may be",
-    "proxy.waiting.Waits._ask: await asking": _BEGINS_OR_ENDS,
     "proxy.waiting.Waits._hold: await self._reads.answer": _ONE_TURN,
     "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
     "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
