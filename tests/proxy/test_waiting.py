@@ -303,3 +303,16 @@ async def test_one_address_cannot_hold_all_places() -> None:
         assert "Preference-Applied" not in dict((await s.status("/w/none", LONG)).fields)
         s.front_end.waits.stop()
         assert {reply.status for reply in await asyncio.gather(*waiting)} == {404}
+
+
+async def test_a_second_caller_waits_for_what_is_known_already() -> None:
+    """Whose reply is what the cache has from another caller's question: the next read of both is a hit."""
+    async with scene() as s:
+        first = asked(s, "/w/none", LONG)
+        await held(s)
+        second = asked(s, "/w/none", LONG, user="bob")
+        await held(s, 2)
+        s.namenode.statuses["/w/none"] = FILE
+        s.cache.apply(Appeared("/w/none"), s.clock.now, 101)
+        replies = await asyncio.gather(first, second)
+        assert [(each.status, each["Preference-Applied"]) for each in replies] == 2 * [(200, "wait=60")]

@@ -129,3 +129,19 @@ def test_a_reply_that_is_not_under_way_can_be_cut() -> None:
     response.cut()
     assert not response.keep_alive
     assert not response.has_begun
+
+
+@pytest.mark.parametrize(
+    ("status", "is_last", "end"),
+    [
+        (200, False, b"Content-Length: 1\r\n\r\nx"),
+        (200, True, b"Content-Length: 1\r\nConnection: close\r\n\r\nx"),
+        (304, False, b"Expires: now\r\n\r\n"),
+    ],
+)
+def test_a_reply_that_is_known_as_a_whole_is_one_text(status: int, end: bytes, *, is_last: bool) -> None:
+    """As it goes over the wire to a GET of HTTP/1.1; it says if the connection ends."""
+    response = RawResponse(status, "OK", ((b"Expires", b"now"),), body=b"" if status == 304 else b"x")
+    text = response.text(is_last=is_last)
+    assert text == b"HTTP/1.1 %d OK\r\n" % status + (b"" if status == 304 else b"Expires: now\r\n") + end
+    assert response.keep_alive is not is_last
