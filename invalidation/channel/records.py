@@ -6,9 +6,9 @@ known exactly. What cannot be read whole is refused whole, and so is another `ve
 ignored (docs/releasing.md).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias, TypeVar, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import msgspec
 
@@ -26,22 +26,10 @@ from nncache.hadoop.change import (
 )
 from nncache.hadoop.event_json import decode_event, encode_event
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.globs import compile_glob
-from nncache.hadoop.paths import InvalidPathError, canonical, name
-from nncache.invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
-from nncache.invalidation.errors import CorruptZnodeError
-
-VERSION: Final = 1
-"""Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""
-
-MAX_RECORD_BYTES: Final = 512 * 1024
-"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
-
-MAX_GLOB_LENGTH: Final = 8000
-"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH. To work out a longer one could take seconds."""
-
-MAX_REASON: Final = 200
-"""Characters that are told of why a znode is corrupt: it may quote what it holds."""
+from nncache.hadoop.paths import canonical, name
+from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms, spell_terms
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
+from nncache.invalidation.channel.znodes import parse_txid
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +65,21 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class Modified:
+    """A filter was modified: the transactions behind `after_txid` are matched with the new glob, no earlier one is."""
+
+    after_txid: int
+    before: FilterTerms
+    after: FilterTerms
+
+
+@dataclass(frozen=True, slots=True)
 class FilterRecord:
-    """A record of a filter's stream."""
+    """A record of a filter's stream. What was modified comes before the content, which holds no events up to then."""
 
     link: Link
     content: Events | Dropped
+    modified: Modified | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,75 +91,45 @@ class CacheRecord:
     content: Stale | Dropped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFilter:
-    """A filter as it is in force: matched from `since_txid` on (exclusive), under an id that is never used again."""
-
-    name: str
-    id: str
-    path_glob: str
-    since_txid: int
-    owner: str
-    allowed_subscribers: tuple[str, ...]
-
-
-def fits(data: bytes) -> bool:
-    """Tell whether a record is small enough to be written."""
-    return len(data) <= MAX_RECORD_BYTES
-
-
 # -- the form of the JSON ---------------------------------------------------------------------------------
-
-_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]
-_Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]{1,128}\Z")]
 
 
 class _Dropped(msgspec.Struct, frozen=True):
-    first: _Number
-    last: _Number
+    first: Number
+    last: Number
     reason: str
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    txid: _Number
+    txid: Number
     events: list[dict[str, object]]
 
 
-class _Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    version: int
-
-
-class _Record(_Versioned, frozen=True, omit_defaults=True, kw_only=True):
-    chain: _Id
-    previous: _Number
-    txid: _Number
+class _Record(Versioned, frozen=True, omit_defaults=True, kw_only=True):
+    chain: Id
+    previous: Number
+    txid: Number
     dropped: _Dropped | None = None
 
 
+class _Modified(msgspec.Struct, frozen=True):
+    after: Number
+    old: TermsJson
+    new: TermsJson
+
+
 class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    modified: _Modified | None = None
     batches: list[_Batch] | None = None
 
 
 class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
-    generation: _Number
+    generation: Number
     changes: list[list[int | str]] | None = None
 
 
-class _Definition(_Versioned, frozen=True, rename="camel", kw_only=True):
-    id: _Id
-    path_glob: str
-    since: _Number
-    owner: str
-    allowed_subscribers: tuple[str, ...]
-
-
-_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 _FILTER_RECORD: Final = msgspec.json.Decoder(_FilterRecord)
 _CACHE_RECORD: Final = msgspec.json.Decoder(_CacheRecord)
-_DEFINITION: Final = msgspec.json.Decoder(_Definition)
-_ENCODER: Final = msgspec.json.Encoder()
-
-_Parsed = TypeVar("_Parsed")
 
 _Single: TypeAlias = Appeared | Vanished | Touched | Opened | Closed | AccessChanged | SubtreeUnknown
 _SINGLE: Final[dict[str, type[_Single]]] = {
@@ -193,12 +161,13 @@ def encode_filter_record(record: FilterRecord) -> bytes:
             dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
         case _:
             assert_never(content)
-    return _ENCODER.encode(
+    return ENCODER.encode(
         _FilterRecord(
             version=VERSION,
             chain=link.chain,
             previous=link.previous,
             txid=link.txid,
+            modified=None if record.modified is None else _spelled_modified(record.modified),
             batches=batches,
             dropped=dropped,
         )
@@ -211,7 +180,7 @@ def parse_filter_record(path: str, data: bytes) -> FilterRecord:
     Raises:
         CorruptZnodeError: see the class.
     """
-    return _parse(path, data, _filter_record)
+    return parse_whole(path, data, _filter_record)
 
 
 def _filter_record(path: str, data: bytes) -> FilterRecord:
@@ -225,7 +194,24 @@ def _filter_record(path: str, data: bytes) -> FilterRecord:
         for batch in record.batches or ()
     )
     _see_order(link, (batch.txid for batch in batches), least_step=1)
-    return FilterRecord(link, dropped or Events(batches))
+    modified = None if record.modified is None else _modified(record.modified, link)
+    first = dropped.first_txid if dropped else batches[0].txid if batches else link.txid + 1
+    if modified is not None and first <= modified.after_txid:
+        raise ValueError(
+            f"modified after transaction {modified.after_txid}, but it begins with transaction {first}"
+        )
+    return FilterRecord(link, dropped or Events(batches), modified)
+
+
+def _spelled_modified(modified: Modified) -> _Modified:
+    old, new = modified.before, modified.after
+    return _Modified(modified.after_txid, spell_terms(old), spell_terms(new))
+
+
+def _modified(found: _Modified, link: Link) -> Modified:
+    if not link.previous <= found.after <= link.txid:
+        raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
+    return Modified(found.after, read_terms(found.old), read_terms(found.new))
 
 
 # -- the stream for caches --------------------------------------------------------------------------------
@@ -242,7 +228,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
             dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
         case _:
             assert_never(content)
-    return _ENCODER.encode(
+    return ENCODER.encode(
         _CacheRecord(
             version=VERSION,
             chain=link.chain,
@@ -261,7 +247,7 @@ def parse_cache_record(path: str, data: bytes) -> CacheRecord:
     Raises:
         CorruptZnodeError: see the class.
     """
-    return _parse(path, data, _cache_record)
+    return parse_whole(path, data, _cache_record)
 
 
 def _cache_record(path: str, data: bytes) -> CacheRecord:
@@ -303,71 +289,7 @@ def _path(text: str) -> str:
     return text
 
 
-# -- definitions ------------------------------------------------------------------------------------------
-
-
-def encode_published_filter(published: PublishedFilter) -> bytes:
-    """Give what the znode of a filter's definition holds; the name is the znode's own."""
-    return _ENCODER.encode(
-        _Definition(
-            version=VERSION,
-            id=published.id,
-            path_glob=published.path_glob,
-            since=published.since_txid,
-            owner=published.owner,
-            allowed_subscribers=published.allowed_subscribers,
-        )
-    )
-
-
-def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
-    """Read the data of the znode `path`, a filter's definition.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
-    return _parse(path, data, _published_filter)
-
-
-def _published_filter(path: str, data: bytes) -> PublishedFilter:
-    if not is_filter_name(name(path)):
-        raise ValueError("no filter may be called so")
-    definition = _DEFINITION.decode(data)
-    if len(definition.path_glob) > MAX_GLOB_LENGTH:
-        raise ValueError(
-            f"a glob of {len(definition.path_glob)} characters: at most {MAX_GLOB_LENGTH} are possible"
-        )
-    compile_glob(definition.path_glob)
-    return PublishedFilter(
-        name=name(path),
-        id=definition.id,
-        path_glob=definition.path_glob,
-        since_txid=definition.since,
-        owner=definition.owner,
-        allowed_subscribers=definition.allowed_subscribers,
-    )
-
-
 # -- what records have in common --------------------------------------------------------------------------
-
-
-def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
-    if not fits(data):
-        raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
-    try:
-        _see_version(_VERSIONED.decode(data).version)
-        return parse(path, data)
-    except (
-        ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
-        InvalidPathError,
-        RecursionError,  # of msgspec, for what is nested a thousand deep
-    ) as exc:
-        raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
-
-
-def _see_version(version: int) -> None:
-    if version != VERSION:
-        raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")
 
 
 def _link(path: str, record: _Record) -> Link:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.stats import SessionStats
-from nncache.invalidation.channel.records import Dropped, Events, PublishedFilter, Stale
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.class_setting import load_class
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.settings import PublisherSettings
@@ -44,7 +45,7 @@ class Publication:
     txid: int  # the last of these transactions
     content: Stale | Dropped  # for the caches
     filters: Mapping[str, Events | Dropped]  # for the subscribers of filters, by name; not empty
-    over_limit: Mapping[str, Dropped] = field(default_factory=dict)  # by name; after their events
+    missed: Mapping[str, Dropped] = field(default_factory=dict)  # by name; after their events: left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +54,13 @@ class FilterChange:
 
     removed: tuple[str, ...] = ()  # also damaged ones
     added: tuple[PublishedFilter, ...] = ()  # also in place of removed ones, under a new id
-    updated: tuple[PublishedFilter, ...] = ()  # other owner or subscribers, the same id
+    updated: tuple[PublishedFilter, ...] = ()  # other subscribers, or made again as it was
+    modified: tuple[PublishedFilter, ...] = ()  # other glob, under a new id, or other owner: the same chain
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes."""
-        return not (self.removed or self.added or self.updated)
+        return not (self.removed or self.added or self.updated or self.modified)
 
     def without(self, names: Collection[str]) -> "FilterChange":
         """Return the change without adding filters of these names."""

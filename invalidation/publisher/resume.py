@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
@@ -125,7 +125,7 @@ class Resumption:
             change = change.without(self._output.blocked)
         if damaged:
             _log.warning("restarting the streams of filters: %s", ", ".join(damaged))
-        self._last = self._assemble(txid, changed_positions(filters, change))
+        self._last = self._assemble(txid, changed_positions(filters, change, txid=txid))
         return self._last
 
     def _last_set(self) -> set[tuple[str, str, str]] | None:

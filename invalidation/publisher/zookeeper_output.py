@@ -15,7 +15,8 @@ from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyEr
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
-from nncache.invalidation.channel.records import PublishedFilter, Stale
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.znodes import (
     Znodes,
     encode_number,
@@ -37,10 +38,11 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
+from nncache.invalidation.publisher.packing import Multi
 from nncache.invalidation.publisher.protected_session import ProtectedSession
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
+from nncache.invalidation.publisher.write_plan import Stream, WritePlan, tampered
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 from nncache.invalidation.task_group import run_all
 
@@ -153,11 +155,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
     async def publish(self, publication: Publication) -> int:
         """Publish; return how many writes that took."""
-        writes = 0
-        for operations in self._planned.plan_publication(publication):
-            await self._commit_trimming(operations)
-            writes += 1
-        return writes
+        return await self._commit_all(self._planned.plan_publication(publication))
 
     async def change_filters(self, change: FilterChange) -> int:
         """Change the set of filters; return how many writes that took.
@@ -172,11 +170,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         tree.forget_places(set(hidden).difference(left))
         self._blocked = frozenset(path.rpartition("/")[2] for path in left)
         possible = change.without(self._blocked)
-        self._admit((*possible.added, *possible.updated))
+        self._admit((*possible.added, *possible.updated, *possible.modified))
         if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
             await self._commit_all(tree.plan_filters(possible, left))
         if not self._access.is_open:
-            await self._acls.apply(path for each in possible.updated for path in tree.znodes_of(each.name))
+            others = (*possible.updated, *possible.modified)
+            await self._acls.apply(path for each in others for path in tree.znodes_of(each.name))
         self._tree = tree
         return self._counts.writes - before
 
@@ -319,7 +318,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     async def _commit_all(self, multis: Iterable[Multi]) -> int:
         writes = 0
         for operations in multis:
-            await self._commit(operations)
+            await self._commit_trimming(operations)
             writes += 1
         return writes
 

@@ -6,7 +6,7 @@ Sans-I/O. Whether the records behind that point are still there shows when they 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.errors import GapKind, MissingEventsError
 
 
@@ -46,7 +46,7 @@ def find_start(
             last_txid=since,
         )
         return NoStart(failure, since)
-    if wish > since and chain not in (None, published.id):
+    if wish > since and chain not in (None, published.chain):
         failure = MissingEventsError(
             f"filter {published.name} was restarted after transaction {since}, before {wish}: the log went back",
             GapKind.WENT_BACK,

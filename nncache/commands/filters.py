@@ -75,6 +75,20 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 
 
 @_with_surroundings
+@filters.command(cls=GlobCommand)
+@_with_name
+@click.option("--glob", help="Which paths from now on, in the syntax of hdfs dfs -ls.")
+@click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
+@_with_config
+def modify(name: str, glob: str | None, owner: str | None, config: Path | None, **flags: object) -> None:
+    """Give a filter another glob or owner.
+
+    Only administrators of HDFS may. Its subscribers stay, and are told in their stream from which transaction on.
+    """
+    _client(config, flags).modify(name, glob=glob, owner=owner)
+
+
+@_with_surroundings
 @filters.command()
 @_with_name
 @_with_config
@@ -110,6 +124,54 @@ def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object
     The filter's owner may, and administrators of HDFS.
     """
     _client(config, flags).deny(name, parts(users))
+
+
+@_with_surroundings
+@filters.command(cls=GlobCommand)
+@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
+@click.option(
+    "--transactions",
+    type=click.IntRange(1, 10_000_000),
+    default=100_000,
+    show_default=True,
+    help="Of the edit log, the last so many.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long to read.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0),
+    default=1000.0,
+    show_default=True,
+    help="The publisher's max_events_per_s_per_filter.",
+)
+@_with_json
+@_with_config
+def estimate(
+    glob: str,
+    *,
+    transactions: int,
+    max_seconds: float,
+    limit: float,
+    as_json: bool,
+    config: Path | None,
+    **flags: object,
+) -> None:
+    """Say how much a glob would match.
+
+    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only a superuser of HDFS may.
+    """
+    settings = load_settings(FILTERS, config, given(dict(flags)))
+    from nncache.commands.filters_estimate import estimate_filter  # noqa: PLC0415 - as below
+
+    estimate_filter(
+        settings, glob, transactions=transactions, max_s=max_seconds, limit_per_s=limit, as_json=as_json
+    )
 
 
 @_with_surroundings

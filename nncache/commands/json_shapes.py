@@ -14,7 +14,8 @@ from nncache.checks.table import SETTINGS, Result, exit_code
 from nncache.commands.audit_questions import AuditReport
 from nncache.commands.audit_view import report_as_json
 from nncache.commands.check_view import as_json as check_as_json
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
+from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
+from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
 from nncache.daemons.proxy_status import Seen, status_of
@@ -22,10 +23,13 @@ from nncache.daemons.purging import Purged
 from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.events import Unlink
+from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.publisher.estimate import Estimate
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import SettingsOfExplain
@@ -33,13 +37,23 @@ from nncache.settings.commands import SettingsOfExplain
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
 _WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))
 _BROKEN: Final = {"old": "it has no directory subscribers"}
+_REFUSED: Final = {"all": too_general("/*/_SUCCESS", FilterSettings())}
+_ABOUT_LIST: Final = (
+    "Filters sorted by name; `broken` names what is there and cannot be used, `refused` what is beyond the limits "
+    "for filters: a publisher takes none of it, unless it was in force before the limit."
+)
 _ABOUT_DIFF: Final = (
     "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
-    "are filters of the file that `apply` leaves alone. `filters apply --dry-run` prints the same."
+    "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing. "
+    "`filters apply --dry-run` prints the same."
+)
+_ABOUT_ESTIMATE: Final = (
+    "What of the latest transactions a glob would have matched; `isWhole` is false where the time was over before the "
+    "end. `seconds` and `matchedPerSecond` are null where the events do not say when they were."
 )
 _ABOUT_WATCH: Final = (
-    "One object a line: the transaction after which it begins, an event, a gap, an outage. A gap whose transactions "
-    "are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
+    "One object a line: the transaction after which it begins, an event, a gap, an outage, a modified filter. A gap "
+    "whose transactions are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
 )
 _ABOUT_EXPLAIN: Final = (
     "The answer of the proxy's `/explain`. Every value that is not known is null; "
@@ -61,8 +75,8 @@ def shapes() -> Iterator[tuple[str, str, str]]:
     stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN, odd_subscribers={})
     yield (
         "filters list",
-        all_as_json(stored),
-        "Filters sorted by name; `broken` names what is there and cannot be used.",
+        all_as_json(stored, _REFUSED),
+        _ABOUT_LIST,
     )
     yield "filters show", _text(filter_as_json(_JOE)), "One filter, as in the list."
     plan = FilePlan(
@@ -83,12 +97,29 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         _text(plan_as_json(FilePlan(added=(_JOE,), broken={}, unchanged=2), Done(added=1))),
         "The plan, and in `done` how many filters were touched: fewer than planned after an error.",
     )
+    found = Estimate(
+        first_txid=900_001,
+        last_txid=1_000_000,
+        seconds=50.0,
+        events=70_000,
+        matched=500,
+        matched_transactions=250,
+        busiest_minute=500,
+        over_limit=0,
+        examples=("/user/joe/a/_SUCCESS",),
+    )
+    yield (
+        "filters estimate",
+        _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True)),
+        _ABOUT_ESTIMATE,
+    )
     lines = JsonLines("joe")
     told = (
         Started(70),
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
         Missing("transactions 72 to 75 are missing", 72, 75),
         Away("no publisher is running"),
+        Changed(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
     yield (
         "watch",

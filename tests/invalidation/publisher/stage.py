@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
     Events,
     FilterRecord,
-    PublishedFilter,
     parse_cache_record,
     parse_filter_record,
-    parse_published_filter,
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup
 from nncache.invalidation.publisher.publisher import Publisher
@@ -53,14 +53,19 @@ class FakeFilters:
         self.namenode = namenode  # the one that takes writes
         self.filters: dict[str, Filter] = {}
         self.broken: dict[str, str] = {}
+        self._made = 0  # filters that were ever made
+        self._file_ids: dict[str, int] = {}  # of those that are there, by name
         self.fault: Exception | None = None  # what reading raises
         self.takes_s = 0.01
         self.reads = 0
         self.read_names: list[tuple[str, ...] | None] = []  # of each reading; None for all
 
     def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
-        """Add or change a filter."""
-        self.filters[name] = Filter(name, glob, owner, allowed)
+        """Add or change a filter; one that was removed before is another one."""
+        if name not in self._file_ids:
+            self._made += 1
+            self._file_ids[name] = self._made
+        self.filters[name] = Filter(name, glob, owner, allowed, self._file_ids[name])
         self.broken.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
@@ -74,6 +79,7 @@ class FakeFilters:
         """Remove a filter."""
         self.filters.pop(name, None)
         self.broken.pop(name, None)
+        self._file_ids.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
     async def read_all(self) -> FakeStoredFilters:
@@ -124,6 +130,7 @@ class FakeProcess:
             settings=settings,
             identity=PublisherIdentity(id="1", host=name, pid=1, admin="127.0.0.1:9873"),
             clock=clock,
+            admission=stage.admission,
             chance=lambda: 0.5,
         )
 
@@ -147,6 +154,7 @@ class Stage:
     filters: FakeFilters
     outsider: FakeSession  # of whoever looks at the tree, or damages it
     who: Identities = ANYONE  # as whom publishers log in at ZooKeeper
+    admission: FilterSettings = field(default_factory=FilterSettings)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
@@ -229,6 +237,7 @@ def play(
     story: Callable[[Stage], Awaitable[None]],
     *peers: FakeNameNode,
     who: Identities = ANYONE,
+    admission: FilterSettings | None = None,
     **settings: object,
 ) -> None:
     """Play a story in virtual time."""
@@ -247,6 +256,7 @@ def play(
             filters=FakeFilters(namenode),
             outsider=zookeeper.session(SUPERUSER),
             who=who,
+            admission=admission or FilterSettings(),
         )
         await story(stage)
 

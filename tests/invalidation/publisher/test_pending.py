@@ -1,5 +1,7 @@
 """PendingBatch: everything that matches, once, with the filters in force when it was read."""
 
+from dataclasses import replace
+
 import pytest
 
 from nncache.hadoop.change import Touched, Vanished
@@ -8,10 +10,11 @@ from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.output_stream import Publication
-from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
-from tests.invalidation.publisher.samples import batch, positions, read
+from nncache.invalidation.publisher.pending import PendingBatch
+from tests.invalidation.publisher.samples import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
+MAX_EVENTS = 20_000
 
 
 def pending(
@@ -27,6 +30,7 @@ def pending(
         txid,
         positions(globs, since),
         max_changes=max_changes,
+        max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=limits or FilterLimits(0.0, 0.0),
     )
@@ -94,6 +98,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
         10,
         positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20),
         max_changes=9,
+        max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=FilterLimits(0.0, 0.0),
     )
@@ -125,7 +130,7 @@ def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
 def test_too_much_is_not_read_ahead() -> None:
     """The events that wait are bounded; the NameNode keeps the others."""
     made = pending(f="/a")
-    made.add(read(11, batch(11, *["/a"] * MAX_PENDING_EVENTS)))
+    made.add(read(11, batch(11, *["/a"] * MAX_EVENTS)))
     assert made.is_full
     made.take()
     assert not made.is_full
@@ -139,21 +144,21 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
     limits.read(30.0, None)  # the bucket has something again, within the publication
     made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
-    reason = "the filter matches more than 1 events a second"
+    reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
     publication = made.take()
     assert publication is not None
     assert publication.filters == {
         "f": Events((batch(11, *["/a/2"] * 60),)),
         "g": Events((batch(12, "/a/1"),)),
     }
-    assert publication.over_limit == {"f": Dropped(12, 13, reason)}
+    assert publication.missed == {"f": Dropped(12, 13, reason)}
     assert isinstance(publication.content, Stale)
     assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
     assert (made.events_matched, made.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
     assert (again := made.take()) is not None
-    assert (again.filters, again.over_limit) == ({"f": Events((batch(15, "/a/2"),))}, {})
+    assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})
 
 
 TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
@@ -195,3 +200,21 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     publication = made.take()
     assert publication is not None
     assert publication.content == Stale(((11, Touched("/a")),))
+
+
+def test_how_a_filter_was_modified_is_told_by_the_next_publication() -> None:
+    """In a record of the filter's own where it has no events, at the last transaction of that publication."""
+    told = published("f", "/f").terms
+    for name, records_txid in (("f", 13), ("g", 12), ("h", 14)):
+        made = pending(f="/f", g="/g", h="/h")
+        position = made.filters[name]
+        modified = replace(position, filter=replace(position.filter, replaces=told))
+        made.change_filters({**made.filters, name: modified})
+        made.add(read(14, batch(12, "/g"), batch(13, "/f")))
+        assert made.filters[name].filter.replaces == told
+        made.take()
+        assert made.filters[name] == replace(position, txid=records_txid)
+    made, position = pending(h="/h"), positions({"h": "/h"}, 10)["h"]
+    made.change_filters({"h": replace(position, filter=replace(position.filter, replaces=told))})
+    made.drop(20, "purged")
+    assert made.filters == {"h": replace(position, txid=20)}
