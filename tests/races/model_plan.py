@@ -80,9 +80,11 @@ def _reads(system: System, path: str, *, users: tuple[str, ...], refresh: bool =
 
 
 def _waits(
-    system: System, path: str, *, users: tuple[str, ...], for_another: bool = False
+    system: System, path: str, *, users: tuple[str, ...], for_another: bool, is_kept: bool
 ) -> tuple[Client, ...]:
-    return tuple(wait(system, path, user, _WAIT_S, for_another=for_another) for user in users)
+    return tuple(
+        wait(system, path, user, _WAIT_S, for_another=for_another, is_kept=is_kept) for user in users
+    )
 
 
 def _writes(make: Callable[[str], Write], system: System, path: str) -> tuple[Client, ...]:
@@ -115,12 +117,18 @@ ERRANDS: Final = (
         for kind in ("file", "missing", "directory", "deep")
     ),
     *(
-        Errand(f"wait for {what}", kind, partial(_waits, users=users, for_another=what != "it"), is_read=True)
+        Errand(
+            f"wait for {what}{', kept' * is_kept}",
+            kind,
+            partial(_waits, users=users, for_another=what != "it", is_kept=is_kept),
+            is_read=True,
+        )
         for what, kind, users in (
             ("it", "missing", ("alice",)),
             ("it", "deep", ("alice", "bob", "alice")),
             ("another status", "file", ("alice", "bob", "alice")),
         )
+        for is_kept in (False, True)
     ),
     Errand("delete", "file", partial(_writes, delete)),
     Errand("touch", "file", partial(_writes, touch)),
