@@ -16,7 +16,6 @@ from nncache.hadoop.paths import canonical
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
-from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.messages import (
     NO_TERM,
     Decorate,
@@ -32,6 +31,7 @@ from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
 from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
+from tests.model.keeping import KeepingConnection
 from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
 from tests.model.vault import Asker, Vault
 
@@ -75,39 +75,6 @@ class Door(Protocol):
 
     front_end: "FrontEnd"
     fast_path: "Remembered"
-
-
-class KeepingConnection:
-    """A connection that lets go of its request while that is held (`nncache.proxy.held_requests`)."""
-
-    is_alone = True
-    is_over_tls = False
-
-    def __init__(self) -> None:
-        self._answer: asyncio.Future[RawResponse] = asyncio.get_running_loop().create_future()
-        self._held: HeldRequest | None = None
-
-    def give_back(self, *, held: HeldRequest) -> None:
-        """Hold it."""
-        self._held = held
-        held.held_by(self)
-
-    def answered(self, response: RawResponse) -> None:
-        """Take the answer."""
-        self._answer.set_result(response)
-
-    def end(self) -> None:
-        """Lose the connection: the client sees that there is no answer."""
-        self._answer.set_exception(ConnectionResetError("the connection was ended"))
-
-    async def answer(self) -> RawResponse:
-        """Wait for the answer; who is cancelled meanwhile is a client that leaves."""
-        assert self._held is not None
-        try:
-            return await self._answer
-        except asyncio.CancelledError:
-            self._held.abandon()
-            raise
 
 
 @dataclass(eq=False)

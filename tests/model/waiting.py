@@ -6,10 +6,11 @@ from nncache.hadoop.calls import PREFIX
 from nncache.proxy.messages import Headers
 from tests.invalidation.virtual_time import clock
 from tests.model.judge import Told
+from tests.model.keeping import KeepingConnection
 from tests.model.namespace import Answer
 from tests.model.replies import made, parts
 from tests.model.system import System
-from tests.model.upstream import ClientRequest, KeepingConnection
+from tests.model.upstream import ClientRequest
 
 
 async def wait(

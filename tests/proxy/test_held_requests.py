@@ -68,7 +68,7 @@ def appears(s: Scene, path: str) -> None:
 
 def of_aiohttp(s: Scene) -> list[object]:
     """Return the connections that have a task."""
-    return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001
+    return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001 - no figure tells them apart
 
 
 async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:

@@ -306,13 +306,13 @@ async def test_one_address_cannot_hold_all_places() -> None:
 
 
 async def test_a_second_caller_waits_for_what_is_known_already() -> None:
-    """Whose reply is what the cache has from another caller's question: the next read of both is a hit."""
+    """Whose reply is what the cache has of a file from another caller's question: the next read of both is a hit."""
     async with scene() as s:
-        first = asked(s, "/w/none", LONG)
+        first = asked(s, "/w/f", LONG, "If-None-Match: *")
         await held(s)
-        second = asked(s, "/w/none", LONG, user="bob")
+        second = asked(s, "/w/f", LONG, "If-None-Match: *", user="bob")
         await held(s, 2)
-        s.namenode.statuses["/w/none"] = FILE
-        s.cache.apply(Appeared("/w/none"), s.clock.now, 101)
+        del s.namenode.statuses["/w/f"]
+        s.cache.apply(Appeared("/w/f"), s.clock.now, 101)
         replies = await asyncio.gather(first, second)
-        assert [(each.status, each["Preference-Applied"]) for each in replies] == 2 * [(200, "wait=60")]
+        assert [(each.status, each["Preference-Applied"]) for each in replies] == 2 * [(404, "wait=60")]

@@ -209,8 +209,8 @@ PROXY_RULES: Final = (
         guarantee=Guarantee.FAIL_TO_NAMENODE,
         rule="What the cache may not answer is forwarded, also while nothing is known of the changes.",
         module=_FRONT_END,
-        old="return await self._pass_on(request, exchange, head, call, why, adds)",
-        new='return _failed(exchange, ProxyError("not now"), why, adds)',
+        old="return await self._pass_on(request, exchange, head, call, answer.why, adds)",
+        new='return self.answers.failed(exchange, ProxyError("not now"), answer.why, adds)',
     ),
     Variant(
         name="unanswered-question-breaks-the-write",
