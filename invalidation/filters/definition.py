@@ -7,7 +7,7 @@ and nothing that is written twice can differ: where there is a file, the attribu
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -72,6 +72,9 @@ class Filter:
     path_glob: str  # as in `nncache.hadoop.glob_syntax`
     owner: str
     allowed_subscribers: tuple[str, ...] = ()  # sorted, each once, however they are given
+    file_id: int = field(default=0, compare=False)
+    """HDFS's id of its list of subscribers: larger than that of any filter made before, and another one for a filter
+    that was made again. 0: it is not in HDFS."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -165,7 +168,13 @@ def encode_definition(definition: Filter) -> bytes:
 
 
 def parse_definition(
-    data: bytes, *, name: str, owner: str, allowed_subscribers: Iterable[str] = (), source: str = DEFINITION
+    data: bytes,
+    *,
+    name: str,
+    owner: str,
+    allowed_subscribers: Iterable[str] = (),
+    file_id: int = 0,
+    source: str = DEFINITION,
 ) -> Filter:
     """Put a filter together from its definition, which stands in `source`, and from what its directories say.
 
@@ -178,7 +187,7 @@ def parse_definition(
         raise FilterError(f"{source}: {error}") from error
     if found.name != name:
         raise FilterError(f"{source}: is that of {found.name!r}")
-    return Filter(name, found.path_glob, owner, tuple(allowed_subscribers))
+    return Filter(name, found.path_glob, owner, tuple(allowed_subscribers), file_id)
 
 
 def filter_as_json(definition: Filter) -> dict[str, object]:

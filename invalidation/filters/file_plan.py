@@ -4,11 +4,13 @@ Pure.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from nncache.invalidation.filters.admission import refused_changes
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import Entry
+from nncache.invalidation.filters.settings import FilterSettings
 
 
 class Stored(Protocol):
@@ -40,6 +42,9 @@ class FilePlan:
     removed: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()  # not in the file, and kept
     broken: Mapping[str, str]  # in the file, but what HDFS has of that name is no filter: why; left alone
+    refused: Mapping[str, str] = field(
+        default_factory=dict
+    )  # among the added and changed ones, those beyond the limits: why; with any of them nothing is done
     unchanged: int = 0  # filters that are as the file wants them
 
     @property
@@ -53,7 +58,9 @@ class FilePlan:
         return len(self.added) + len(self.changed) + len(self.removed)
 
 
-def plan_file(entries: Iterable[Entry], stored: Stored, *, user: str, prune: bool) -> FilePlan:
+def plan_file(
+    entries: Iterable[Entry], stored: Stored, *, user: str, prune: bool, limits: FilterSettings | None = None
+) -> FilePlan:
     """Compare; a new filter without an owner belongs to `user`, and with `prune` what is not in the file goes.
 
     What an entry leaves out stays as it is.
@@ -77,6 +84,7 @@ def plan_file(entries: Iterable[Entry], stored: Stored, *, user: str, prune: boo
             changed.append(Change(has, wanted))
         else:
             unchanged += 1
+    after = {**stored.filters, **{each.name: each for each in (*added, *(each.after for each in changed))}}
     others = tuple(sorted((stored.filters.keys() | stored.broken.keys()) - listed))
     return FilePlan(
         added=tuple(added),
@@ -84,6 +92,11 @@ def plan_file(entries: Iterable[Entry], stored: Stored, *, user: str, prune: boo
         removed=others if prune else (),
         unlisted=() if prune else others,
         broken=broken,
+        refused=refused_changes(
+            stored.filters,
+            {name: each for name, each in after.items() if not (prune and name in others)},
+            limits or FilterSettings(),
+        ),
         unchanged=unchanged,
     )
 

@@ -215,7 +215,14 @@ class FilterReader:
         allowed = (user for user in users if is_user_name(user))
         owner = subscribers.owner
         return StoredFilter(
-            parse_definition(content, name=name, owner=owner, allowed_subscribers=allowed, source=source),
+            parse_definition(
+                content,
+                name=name,
+                owner=owner,
+                allowed_subscribers=allowed,
+                file_id=subscribers.file_id,
+                source=source,
+            ),
             tuple(sorted(user for user in users if not is_user_name(user))),
         )
 

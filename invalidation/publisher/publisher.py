@@ -20,7 +20,9 @@ from nncache.invalidation.errors import (
     NotPermittedError,
     WrongNamespaceError,
 )
+from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S, NameNodes
+from nncache.invalidation.publisher.filter_admission import FilterAdmission
 from nncache.invalidation.publisher.filter_follower import FilterFollower, StoredFiltersReader
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
@@ -61,7 +63,7 @@ class Publisher:
         P3  A record for caches holds every change that concerns a filter in force at its generation.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part
         self,
         *,
         source: EditsSource,
@@ -71,6 +73,7 @@ class Publisher:
         settings: PublisherSettings,
         identity: PublisherIdentity,
         clock: Callable[[], float],
+        admission: FilterSettings | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._source = source
@@ -81,6 +84,7 @@ class Publisher:
         self._clock = clock
         self._chance = chance  # spreads retries apart
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
+        self._admission = FilterAdmission(admission or FilterSettings())
         self._pacer = RecordPacer(settings, clock())
         self._limits = FilterLimits(settings.max_events_per_s_per_filter, clock())
         self._counts = PublisherStats()
@@ -113,6 +117,7 @@ class Publisher:
         return replace(
             self._counts,
             filters_broken=0 if stored is None else len(stored.broken),
+            filters_refused=len(self._admission.refused),
             filter_reads=self._follower.reads,
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
@@ -130,9 +135,10 @@ class Publisher:
 
     @property
     def broken_filters(self) -> Mapping[str, str]:
-        """What is wrong with each definition in HDFS that can't be used, by name, as last read."""
+        """Why each filter in HDFS is not taken as it is: its definition is broken, or refused, by name."""
         stored = self._follower.stored
-        return {} if stored is None else stored.broken
+        refused = {name: f"refused: {reason}" for name, reason in self._admission.refused.items()}
+        return refused if stored is None else {**stored.broken, **refused}
 
     @property
     def waiting_s(self) -> float:
@@ -181,6 +187,7 @@ class Publisher:
             pacer=self._pacer,
             counts=self._counts,
             journal=self.journal,
+            admission=self._admission,
             limits=self._limits,
             clock=self._clock,
             new_id=_new_id,

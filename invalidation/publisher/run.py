@@ -14,6 +14,7 @@ from nncache.hadoop.some_names import some_names
 from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
+from nncache.invalidation.publisher.filter_admission import FilterAdmission
 from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind
 from nncache.invalidation.publisher.filter_limits import FilterLimits
@@ -55,6 +56,7 @@ class Run:
         output: InotifyEventOutputStream,
         follower: FilterFollower,
         pacer: RecordPacer,
+        admission: FilterAdmission,
         limits: FilterLimits,
         counts: PublisherStats,
         journal: FilterJournal,
@@ -66,6 +68,7 @@ class Run:
         self._output = output
         self._follower = follower
         self._pacer = pacer
+        self._admission = admission
         self._limits = limits
         self._counts = counts
         self._journal = journal
@@ -213,10 +216,12 @@ class Run:
             _log.info("the filters have changed: %s", _told(change))
 
     def _plan(self) -> FilterChange:
+        in_force = {name: position.filter for name, position in self._pending.filters.items()}
+        stored = self._follower.stored
         return plan_filters(
-            {name: position.filter for name, position in self._pending.filters.items()},
+            in_force,
             {},
-            self._follower.stored,
+            None if stored is None else self._admission.admit(stored, in_force),
             since_txid=self._pending.txid,
             new_id=self._new_id,
         )

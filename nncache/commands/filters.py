@@ -75,6 +75,20 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 
 
 @_with_surroundings
+@filters.command(cls=GlobCommand)
+@_with_name
+@click.option("--glob", help="Which paths from now on, in the syntax of hdfs dfs -ls.")
+@click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
+@_with_config
+def modify(name: str, glob: str | None, owner: str | None, config: Path | None, **flags: object) -> None:
+    """Give a filter another glob, another owner, or both.
+
+    Only administrators of HDFS may. Its subscribers stay, and are told in their stream from which transaction on.
+    """
+    _client(config, flags).modify(name, glob=glob, owner=owner)
+
+
+@_with_surroundings
 @filters.command()
 @_with_name
 @_with_config

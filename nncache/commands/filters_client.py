@@ -3,16 +3,19 @@
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import click
 from rich.console import Console
 
+from nncache.commands.filters_file_view import differences
 from nncache.commands.filters_store import on_store
 from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError
 from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.invalidation.filters.admission import no_room, over_quota, refused_changes, too_general
 from nncache.invalidation.filters.definition import Filter, FilterError, filter_as_json
 from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilters
 from nncache.logs import one_line
@@ -38,7 +41,14 @@ class FiltersClient:
             new = Filter(name, glob, owner or self._settings.namenodes.user, tuple(allowed))
         except FilterError as error:
             raise ConfigurationError(one_line(str(error))) from error
-        self._on_store(lambda store: store.add(new))
+
+        async def carry_out(store: FilterStore) -> None:
+            names = await store.list()
+            if name not in names:  # otherwise that is what is wrong
+                await self._see_admitted(store, None, new, len(names))
+            await store.add(new)
+
+        self._on_store(carry_out)
         if trouble := pitfall(glob):
             _complain([one_line(trouble)])
         who = ", ".join(new.allowed_subscribers) or "none yet"
@@ -52,13 +62,14 @@ class FiltersClient:
                 return await store.read_all(progress)
 
         stored = self._on_store(read)
+        refused = refused_changes({}, stored.filters, self._settings.filters)
         if as_json:
-            click.echo(all_as_json(stored))
+            click.echo(all_as_json(stored, refused))
         elif sys.stdout.isatty():
             Console(highlight=False).print(table(stored))
         else:
             click.echo("\n".join(columns(stored)))
-        _complain(complaints(stored))
+        _complain(complaints(stored, refused))
         if not (stored.filters or stored.broken):
             _complain([f"there are no filters in {self._settings.filters.filters_path}"])
 
@@ -68,6 +79,26 @@ class FiltersClient:
         lines = [json.dumps(filter_as_json(stored.filter), indent=2)] if as_json else details(stored)
         click.echo("\n".join(lines))
         _complain(odd_subscribers(name, stored.odd_subscribers))
+
+    def modify(self, name: str, *, glob: str | None, owner: str | None) -> None:
+        """Give a filter another glob, another owner, or both."""
+        if glob is None and owner is None:
+            raise ConfigurationError("nothing to modify: give --glob, --owner or both")
+
+        async def carry_out(store: FilterStore) -> tuple[Filter, Filter]:
+            before = (await store.get(name)).filter
+            after = replace(before, path_glob=glob or before.path_glob, owner=owner or before.owner)
+            await self._see_admitted(store, before, after, 0)
+            await store.change(before, after)
+            return before, after
+
+        before, after = self._on_store(carry_out)
+        if before == after:
+            _say(f"filter {name} is so already")
+            return
+        if trouble := pitfall(after.path_glob):
+            _complain([one_line(trouble)])
+        _say(f"modified filter {name}: {'; '.join(differences(before, after))}")
 
     def remove(self, name: str) -> None:
         """Remove a filter."""
@@ -88,6 +119,28 @@ class FiltersClient:
                 f"filter {name}: {user} "
                 + ("may subscribe no longer" if user in changed else "was not allowed")
             )
+
+    async def _see_admitted(
+        self, store: FilterStore, before: Filter | None, after: Filter, filters: int
+    ) -> None:
+        """See that a filter is within the limits, beside so many if it is new, before anything is written.
+
+        Raises:
+            FilterError: it is not.
+        """
+        limits = self._settings.filters
+        reason = ""
+        if before is None or before.path_glob != after.path_glob:
+            reason = too_general(after.path_glob, limits)
+        if before is None:
+            reason = reason or no_room(filters, limits)
+        is_owned = before is not None and before.owner == after.owner
+        if not reason and limits.max_filters_per_owner and not is_owned:
+            stored = await store.read_all()
+            owned = sum(each.owner == after.owner for each in stored.filters.values())
+            reason = over_quota(after.owner, owned, limits)
+        if reason:
+            raise FilterError(f"filter {after.name} is refused: {reason}")
 
     def _on_store(self, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
         return on_store(self._settings, act)

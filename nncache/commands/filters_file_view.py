@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from nncache.hadoop.some_names import some_names
-from nncache.invalidation.filters.definition import filter_as_json
-from nncache.invalidation.filters.file_plan import Change, FilePlan
+from nncache.invalidation.filters.definition import Filter, filter_as_json
+from nncache.invalidation.filters.file_plan import FilePlan
 from nncache.invalidation.filters.filter_file import BadFilterFileError
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.logs import one_line
@@ -23,7 +23,7 @@ def plan_lines(plan: FilePlan) -> Iterator[str]:
             f"+ {new.name}  {new.path_glob}  owner {new.owner}  subscribers {_users(new.allowed_subscribers)}"
         )
     for change in plan.changed:
-        yield one_line(f"~ {change.before.name}  {'; '.join(_differences(change))}")
+        yield one_line(f"~ {change.before.name}  {'; '.join(differences(change.before, change.after))}")
     for name in plan.removed:
         yield one_line(f"- {name}")
 
@@ -32,6 +32,8 @@ def remarks(plan: FilePlan) -> Iterator[str]:
     """Yield what a reader should know beside the plan."""
     for name, reason in plan.broken.items():
         yield one_line(f"broken: {name}: {reason}: left alone; remove it and apply the file again")
+    for name, reason in plan.refused.items():
+        yield one_line(f"refused: {name}: {reason}")
     if plan.unlisted:
         names = some_names(plan.unlisted, shown=SHOWN)
         yield one_line(f"not in the file, and kept (--prune removes what is not): {names}")
@@ -48,6 +50,7 @@ def plan_as_json(plan: FilePlan, done: Done | None = None) -> dict[str, object]:
         "removed": [*plan.removed],
         "notInFile": [*plan.unlisted],
         "broken": [{"name": name, "reason": reason} for name, reason in plan.broken.items()],
+        "refused": [{"name": name, "reason": reason} for name, reason in plan.refused.items()],
         "unchanged": plan.unchanged,
     }
     if done is not None:
@@ -69,8 +72,8 @@ def fault_lines(file: str, error: BadFilterFileError) -> Iterator[str]:
         yield one_line(f"{where}: {fault.reason}")
 
 
-def _differences(change: Change) -> Iterator[str]:
-    before, after = change.before, change.after
+def differences(before: Filter, after: Filter) -> Iterator[str]:
+    """Yield what is other in a filter."""
     if before.path_glob != after.path_glob:
         yield f"glob {before.path_glob} -> {after.path_glob}"
     if before.owner != after.owner:

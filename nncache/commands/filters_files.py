@@ -20,6 +20,7 @@ from nncache.commands.filters_view import complaints
 from nncache.commands.progress_bar import bar
 from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.some_names import some_names
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.file_plan import FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import BadFilterFileError, Entry, encode_filters, parse_filters
@@ -59,7 +60,7 @@ class FilterFiles:
             nonlocal plan
             path, user = self._settings.filters.filters_path, self._settings.namenodes.user
             plan = await self._plan(FilterStore(hdfs, path), entries, prune=prune)
-            if plan.is_empty:
+            if plan.is_empty or plan.refused:
                 return
             async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:
                 with bar("applying filters") as progress:
@@ -72,6 +73,8 @@ class FilterFiles:
             reason = str(error) if isinstance(error, FiltersError) else "interrupted"
             raise FiltersError(f"{reason}; what was done stays: apply the file again to go on") from error
         _print_done(plan, done, as_json=as_json)
+        if plan.refused:
+            raise FiltersError(f"refused, so nothing was changed: {some_names(tuple(plan.refused))}")
         if plan.broken:
             raise FiltersError(f"filters that are broken, and were left alone: {', '.join(plan.broken)}")
 
@@ -89,7 +92,8 @@ class FilterFiles:
 
     async def _plan(self, store: FilterStore, entries: Iterable[Entry], *, prune: bool) -> FilePlan:
         stored = await _read_all(store)
-        return plan_file(entries, stored, user=self._settings.namenodes.user, prune=prune)
+        limits = self._settings.filters
+        return plan_file(entries, stored, user=self._settings.namenodes.user, prune=prune, limits=limits)
 
 
 def read_file(file: str) -> tuple[Entry, ...]:

@@ -1,7 +1,7 @@
 """How filters look: a table on a terminal, columns and JSON elsewhere. (nncache/commands/filters_view.py)"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich import box
 from rich.table import Table
@@ -53,12 +53,13 @@ def table(stored: StoredFilters) -> Table:
     return made
 
 
-def all_as_json(stored: StoredFilters) -> str:
+def all_as_json(stored: StoredFilters, refused: Mapping[str, str]) -> str:
     """Return everything that is there, under the names of HDFS-8940."""
     return json.dumps(
         {
             "filters": list(map(filter_as_json, stored.filters.values())),
             "broken": [{"name": name, "reason": reason} for name, reason in stored.broken.items()],
+            "refused": [{"name": name, "reason": reason} for name, reason in refused.items()],
         },
         indent=2,
     )
@@ -73,8 +74,14 @@ def details(stored: StoredFilter) -> Iterator[str]:
     yield f"  subscribers  {', '.join(each.allowed_subscribers) or 'none'}"
 
 
-def complaints(stored: StoredFilters) -> Iterator[str]:
-    """Yield a line for each thing that is there and does not count."""
+def complaints(stored: StoredFilters, refused: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield a line for each thing that is there and does not count.
+
+    `refused` are the filters beyond the limits, with the reason: a publisher with these limits takes none of them,
+    unless it was in force before.
+    """
+    for name, reason in (refused or {}).items():
+        yield one_line(f"refused, unless it was in force before the limit: {name}: {reason}")
     for name, reason in stored.broken.items():
         yield one_line(f"broken: {name}: {reason}")
     for name, odd in stored.odd_subscribers.items():

@@ -22,10 +22,12 @@ from nncache.daemons.purging import Purged
 from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.events import Unlink
+from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.definition import Filter, filter_as_json
 from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
+from nncache.invalidation.filters.settings import FilterSettings
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import SettingsOfExplain
@@ -33,9 +35,15 @@ from nncache.settings.commands import SettingsOfExplain
 _JOE: Final = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("alice", "bob"))
 _WIDER: Final = Filter("joe", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob"))
 _BROKEN: Final = {"old": "it has no directory subscribers"}
+_REFUSED: Final = {"all": too_general("/*/_SUCCESS", FilterSettings())}
+_ABOUT_LIST: Final = (
+    "Filters sorted by name; `broken` names what is there and cannot be used, `refused` what is beyond the limits "
+    "for filters: a publisher takes none of it, unless it was in force before the limit."
+)
 _ABOUT_DIFF: Final = (
     "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
-    "are filters of the file that `apply` leaves alone. `filters apply --dry-run` prints the same."
+    "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing. "
+    "`filters apply --dry-run` prints the same."
 )
 _ABOUT_WATCH: Final = (
     "One object a line: the transaction after which it begins, an event, a gap, an outage. A gap whose transactions "
@@ -61,8 +69,8 @@ def shapes() -> Iterator[tuple[str, str, str]]:
     stored = StoredFilters(filters={"joe": _JOE}, broken=_BROKEN, odd_subscribers={})
     yield (
         "filters list",
-        all_as_json(stored),
-        "Filters sorted by name; `broken` names what is there and cannot be used.",
+        all_as_json(stored, _REFUSED),
+        _ABOUT_LIST,
     )
     yield "filters show", _text(filter_as_json(_JOE)), "One filter, as in the list."
     plan = FilePlan(

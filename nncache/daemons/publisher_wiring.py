@@ -187,6 +187,7 @@ class PublisherSystem:
                 ),
             ),
             output=output,
+            admission=settings.filters,
             settings=settings.publisher,
             identity=PublisherIdentity(
                 id=uuid.uuid4().hex, host=host_name(), pid=os.getpid(), admin=str(admin)

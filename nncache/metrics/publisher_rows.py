@@ -119,6 +119,12 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "filters",
         "Definitions in HDFS that cannot be used.",
     ),
+    gauge(
+        "publisher.filters_refused",
+        "publisher_filters_refused",
+        "filters",
+        "Filters in HDFS that are refused: too general, or more than there may be.",
+    ),
     counter(
         "publisher.filter_changes",
         "publisher_filter_changes",

@@ -6,6 +6,7 @@ from nncache.invalidation.filters.definition import Filter, FilterError
 from nncache.invalidation.filters.file_plan import Change, FilePlan, plan_file
 from nncache.invalidation.filters.filter_file import Entry
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
+from nncache.invalidation.filters.settings import FilterSettings
 
 JOE = Filter("joe", "/user/joe/*", "joe", ("alice",))
 ANN = Filter("ann", "/user/ann/*", "ann", ("bob",))
@@ -78,3 +79,12 @@ def test_a_new_filter_needs_an_owner_that_hdfs_knows() -> None:
     """The user who applies the file may be none."""
     with pytest.raises(FilterError, match="owner: 'a b'"):
         plan_file([Entry(name="n", path_glob="/n")], STORED, user="a b", prune=False)
+
+
+def test_what_is_beyond_the_limits_is_refused() -> None:
+    """Of what the file adds or changes; what it removes makes room."""
+    limits = FilterSettings(max_filters=2)
+    wide, new = Entry(name="joe", path_glob="/*/x"), Entry(name="new", path_glob="/n")
+    assert plan_file([wide], STORED, user="root", prune=False, limits=limits).refused.keys() == {"joe"}
+    assert plan_file([new], STORED, user="root", prune=False, limits=limits).refused.keys() == {"new"}
+    assert plan_file([new], STORED, user="root", prune=True, limits=limits).refused == {}

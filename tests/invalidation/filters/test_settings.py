@@ -24,3 +24,12 @@ def test_the_default_is_allowed_and_explained() -> None:
     """The field has one sentence of help."""
     assert FilterSettings().filters_path == "/apps/nncache/filters"
     assert all(key.metadata["help"].endswith(".") for key in fields(FilterSettings))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("min_wildcard_level", 0), ("max_filters", -1), ("max_filters_per_owner", -1)]
+)
+def test_a_limit_is_one(key: str, value: int) -> None:
+    """0 stands for any number of filters; there is no level above the first."""
+    with pytest.raises(SettingError, match=f"{key}.*must be {value + 1} or more"):
+        FilterSettings(**{key: value})  # type: ignore[arg-type]  # a number

@@ -21,6 +21,7 @@ from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup
 from nncache.invalidation.publisher.publisher import Publisher
@@ -53,14 +54,18 @@ class FakeFilters:
         self.namenode = namenode  # the one that takes writes
         self.filters: dict[str, Filter] = {}
         self.broken: dict[str, str] = {}
+        self._made = 0  # filters that were ever made
         self.fault: Exception | None = None  # what reading raises
         self.takes_s = 0.01
         self.reads = 0
         self.read_names: list[tuple[str, ...] | None] = []  # of each reading; None for all
 
     def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
-        """Add or change a filter."""
-        self.filters[name] = Filter(name, glob, owner, allowed)
+        """Add or change a filter; one that was removed before is another one."""
+        known = self.filters.get(name)
+        self._made += known is None
+        file_id = self._made if known is None else known.file_id
+        self.filters[name] = Filter(name, glob, owner, allowed, file_id)
         self.broken.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
@@ -124,6 +129,7 @@ class FakeProcess:
             settings=settings,
             identity=PublisherIdentity(id="1", host=name, pid=1, admin="127.0.0.1:9873"),
             clock=clock,
+            admission=stage.admission,
             chance=lambda: 0.5,
         )
 
@@ -147,6 +153,7 @@ class Stage:
     filters: FakeFilters
     outsider: FakeSession  # of whoever looks at the tree, or damages it
     who: Identities = ANYONE  # as whom publishers log in at ZooKeeper
+    admission: FilterSettings = field(default_factory=FilterSettings)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
@@ -229,6 +236,7 @@ def play(
     story: Callable[[Stage], Awaitable[None]],
     *peers: FakeNameNode,
     who: Identities = ANYONE,
+    admission: FilterSettings | None = None,
     **settings: object,
 ) -> None:
     """Play a story in virtual time."""
@@ -247,6 +255,7 @@ def play(
             filters=FakeFilters(namenode),
             outsider=zookeeper.session(SUPERUSER),
             who=who,
+            admission=admission or FilterSettings(),
         )
         await story(stage)
 

@@ -11,6 +11,8 @@ import pytest
 from nncache.invalidation.channel.records import Events
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.publisher.filter_admission import FilterAdmission
 from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
@@ -60,6 +62,7 @@ class Scene:
             follower=self.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
             limits=limits,
+            admission=FilterAdmission(FilterSettings()),
             counts=self.counts,
             journal=self.journal,
             clock=clock,
@@ -267,6 +270,7 @@ def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, read
             follower=first.follower,
             pacer=RecordPacer(PublisherSettings(), clock()),
             limits=FilterLimits(0.0, clock()),
+            admission=FilterAdmission(FilterSettings()),
             counts=first.counts,
             journal=first.journal,
             clock=clock,

@@ -168,7 +168,11 @@ def test_everybody_may_look(joe: Command) -> None:
     ]
     shown = {"name": "joe", "pathGlob": GLOB, "owner": "alice", "allowedSubscribers": ["bob"]}
     assert json.loads(joe.must("show", "joe", "--json", user="dr.who")) == shown
-    assert json.loads(joe.must("list", "--json", user="carol")) == {"filters": [shown], "broken": []}
+    assert json.loads(joe.must("list", "--json", user="carol")) == {
+        "filters": [shown],
+        "broken": [],
+        "refused": [],
+    }
 
 
 def test_a_broken_filter_is_listed_as_such(joe: Command) -> None:
@@ -293,6 +297,7 @@ def test_every_command_takes_the_same_surroundings_and_explains_itself_shortly()
         "diff",
         "export",
         "list",
+        "modify",
         "remove",
         "show",
     }

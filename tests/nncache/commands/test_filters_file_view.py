@@ -37,6 +37,7 @@ def test_what_is_kept_or_broken_is_remarked() -> None:
         "broken: bad: why: left alone; remove it and apply the file again",
         "not in the file, and kept (--prune removes what is not): f0, f1, f2, f3, f4, f5, f6, f7 and 2 more",
     ]
+    assert next(remarks(FilePlan(refused={"wide": "why"}, broken={}))) == "refused: wide: why"
     assert next(remarks(FilePlan(unlisted=many[:1], broken={}))).endswith(": f0")
 
 

@@ -47,7 +47,7 @@ def test_a_table_takes_brackets_for_what_they_are_and_counts_many_subscribers() 
 
 def test_json_has_all_and_the_names_of_the_design() -> None:
     """Broken ones, too."""
-    parsed = json.loads(all_as_json(STORED))
+    parsed = json.loads(all_as_json(STORED, {"wide": "too general"}))
     assert parsed["filters"][0] == {
         "name": "joe",
         "pathGlob": "/user/joe/[a-z]/{x,y}",
@@ -55,6 +55,7 @@ def test_json_has_all_and_the_names_of_the_design() -> None:
         "allowedSubscribers": ["alice", "bob"],
     }
     assert len(parsed["filters"][1]["allowedSubscribers"]) == 20
+    assert parsed["refused"] == [{"name": "wide", "reason": "too general"}]
     assert parsed["broken"] == [{"name": "bad\x1b", "reason": "definition.json: is\nodd"}]
 
 
@@ -72,6 +73,9 @@ def test_one_filter_is_shown_with_all_its_subscribers() -> None:
 
 def test_what_does_not_count_is_named_with_its_reason() -> None:
     """A line each, whatever an owner has called the children of the list."""
+    assert next(complaints(STORED, {"wide": "too\ngeneral"})) == (
+        "refused, unless it was in force before the limit: wide: too\\ngeneral"
+    )
     assert list(complaints(STORED)) == [
         "broken: bad\\x1b: definition.json: is\\nodd",
         "ignored: joe: '9bad' among its subscribers is no user name",

@@ -1,0 +1,60 @@
+"""Leave out of the filters in HDFS those that are refused. (invalidation/publisher/filter_admission.py)
+
+The rules are those of `nncache.invalidation.filters.admission`. What is refused is treated like a broken definition:
+what is published of it stays.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.filters.admission import refusals
+from nncache.invalidation.filters.definition import Filter
+from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.publisher.filter_plan import StoredFilters
+
+MAX_LOGGED: Final = 20
+"""Filters that the log names each time some are refused."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedFilters:
+    """The filters in HDFS as far as they may be published."""
+
+    filters: Mapping[str, Filter]
+    broken: Mapping[str, str]  # refused ones, too
+
+
+class FilterAdmission:
+    """Says which filters may be published. It outlasts the publisher's runs: each refusal is logged once."""
+
+    def __init__(self, limits: FilterSettings) -> None:
+        self._limits = limits
+        self.refused: Mapping[str, str] = {}
+        """Why, by name, as of the last `admit`."""
+
+    def admit(self, stored: StoredFilters, in_force: Mapping[str, PublishedFilter]) -> AdmittedFilters:
+        """Return the filters without those that are refused beside those that are in force."""
+        placed = in_force.keys() & (stored.filters.keys() | stored.broken.keys())
+        refused = refusals(
+            stored.filters,
+            self._limits,
+            globs={name: each.path_glob for name, each in in_force.items()},
+            placed=placed,
+            owned=placed,
+        )
+        news = sorted(refused.items() - self.refused.items())
+        self.refused = refused
+        for name, reason in news[:MAX_LOGGED]:
+            kept = "what is published of it stays" if name in in_force else "it is not published"
+            _log.warning("filter %s is refused, %s: %s", name, kept, reason)
+        if len(news) > MAX_LOGGED:
+            _log.warning("%d more filters are refused; the status page names them", len(news) - MAX_LOGGED)
+        return AdmittedFilters(
+            {name: each for name, each in stored.filters.items() if name not in refused},
+            {**stored.broken, **refused},
+        )
