@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nncache.invalidation.errors import PublisherAwayError as PublisherAwayError
     from nncache.invalidation.errors import UnknownFilterError as UnknownFilterError
     from nncache.invalidation.errors import ZooKeeperSilentError as ZooKeeperSilentError
+    from nncache.invalidation.subscriber.events import FilterModified as FilterModified
     from nncache.subscribing import EventsPosition as EventsPosition
     from nncache.subscribing import FilterEvents as FilterEvents
     from nncache.subscribing import subscribe as subscribe
@@ -25,6 +26,7 @@ _PLACES = {
     "EventBatch": "nncache.hadoop.events",
     "EventsPosition": "nncache.subscribing",
     "FilterEvents": "nncache.subscribing",
+    "FilterModified": "nncache.invalidation.subscriber.events",
     "MissingEventsError": _ERRORS,
     "NotPermittedError": _ERRORS,
     "PublisherAwayError": _ERRORS,

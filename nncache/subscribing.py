@@ -19,7 +19,7 @@ from nncache.hadoop.kerberos.identity import identity_of
 from nncache.hadoop.settings import SettingError
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
-from nncache.invalidation.subscriber.events import Received
+from nncache.invalidation.subscriber.events import FilterModified, Received
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
 
@@ -81,10 +81,12 @@ def subscribe(
     )
 
 
-class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
+class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBatch | FilterModified]):
     """The events of one filter that match, by transaction: in order, each once; each call waits for the next.
 
-    Nothing is skipped in silence. An error does not end it: call again, or begin another `for`, to go on.
+    A FilterModified says from which transaction on the filter has another glob or owner; it has no `events`, so a
+    program that looks for these alone passes over it. Nothing is skipped in silence. An error does not end it: call
+    again, or begin another `for`, to go on.
 
     - MissingEventsError: events are missing, of transactions `first_txid` to `last_txid` where that is known. Read the
       present state from HDFS, then go on behind them.
@@ -99,7 +101,7 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
         self._name = filter_name
         self._settings = settings
         self._position = resume
-        self._read: deque[tuple[EventBatch, EventsPosition]] = deque()
+        self._read: deque[tuple[EventBatch | FilterModified, EventsPosition]] = deque()
         self._gap: MissingEventsError | None = None  # found at the beginning
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
@@ -142,14 +144,14 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
         self._subscription = None
         await self._close.aclose()
 
-    async def __anext__(self) -> EventBatch:
+    async def __anext__(self) -> EventBatch | FilterModified:
         """Return the events of the next transaction that matches. May be cancelled and called again."""
         if self._subscription is None:
             raise RuntimeError(_OUTSIDE)
         await self._read_some(self._subscription)
         return self._taken()
 
-    def _taken(self) -> EventBatch:
+    def _taken(self) -> EventBatch | FilterModified:
         batch, self._position = self._read.popleft()
         return batch
 
@@ -162,10 +164,13 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
             await self._read_next(subscription)
 
     async def _read_next(self, subscription: Subscription) -> None:
-        batches: tuple[EventBatch, ...] = ()
+        batches: tuple[EventBatch | FilterModified, ...] = ()
         try:
-            item = await anext(subscription)
-            batches = item.batches if isinstance(item, Received) else ()
+            match await anext(subscription):
+                case Received(found):
+                    batches = found
+                case FilterModified() as modified:
+                    batches = (modified,)
         finally:  # a gap is passed, too
             if subscription.position is not None and not batches:
                 self._position = EventsPosition(subscription.position, subscription.chain)
@@ -193,7 +198,7 @@ class FilterEvents(Iterator[EventBatch], AsyncIterator[EventBatch]):
         finally:
             portal.close()
 
-    def __next__(self) -> EventBatch:
+    def __next__(self) -> EventBatch | FilterModified:
         """Return the events of the next transaction that matches; block until there are any."""
         if self._portal is None or self._subscription is None:
             raise RuntimeError(_OUTSIDE)

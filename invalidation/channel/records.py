@@ -77,11 +77,29 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterTerms:
+    """What of a filter its subscribers count on, and learn in their stream when it changes."""
+
+    path_glob: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """A filter was modified: the transactions behind `after_txid` are matched with the new glob, no earlier one is."""
+
+    after_txid: int
+    before: FilterTerms
+    after: FilterTerms
+
+
+@dataclass(frozen=True, slots=True)
 class FilterRecord:
-    """A record of a filter's stream."""
+    """A record of a filter's stream. What was modified comes before the content, which holds no events up to then."""
 
     link: Link
     content: Events | Dropped
+    modified: Modified | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +113,30 @@ class CacheRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFilter:
-    """A filter as it is in force: matched from `since_txid` on (exclusive), under an id that is never used again."""
+    """A filter as it is in force.
+
+    `id` stands for it with this glob, and is never used again: caches go by it. `chain` is that of its stream, which
+    goes on when the glob changes; it is the first id that the filter had.
+    """
 
     name: str
     id: str
     path_glob: str
-    since_txid: int
+    since_txid: int  # its stream begins behind this transaction
     owner: str
     allowed_subscribers: tuple[str, ...]
+    chain: str = ""  # the id unless it is given
+    file_id: int = 0  # HDFS's id of what it was made from; 0 where that is not known
+    replaces: FilterTerms | None = None  # what its subscribers know, until a record says what it has become
+
+    def __post_init__(self) -> None:
+        if not self.chain:
+            object.__setattr__(self, "chain", self.id)
+
+    @property
+    def terms(self) -> FilterTerms:
+        """What its subscribers count on."""
+        return FilterTerms(self.path_glob, self.owner)
 
 
 def fits(data: bytes) -> bool:
@@ -138,7 +172,19 @@ class _Record(_Versioned, frozen=True, omit_defaults=True, kw_only=True):
     dropped: _Dropped | None = None
 
 
+class _Terms(msgspec.Struct, frozen=True, rename="camel"):
+    path_glob: str
+    owner: str
+
+
+class _Modified(msgspec.Struct, frozen=True):
+    after: _Number
+    old: _Terms
+    new: _Terms
+
+
 class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
+    modified: _Modified | None = None
     batches: list[_Batch] | None = None
 
 
@@ -147,12 +193,15 @@ class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
     changes: list[list[int | str]] | None = None
 
 
-class _Definition(_Versioned, frozen=True, rename="camel", kw_only=True):
+class _Definition(_Versioned, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     id: _Id
     path_glob: str
     since: _Number
     owner: str
     allowed_subscribers: tuple[str, ...]
+    chain: _Id | None = None
+    file_id: _Number = 0
+    replaces: _Terms | None = None
 
 
 _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
@@ -199,6 +248,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
             chain=link.chain,
             previous=link.previous,
             txid=link.txid,
+            modified=None if record.modified is None else _spelled_modified(record.modified),
             batches=batches,
             dropped=dropped,
         )
@@ -225,7 +275,35 @@ def _filter_record(path: str, data: bytes) -> FilterRecord:
         for batch in record.batches or ()
     )
     _see_order(link, (batch.txid for batch in batches), least_step=1)
-    return FilterRecord(link, dropped or Events(batches))
+    modified = None if record.modified is None else _modified(record.modified, link)
+    first = dropped.first_txid if dropped else batches[0].txid if batches else link.txid + 1
+    if modified is not None and first <= modified.after_txid:
+        raise ValueError(
+            f"modified after transaction {modified.after_txid}, but it begins with transaction {first}"
+        )
+    return FilterRecord(link, dropped or Events(batches), modified)
+
+
+def _spelled_modified(modified: Modified) -> _Modified:
+    old, new = modified.before, modified.after
+    return _Modified(modified.after_txid, _Terms(old.path_glob, old.owner), _Terms(new.path_glob, new.owner))
+
+
+def _modified(found: _Modified, link: Link) -> Modified:
+    if not link.previous <= found.after <= link.txid:
+        raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
+    return Modified(found.after, _terms(found.old), _terms(found.new))
+
+
+def _terms(found: _Terms) -> FilterTerms:
+    _see_glob(found.path_glob)
+    return FilterTerms(found.path_glob, found.owner)
+
+
+def _see_glob(glob: str) -> None:
+    if len(glob) > MAX_GLOB_LENGTH:
+        raise ValueError(f"a glob of {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible")
+    compile_glob(glob)
 
 
 # -- the stream for caches --------------------------------------------------------------------------------
@@ -308,6 +386,7 @@ def _path(text: str) -> str:
 
 def encode_published_filter(published: PublishedFilter) -> bytes:
     """Give what the znode of a filter's definition holds; the name is the znode's own."""
+    known = published.replaces
     return _ENCODER.encode(
         _Definition(
             version=VERSION,
@@ -316,6 +395,9 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
             since=published.since_txid,
             owner=published.owner,
             allowed_subscribers=published.allowed_subscribers,
+            chain=None if published.chain == published.id else published.chain,
+            file_id=published.file_id,
+            replaces=None if known is None else _Terms(known.path_glob, known.owner),
         )
     )
 
@@ -333,11 +415,7 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")
     definition = _DEFINITION.decode(data)
-    if len(definition.path_glob) > MAX_GLOB_LENGTH:
-        raise ValueError(
-            f"a glob of {len(definition.path_glob)} characters: at most {MAX_GLOB_LENGTH} are possible"
-        )
-    compile_glob(definition.path_glob)
+    _see_glob(definition.path_glob)
     return PublishedFilter(
         name=name(path),
         id=definition.id,
@@ -345,6 +423,9 @@ def _published_filter(path: str, data: bytes) -> PublishedFilter:
         since_txid=definition.since,
         owner=definition.owner,
         allowed_subscribers=definition.allowed_subscribers,
+        chain=definition.chain or definition.id,
+        file_id=definition.file_id,
+        replaces=None if definition.replaces is None else _terms(definition.replaces),
     )
 
 

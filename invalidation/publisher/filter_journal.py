@@ -67,7 +67,7 @@ class FilterJournal:
         """Take note of what was written for these filters."""
         for name, content in publication.filters.items():
             if isinstance(content, Events):
-                id_ = filters[name].filter.id
+                id_ = filters[name].filter.chain
                 before = self.of(id_)
                 self._figures[id_] = FilterFigures(
                     events=before.events + sum(len(batch.events) for batch in content.batches),
@@ -89,7 +89,7 @@ class FilterJournal:
                 position = after.get(name) or before.get(name)
                 glob = "" if position is None else position.filter.path_glob
                 self._changes.append(FilterChanged(now, kind, name, glob))
-        in_force = {position.filter.id for position in after.values()}
+        in_force = {position.filter.chain for position in after.values()}
         self._figures = {id_: each for id_, each in self._figures.items() if id_ in in_force}
 
 
@@ -100,5 +100,6 @@ def by_kind(change: FilterChange) -> dict[str, Sequence[str]]:
         "added": sorted(added - set(change.removed)),
         "restarted": sorted(added & set(change.removed)),
         "removed": sorted(set(change.removed) - added),
-        "other owner or subscribers": sorted(filter_.name for filter_ in change.updated),
+        "modified": sorted(filter_.name for filter_ in change.modified),
+        "updated": sorted(filter_.name for filter_ in change.updated),
     }

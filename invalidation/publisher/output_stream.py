@@ -53,12 +53,13 @@ class FilterChange:
 
     removed: tuple[str, ...] = ()  # also damaged ones
     added: tuple[PublishedFilter, ...] = ()  # also in place of removed ones, under a new id
-    updated: tuple[PublishedFilter, ...] = ()  # other owner or subscribers, the same id
+    updated: tuple[PublishedFilter, ...] = ()  # other subscribers, or made again as it was
+    modified: tuple[PublishedFilter, ...] = ()  # other glob, under a new id, or other owner: the same chain
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes."""
-        return not (self.removed or self.added or self.updated)
+        return not (self.removed or self.added or self.updated or self.modified)
 
     def without(self, names: Collection[str]) -> "FilterChange":
         """Return the change without adding filters of these names."""

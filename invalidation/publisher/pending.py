@@ -50,6 +50,7 @@ class PendingBatch:
         self._digest = Digest(max_changes)
         self._filters_path = filters_path
         self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
+        self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
         self._globs = GlobSet({})
         self._matched: dict[str, list[EventBatch]] = {}  # by name, in order
         self._too_many: dict[str, tuple[int, int]] = {}  # by name: first and last transaction over the limit
@@ -117,6 +118,7 @@ class PendingBatch:
             self._positions[name] = replace(self._positions[name], txid=batches[-1].txid)
         for name, (_, last) in self._too_many.items():
             self._positions[name] = replace(self._positions[name], txid=last)
+        self._told_modified(self._through)
         self._txid = self._through
         self._matched, self._too_many = {}, {}
         self._concerning = self._pending_events = 0
@@ -136,6 +138,7 @@ class PendingBatch:
         )
         for name in publication.filters:
             self._positions[name] = replace(self._positions[name], txid=last_txid)
+        self._told_modified(last_txid)
         self._txid = self._through = last_txid
         return publication
 
@@ -143,7 +146,10 @@ class PendingBatch:
         """Match with these filters from now on; nothing may wait."""
         assert self._through == self._txid, "what was matched is published before"
         self._positions = dict(filters)
-        self._limits.keep({position.filter.id for position in filters.values()})
+        self._modified = tuple(
+            name for name, position in filters.items() if position.filter.replaces is not None
+        )
+        self._limits.keep({position.filter.chain for position in filters.values()})
         self._globs = self._globs.followed_by(
             {name: position.filter.path_glob for name, position in filters.items()}
         )
@@ -170,7 +176,7 @@ class PendingBatch:
     def _give(self, name: str, found: EventBatch) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
         events = len(found.events)
-        if name not in self._too_many and self._limits.admit(self._positions[name].filter.id, events):
+        if name not in self._too_many and self._limits.admit(self._positions[name].filter.chain, events):
             self._matched.setdefault(name, []).append(found)
             self._pending_events += events
             self.events_matched += events
@@ -178,6 +184,16 @@ class PendingBatch:
             first, _ = self._too_many.get(name, (found.txid, found.txid))
             self._too_many[name] = (first, found.txid)
             self.events_over_limit += events
+
+    def _told_modified(self, txid: int) -> None:
+        """Take note that this publication says how filters were modified, in a record of its own if need be."""
+        for name in self._modified:
+            position = self._positions[name]
+            has_records = position.txid > self._txid
+            self._positions[name] = FilterPosition(
+                replace(position.filter, replaces=None), position.txid if has_records else txid
+            )
+        self._modified = ()
 
     def _touched_by(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""

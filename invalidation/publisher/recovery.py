@@ -137,7 +137,7 @@ def _filter_stream(filter_: PublishedFilter, found: FoundStream | None, checkpoi
         is_sound = filter_.since_txid <= txid <= checkpoint
     if not is_sound:
         return None
-    return Stream(found.znode.path, filter_.id, txid, found.znode.version, deque(records))
+    return Stream(found.znode.path, filter_.chain, txid, found.znode.version, deque(records))
 
 
 def _records(children: Iterable[str]) -> list[int]:

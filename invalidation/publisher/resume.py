@@ -125,7 +125,7 @@ class Resumption:
             change = change.without(self._output.blocked)
         if damaged:
             _log.warning("restarting the streams of filters: %s", ", ".join(damaged))
-        self._last = self._assemble(txid, changed_positions(filters, change))
+        self._last = self._assemble(txid, changed_positions(filters, change, txid=txid))
         return self._last
 
     def _last_set(self) -> set[tuple[str, str, str]] | None:

@@ -209,7 +209,7 @@ class Run:
         change = wanted.without(self._output.blocked)
         self._pacer.wrote(writes, self._clock())
         before = self._pending.filters
-        self._pending.change_filters(changed_positions(before, change))
+        self._pending.change_filters(changed_positions(before, change, txid=self._pending.txid))
         if not change.is_empty:
             self._counts.filter_changes += 1
             self._journal.changed(change, before, self._pending.filters, self._clock())

@@ -6,7 +6,7 @@ records go first, each multi under a check of `.cache`, and `.cache` goes last: 
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
@@ -18,6 +18,7 @@ from nncache.invalidation.channel.records import (
     Events,
     FilterRecord,
     Link,
+    Modified,
     PublishedFilter,
     Stale,
     encode_cache_record,
@@ -26,6 +27,7 @@ from nncache.invalidation.channel.records import (
     fits,
 )
 from nncache.invalidation.channel.znodes import Znodes, encode_number
+from nncache.invalidation.publisher.filter_plan import after_modification
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.stats import OutputStats
 
@@ -68,6 +70,7 @@ class WritePlan:
         T2  A stream's value is its newest record, which names the one before; at most `max_records` are kept.
         T3  The set of filters, their globs and ids, changes only together with the generation and with the version
             of `.cache`.
+        T4  The first record of a filter behind its modification says so, and the publication that follows has one.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class WritePlan:
         self._filters_version = filters_version
         self._filters: dict[str, PublishedFilter] = {}  # in force
         self._streams: dict[str, Stream] = {}  # of those
+        self._modified: dict[str, None] = {}  # names of those whose subscribers are yet to learn of it
         self._definitions: dict[str, int] = {}  # versions of all definitions that are there, by name
         self._places: set[str] = set()  # names of all streams that are there
 
@@ -134,7 +138,7 @@ class WritePlan:
 
     def add_filter(self, filter_: PublishedFilter, stream: Stream) -> None:
         """Take note of a filter in force."""
-        self._filters[filter_.name] = filter_
+        self._set_filter(filter_)
         self._streams[filter_.name] = stream
 
     def add_place(self, name: str) -> None:
@@ -181,6 +185,7 @@ class WritePlan:
             for name, content in (*publication.filters.items(), *publication.over_limit.items())
             for unit in self._filter_units(name, content)
         ]
+        units += [self._record_unit(name, Events(()), publication.txid) for name in tuple(self._modified)]
         fence = self.fence
         *before, last = self._packed([*units, self._cache_unit(publication)], (fence,))
         for operations in before:
@@ -194,8 +199,11 @@ class WritePlan:
         Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
         change of nothing counts it up, and followers of the set read it again.
         """
+        has = {filter_.name: self._filters[filter_.name].id for filter_ in change.modified}
+        other_globs = [filter_ for filter_ in change.modified if filter_.id != has[filter_.name]]
+        other_owners = [filter_ for filter_ in change.modified if filter_.id == has[filter_.name]]
         heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
-        sets = self._packed(self._set_units(change, stuck), heads)
+        sets = self._packed(self._set_units(change, other_globs, stuck), heads)
         for operations in [[]] if change.is_empty else sets:
             self._generation += 1
             yield (
@@ -206,7 +214,7 @@ class WritePlan:
             self._cache.version += 1
             self._filters_version += 1
         fence = self.fence
-        for operations in self._packed(self._update_units(change), (fence,)):
+        for operations in self._packed(self._update_units(change, other_owners), (fence,)):
             yield (fence, *operations)
 
     def _packed(
@@ -215,33 +223,58 @@ class WritePlan:
         return pack(units, reserved=reserved, acl_bytes=self._acl_bytes)
 
     def _filter_units(self, name: str, content: Events | Dropped) -> Iterator[list[Operation]]:
-        stream = self._streams[name]
         match content:
             case Dropped():
-                yield self._filter_unit(stream, content, content.last_txid)
+                yield self._record_unit(name, content, content.last_txid)
             case Events(batches):
                 for part in _parts(batches):
-                    yield from self._events_units(stream, part)
+                    yield from self._events_units(name, part)
             case _:
                 assert_never(content)
 
-    def _events_units(self, stream: Stream, batches: tuple[EventBatch, ...]) -> Iterator[list[Operation]]:
+    def _events_units(self, name: str, batches: tuple[EventBatch, ...]) -> Iterator[list[Operation]]:
         """Yield one unit or, as long as the record is too large, those of its two halves."""
         txid = batches[-1].txid
-        data = encode_filter_record(FilterRecord(_link(stream, txid), Events(batches)))
-        if fits(data):
-            yield self._unit(stream, txid, data)
+        content = Events(batches)
+        if fits(data := self._encoded(name, content, txid)):
+            yield self._record_unit(name, content, txid, data)
         elif len(batches) > 1:
             half = len(batches) // 2
-            yield from self._events_units(stream, batches[:half])
-            yield from self._events_units(stream, batches[half:])
+            yield from self._events_units(name, batches[:half])
+            yield from self._events_units(name, batches[half:])
         else:
             self._counts.records_too_large += 1
             dropped = Dropped(txid, txid, f"the events of transaction {txid} are too many for one record")
-            yield self._filter_unit(stream, dropped, txid)
+            yield self._record_unit(name, dropped, txid)
 
-    def _filter_unit(self, stream: Stream, content: Dropped, txid: int) -> list[Operation]:
-        return self._unit(stream, txid, encode_filter_record(FilterRecord(_link(stream, txid), content)))
+    def _encoded(self, name: str, content: Events | Dropped, txid: int) -> bytes:
+        """Return the filter's next record."""
+        filter_, modified = self._filters[name], None
+        if filter_.replaces is not None:
+            modified = Modified(self._cache.txid, filter_.replaces, filter_.terms)
+        return encode_filter_record(FilterRecord(_link(self._streams[name], txid), content, modified))
+
+    def _record_unit(
+        self, name: str, content: Events | Dropped, txid: int, data: bytes | None = None
+    ) -> list[Operation]:
+        """Return what adds the filter's next record; what that says of a modification, the definition says no more."""
+        unit = self._unit(self._streams[name], txid, data or self._encoded(name, content, txid))
+        filter_ = self._filters[name]
+        return unit if filter_.replaces is None else [self._redefine(replace(filter_, replaces=None)), *unit]
+
+    def _redefine(self, filter_: PublishedFilter) -> SetData:
+        """Return what writes a definition that is there."""
+        path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
+        self._set_filter(filter_)
+        self._definitions[filter_.name] += 1
+        return SetData(path, encode_published_filter(filter_), version)
+
+    def _set_filter(self, filter_: PublishedFilter) -> None:
+        self._filters[filter_.name] = filter_
+        if filter_.replaces is None:
+            self._modified.pop(filter_.name, None)
+        else:
+            self._modified[filter_.name] = None
 
     def _cache_unit(self, publication: Publication) -> list[Operation]:
         txid = publication.txid
@@ -271,24 +304,36 @@ class WritePlan:
             self._counts.filter_records += 1
         return unit
 
-    def _set_units(self, change: FilterChange, stuck: Collection[str]) -> Iterator[list[Operation]]:
+    def _set_units(
+        self, change: FilterChange, modified: Iterable[PublishedFilter], stuck: Collection[str]
+    ) -> Iterator[list[Operation]]:
         added = {filter_.name: filter_ for filter_ in change.added}
         for name in dict.fromkeys((*change.removed, *added)):
             unit = [*self._delete(name, stuck)]
             if name in added:
                 unit += self._create(added[name])
             yield unit
+        yield from map(self._modify, modified)
 
-    def _update_units(self, change: FilterChange) -> Iterator[list[Operation]]:
+    def _update_units(
+        self, change: FilterChange, modified: Iterable[PublishedFilter]
+    ) -> Iterator[list[Operation]]:
         for filter_ in change.updated:
-            path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
-            self._filters[filter_.name] = filter_
-            self._definitions[filter_.name] += 1
-            yield [SetData(path, encode_published_filter(filter_), version)]
+            yield [self._redefine(filter_)]
+        yield from map(self._modify, modified)
+
+    def _modify(self, filter_: PublishedFilter) -> list[Operation]:
+        """Return what modifies a filter, with the record that says so if there can be one now."""
+        name, txid = filter_.name, self._cache.txid
+        if after_modification(filter_, self._streams[name].txid, txid) is None:
+            return [self._redefine(filter_)]
+        self._set_filter(filter_)
+        return self._record_unit(name, Events(()), txid)
 
     def _delete(self, name: str, stuck: Collection[str]) -> Iterator[Operation]:
         self._filters.pop(name, None)
         self._streams.pop(name, None)
+        self._modified.pop(name, None)
         definition, stream = self._znodes.definition(name), self._znodes.stream(name)
         if definition not in stuck and self._definitions.pop(name, None) is not None:
             yield Delete(definition)
@@ -298,7 +343,7 @@ class WritePlan:
 
     def _create(self, filter_: PublishedFilter) -> Iterator[Operation]:
         name = filter_.name
-        stream = Stream(self._znodes.stream(name), filter_.id, filter_.since_txid)
+        stream = Stream(self._znodes.stream(name), filter_.chain, filter_.since_txid)
         self.add_filter(filter_, stream)
         self.add_place(name)
         self.add_definition(name, 0)

@@ -153,11 +153,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
     async def publish(self, publication: Publication) -> int:
         """Publish; return how many writes that took."""
-        writes = 0
-        for operations in self._planned.plan_publication(publication):
-            await self._commit_trimming(operations)
-            writes += 1
-        return writes
+        return await self._commit_all(self._planned.plan_publication(publication))
 
     async def change_filters(self, change: FilterChange) -> int:
         """Change the set of filters; return how many writes that took.
@@ -172,11 +168,12 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         tree.forget_places(set(hidden).difference(left))
         self._blocked = frozenset(path.rpartition("/")[2] for path in left)
         possible = change.without(self._blocked)
-        self._admit((*possible.added, *possible.updated))
+        self._admit((*possible.added, *possible.updated, *possible.modified))
         if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
             await self._commit_all(tree.plan_filters(possible, left))
         if not self._access.is_open:
-            await self._acls.apply(path for each in possible.updated for path in tree.znodes_of(each.name))
+            others = (*possible.updated, *possible.modified)
+            await self._acls.apply(path for each in others for path in tree.znodes_of(each.name))
         self._tree = tree
         return self._counts.writes - before
 
@@ -319,7 +316,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
     async def _commit_all(self, multis: Iterable[Multi]) -> int:
         writes = 0
         for operations in multis:
-            await self._commit(operations)
+            await self._commit_trimming(operations)
             writes += 1
         return writes
 

@@ -12,7 +12,7 @@ from typing import Final, Self, TypeAlias, assert_never
 
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
-from nncache.hadoop.events import EventBatch
+from nncache.hadoop.events import Event, EventBatch
 from nncache.invalidation.channel.bad_znodes import BadZnodes
 from nncache.invalidation.channel.reader import Read, RecordReader
 from nncache.invalidation.channel.records import (
@@ -53,7 +53,31 @@ class Received:
     through_txid: int  # to go on behind these, begin after this transaction
 
 
-SubscriptionItem: TypeAlias = Position | Received
+@dataclass(frozen=True, slots=True)
+class FilterModified:
+    """The filter was modified: its events behind this transaction are those of the new glob, none before is.
+
+    It may come again, when a subscriber goes on right behind it.
+    """
+
+    through_txid: int  # the last transaction of the old glob
+    glob_before: str
+    owner_before: str
+    glob: str
+    owner: str
+
+    @property
+    def txid(self) -> int:
+        """The last transaction of the old glob."""
+        return self.through_txid
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """None: so a program that looks for events only passes over it."""
+        return ()
+
+
+SubscriptionItem: TypeAlias = Position | Received | FilterModified
 
 
 class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
@@ -171,10 +195,17 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             self._outages.answered()
 
     def _queue(self, read: Read[FilterRecord]) -> None:
-        link = read.record.link
+        link, modified = read.record.link, read.record.modified
+        if self._failure is not None:
+            return  # behind it there may be more, but not for this stream
+        if modified is not None and modified.after_txid >= read.after_txid:
+            before, after = modified.before, modified.after
+            self._items.append(
+                FilterModified(
+                    modified.after_txid, before.path_glob, before.owner, after.path_glob, after.owner
+                )
+            )
         match read.record.content:
-            case _ if self._failure is not None:
-                return  # behind it there may be more, but not for this stream
             case Events(batches):
                 news = tuple(batch for batch in batches if batch.txid > read.after_txid)
                 self._items.append(Received(news, link.txid))
@@ -203,10 +234,10 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             chain=self._chain,
             through_txid=-1 if self._from_txid is None else await self._published_txid(),
         )
-        self._chain = published.id
+        self._chain = published.chain
         match start:
             case StartAfter(txid):
-                self._records.begin_after(published.id, txid, value)
+                self._records.begin_after(published.chain, txid, value)
                 self._items.append(Position(txid))
                 self._is_begun = True
             case NoStart(failure, go_on_after):

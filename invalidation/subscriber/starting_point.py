@@ -46,7 +46,7 @@ def find_start(
             last_txid=since,
         )
         return NoStart(failure, since)
-    if wish > since and chain not in (None, published.id):
+    if wish > since and chain not in (None, published.chain):
         failure = MissingEventsError(
             f"filter {published.name} was restarted after transaction {since}, before {wish}: the log went back",
             GapKind.WENT_BACK,

@@ -46,7 +46,18 @@ class Away:
     reason: str
 
 
-Told = Started | Happened | Missing | Away
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The filter was modified; the events behind this transaction are those of its new glob."""
+
+    txid: int
+    glob_before: str
+    owner_before: str
+    glob: str
+    owner: str
+
+
+Told = Started | Happened | Missing | Away | Changed
 
 
 class Lines(Protocol):
@@ -70,6 +81,16 @@ class TextLines:
         match told:
             case Started(txid):
                 return f"-- following {self._filter_name} after transaction {txid}"
+            case Changed(txid, glob_before, owner_before, glob, owner):
+                parts = (
+                    f"{what} {before} -> {after}"
+                    for what, before, after in (
+                        ("glob", glob_before, glob),
+                        ("owner", owner_before, owner),
+                    )
+                    if before != after
+                )
+                return f"-- {self._filter_name} was modified after transaction {txid}: {'; '.join(parts)}"
             case Missing(reason):
                 return f"-- gap: {reason}"
             case Away(reason):
@@ -81,7 +102,10 @@ class TextLines:
 
 
 class JsonLines:
-    """One JSON object a line: an event has `type`, a gap `gap`, an outage `outage`, a beginning `after`."""
+    """One JSON object a line.
+
+    An event has `type`, a gap `gap`, an outage `outage`, a beginning `after`, a modified filter `modifiedAfter`.
+    """
 
     def __init__(self, filter_name: str) -> None:
         self._filter_name = filter_name
@@ -94,6 +118,12 @@ class JsonLines:
         match told:
             case Started(txid):
                 return {"after": txid}
+            case Changed(txid, glob_before, owner_before, glob, owner):
+                return {
+                    "modifiedAfter": txid,
+                    "before": {"pathGlob": glob_before, "owner": owner_before},
+                    "now": {"pathGlob": glob, "owner": owner},
+                }
             case Missing(reason, first_txid, last_txid):
                 known = {"firstTxid": first_txid, "lastTxid": last_txid}
                 return {"gap": reason, **{key: txid for key, txid in known.items() if txid is not None}}

@@ -81,7 +81,7 @@ def show(name: str, as_json: bool, config: Path | None, **flags: object) -> None
 @click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
 @_with_config
 def modify(name: str, glob: str | None, owner: str | None, config: Path | None, **flags: object) -> None:
-    """Give a filter another glob, another owner, or both.
+    """Give a filter another glob or owner.
 
     Only administrators of HDFS may. Its subscribers stay, and are told in their stream from which transaction on.
     """

@@ -14,7 +14,7 @@ from nncache.checks.table import SETTINGS, Result, exit_code
 from nncache.commands.audit_questions import AuditReport
 from nncache.commands.audit_view import report_as_json
 from nncache.commands.check_view import as_json as check_as_json
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
+from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
 from nncache.daemons.proxy_status import Seen, status_of
@@ -46,8 +46,8 @@ _ABOUT_DIFF: Final = (
     "`filters apply --dry-run` prints the same."
 )
 _ABOUT_WATCH: Final = (
-    "One object a line: the transaction after which it begins, an event, a gap, an outage. A gap whose transactions "
-    "are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
+    "One object a line: the transaction after which it begins, an event, a gap, an outage, a modified filter. A gap "
+    "whose transactions are not known has neither `firstTxid` nor `lastTxid`. Events are those of HDFS inotify."
 )
 _ABOUT_EXPLAIN: Final = (
     "The answer of the proxy's `/explain`. Every value that is not known is null; "
@@ -97,6 +97,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
         Missing("transactions 72 to 75 are missing", 72, 75),
         Away("no publisher is running"),
+        Changed(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
     yield (
         "watch",

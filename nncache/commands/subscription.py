@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NoReturn, assert_never
 
-from nncache.commands.event_lines import Away, Happened, Missing, Started, Told
+from nncache.commands.event_lines import Away, Changed, Happened, Missing, Started, Told
 from nncache.errors import WatchError
 from nncache.invalidation.errors import (
     ChannelOutageError,
@@ -13,7 +13,7 @@ from nncache.invalidation.errors import (
     PublisherAwayError,
     UnknownFilterError,
 )
-from nncache.invalidation.subscriber.events import Position, Received, SubscriptionItem
+from nncache.invalidation.subscriber.events import FilterModified, Position, Received, SubscriptionItem
 from nncache.invalidation.subscriber.subscription import Subscription
 
 
@@ -61,6 +61,9 @@ class Telling:
                 if txid != self._begun_after or self._outage:
                     self._tell(Started(txid))
                 self._begun_after, self._outage = txid, ""
+            case FilterModified(txid, glob_before, owner_before, glob, owner):
+                self._outage = ""
+                self._tell(Changed(txid, glob_before, owner_before, glob, owner))
             case Received(batches):
                 self._outage = ""
                 for batch in batches:

@@ -220,7 +220,7 @@ def _zookeeper(seen: PublisherSeen) -> Json | None:
 
 def _filters(seen: PublisherSeen) -> Json:
     """Return those with the latest events first."""
-    figures = {name: seen.journal.of(position.filter.id) for name, position in seen.filters.items()}
+    figures = {name: seen.journal.of(position.filter.chain) for name, position in seen.filters.items()}
     order = sorted(figures, key=lambda name: (-(figures[name].last_at or -math.inf), name))
     return {
         "in_force": len(seen.filters),

@@ -77,7 +77,7 @@ def _next(following: nncache.FilterEvents) -> tuple[str | nncache.MissingEventsE
     return _path(batch), (batch.txid, batch.txid)
 
 
-def _path(batch: nncache.EventBatch) -> str:
+def _path(batch: nncache.EventBatch | nncache.FilterModified) -> str:
     (event,) = batch.events
     assert isinstance(event, Create)
     return event.path

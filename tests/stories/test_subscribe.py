@@ -105,7 +105,7 @@ def test_an_unknown_filter_is_named(service: Service) -> None:
         following.__enter__()
 
 
-def _path(batch: nncache.EventBatch) -> str:
+def _path(batch: nncache.EventBatch | nncache.FilterModified) -> str:
     (event,) = batch.events
     assert isinstance(event, Create)
     return event.path

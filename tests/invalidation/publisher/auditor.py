@@ -27,6 +27,7 @@ from nncache.hadoop.paths import ROOT, ancestors, parent
 from nncache.invalidation.channel.records import (
     Dropped,
     Events,
+    Modified,
     PublishedFilter,
     Stale,
     parse_cache_record,
@@ -54,6 +55,10 @@ class Followed:
     txid: int
     history: History
     records: list[int] = field(default_factory=list)
+    globs: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # of a filter: behind which transaction which matches
+    due: Modified | None = None  # what its next record must say
 
 
 class AuditedTree(FakeTree):
@@ -85,6 +90,7 @@ class Auditor:
         self.dropped = 0  # records that say so
         self.chains = 0  # of `.cache`
         self.replaced = 0  # filters restarted
+        self.modified = 0  # records that say how a filter was modified
         self._znodes = znodes
         self._max_records = max_records
         self._cache: Followed | None = None
@@ -129,8 +135,12 @@ class Auditor:
                     self._filters.pop(name, None)
                     is_new_set = True
                 case Create(path) if above == znodes.namespace and not name.startswith("."):
+                    filter_ = self._filters[name]
                     self._streams[name] = Followed(
-                        self._filters[name].id, int(tree.read(path).data), self.history
+                        filter_.chain,
+                        int(tree.read(path).data),
+                        self.history,
+                        globs=[(filter_.since_txid, filter_.path_glob)],
                     )
                 case Delete(path) if above == znodes.namespace:
                     self._streams.pop(name, None)
@@ -158,23 +168,31 @@ class Auditor:
 
     def _definition(self, tree: AuditedTree, filter_: PublishedFilter) -> None:
         known = self._filters.get(filter_.name)
-        if known is None or known.id != filter_.id:
+        if known is not None and known.chain == filter_.chain:
+            self._redefinition(known, filter_)
+        else:
+            assert filter_.id == filter_.chain, f"{filter_} begins with the chain of another"
             assert filter_.id not in self._used_ids, f"the id of {filter_} was used before"
             self._used_ids.add(filter_.id)
             self.replaced += known is not None
             assert self._cache is not None, "filters without a chain"
             assert filter_.since_txid == self._cache.txid, f"{filter_} does not begin at {self._cache.txid}"
-        else:
-            assert (known.path_glob, known.since_txid) == (filter_.path_glob, filter_.since_txid), (
-                "same id, other filter"
-            )
         self._filters[filter_.name] = filter_
 
-    def _stream(self, name: str, since: int) -> None:
-        filter_ = self._filters[name]
+    def _redefinition(self, known: PublishedFilter, filter_: PublishedFilter) -> None:
+        """The stream goes on: another glob has another id, and its subscribers must be told before its first event."""
+        assert known.since_txid == filter_.since_txid, f"{filter_} begins elsewhere than {known}"
+        assert (known.id == filter_.id) == (known.path_glob == filter_.path_glob), "same id, other filter"
+        if known.id != filter_.id:
+            assert filter_.id not in self._used_ids, f"the id of {filter_} was used before"
+            self._used_ids.add(filter_.id)
+        if known.terms == filter_.terms:
+            return
         assert self._cache is not None, "filters without a chain"
-        assert since == filter_.since_txid, f"{filter_} begins at {since}"
-        self._streams[name] = Followed(filter_.id, since, self._cache.history)
+        stream = self._streams[filter_.name]
+        stream.globs.append((self._cache.txid, filter_.path_glob))
+        told = known.terms if stream.due is None else stream.due.before
+        stream.due = None if told == filter_.terms else Modified(self._cache.txid, told, filter_.terms)
 
     def _cache_record(self, tree: AuditedTree, path: str, data: bytes) -> Followed:
         record = parse_cache_record(path, data)
@@ -212,6 +230,9 @@ class Auditor:
         record = parse_filter_record(path, data)
         link, stream, filter_ = record.link, self._streams[name], self._filters[name]
         assert (link.chain, link.previous) == (stream.chain, stream.txid), f"{link} does not follow {stream}"
+        assert record.modified == stream.due, f"{record} should say {stream.due}"
+        self.modified += record.modified is not None
+        stream.due = None
         match record.content:
             case Dropped(first, last):
                 assert link.previous < first <= last == link.txid, f"{record} drops something else"
@@ -219,9 +240,10 @@ class Auditor:
                 self._see_droppable(stream, first, last)
                 self.dropped += 1
             case Events(batches):
-                expected = _matching(stream.history, filter_, link.previous, link.txid)
+                expected = _matching(stream, link.previous, link.txid)
                 assert list(batches) == expected, f"{record} of {filter_} should be {expected}"
-                assert batches[-1].txid == link.txid, f"{record} claims more than it tells"
+                is_told = record.modified is not None and not batches
+                assert is_told or batches[-1].txid == link.txid, f"{record} claims more than it tells"
         stream.txid = link.txid
         stream.records.append(link.txid)
         return stream
@@ -246,10 +268,12 @@ class Auditor:
         """What `.cache` covers is in every filter's records."""
         assert self._cache is not None
         for name, stream in self._streams.items():
+            is_late = stream.due is not None and stream.due.after_txid < self._cache.txid
+            assert not is_late, f"nothing says {stream.due}, covered through {self._cache.txid}"
             self._see_none_between(stream, self._filters[name], stream.txid, self._cache.txid)
 
     def _see_none_between(self, stream: Followed, filter_: PublishedFilter, after: int, through: int) -> None:
-        missing = _matching(stream.history, filter_, after, through)
+        missing = _matching(stream, after, through)
         assert not missing, f"{filter_.name} lacks {missing}, covered through {through}"
 
     def _see_droppable(self, stream: Followed, first: int, last: int) -> None:
@@ -262,11 +286,12 @@ class Auditor:
         assert txid <= len(self.history.transactions), f"a chain begins at {txid}, which has not happened"
 
 
-def _matching(history: History, filter_: PublishedFilter, after: int, through: int) -> list[EventBatch]:
-    glob = GlobSet({"": filter_.path_glob})
+def _matching(stream: Followed, after: int, through: int) -> list[EventBatch]:
     found = []
     for txid in range(after + 1, through + 1):
-        events = tuple(event for event in history.transactions[txid - 1] if _matches(glob, event))
+        path_glob = next(each for since, each in reversed(stream.globs) if since < txid)
+        glob = GlobSet({"": path_glob})
+        events = tuple(event for event in stream.history.transactions[txid - 1] if _matches(glob, event))
         if events:
             found.append(EventBatch(txid, events))
     return found

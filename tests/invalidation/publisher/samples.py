@@ -19,9 +19,9 @@ def published(name: str, glob: str = "/f", **facts: object) -> PublishedFilter:
     return PublishedFilter(name=name, path_glob=glob, **found)  # type: ignore[arg-type]  # of the right types
 
 
-def positions(globs: Mapping[str, str], txid: int = 0) -> dict[str, FilterPosition]:
+def positions(globs: Mapping[str, str], txid: int = 0, **facts: object) -> dict[str, FilterPosition]:
     """Return filters in force whose records go up to this transaction."""
-    return {name: FilterPosition(published(name, glob), txid) for name, glob in globs.items()}
+    return {name: FilterPosition(published(name, glob, **facts), txid) for name, glob in globs.items()}
 
 
 def batch(txid: int, *events: Event | str) -> EventBatch:

@@ -55,6 +55,7 @@ class FakeFilters:
         self.filters: dict[str, Filter] = {}
         self.broken: dict[str, str] = {}
         self._made = 0  # filters that were ever made
+        self._file_ids: dict[str, int] = {}  # of those that are there, by name
         self.fault: Exception | None = None  # what reading raises
         self.takes_s = 0.01
         self.reads = 0
@@ -62,10 +63,10 @@ class FakeFilters:
 
     def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
         """Add or change a filter; one that was removed before is another one."""
-        known = self.filters.get(name)
-        self._made += known is None
-        file_id = self._made if known is None else known.file_id
-        self.filters[name] = Filter(name, glob, owner, allowed, file_id)
+        if name not in self._file_ids:
+            self._made += 1
+            self._file_ids[name] = self._made
+        self.filters[name] = Filter(name, glob, owner, allowed, self._file_ids[name])
         self.broken.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
@@ -79,6 +80,7 @@ class FakeFilters:
         """Remove a filter."""
         self.filters.pop(name, None)
         self.broken.pop(name, None)
+        self._file_ids.pop(name, None)
         self.namenode.unlink(f"{self.path}/{name}")
 
     async def read_all(self) -> FakeStoredFilters:

@@ -1,7 +1,5 @@
 """What operators are shown of each filter."""
 
-from dataclasses import replace
-
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_journal import (
     CHANGES,
@@ -51,7 +49,7 @@ def test_a_filter_that_begins_again_is_another_one() -> None:
     """Nor is anything kept of a filter that is gone."""
     journal = FilterJournal()
     journal.published(publication(14, f=events(14), g=events(14)), TWO, 2.0)
-    again = replace(published("f", "/other"), id="new")
+    again = published("f", "/other", id="new")
     after = {"f": FilterPosition(again, 14)}
     journal.changed(FilterChange(removed=("f", "g"), added=(again,)), TWO, after, 3.0)
     assert [journal.of(id_) for id_ in ("new", id_of("f"), id_of("g"))] == [FilterFigures()] * 3
@@ -66,21 +64,25 @@ def test_the_latest_changes_are_remembered() -> None:
     journal = FilterJournal()
     for number in range(CHANGES):
         journal.changed(FilterChange(removed=(f"damaged{number}",)), {}, {}, float(number))
-    owner = replace(published("f", "/f"), owner="amy")
+    owner = published("f", "/f", allowed_subscribers=("amy",))
     journal.changed(FilterChange(updated=(owner,)), TWO, TWO, 99.0)
     assert len(journal.changes) == CHANGES
-    assert journal.changes[0] == FilterChanged(99.0, "other owner or subscribers", "f", "/f")
+    assert journal.changes[0] == FilterChanged(99.0, "updated", "f", "/f")
     assert journal.changes[-1] == FilterChanged(1.0, "removed", "damaged1", "")
 
 
 def test_what_becomes_of_each_filter() -> None:
     """One that is removed and added is restarted."""
     change = FilterChange(
-        removed=("b", "a"), added=(published("b"), published("c")), updated=(published("d"),)
+        removed=("b", "a"),
+        added=(published("b"), published("c")),
+        updated=(published("d"),),
+        modified=(published("e"),),
     )
     assert by_kind(change) == {
         "added": ["c"],
         "restarted": ["b"],
         "removed": ["a"],
-        "other owner or subscribers": ["d"],
+        "modified": ["e"],
+        "updated": ["d"],
     }

@@ -54,24 +54,43 @@ def test_filters_come_and_go() -> None:
     )
 
 
-def test_another_glob_is_another_filter() -> None:
-    """What its subscribers have is not what it would have told them: a new id, and a new beginning."""
-    change = plan({"f": published("f", "/f")}, stored(Filter("f", "/g", "joe")))
-    assert change == FilterChange(removed=("f",), added=(new("f", "/g", 1),))
-
-
-@pytest.mark.parametrize("wanted", [Filter("f", "/f", "amy"), Filter("f", "/f", "joe", ("amy",))])
-def test_other_subscribers_are_the_same_filter(wanted: Filter) -> None:
-    """Owner and subscribers change in place."""
+@pytest.mark.parametrize(
+    ("wanted", "id_"), [(Filter("f", "/g", "joe"), "new-1"), (Filter("f", "/f", "amy"), "id-f")]
+)
+def test_another_glob_or_owner_is_told_in_the_same_stream(wanted: Filter, id_: str) -> None:
+    """A glob has an id of its own, for caches; the stream goes on where it is."""
     has = published("f", "/f", since_txid=3)
     change = plan({"f": has}, stored(wanted))
-    assert change == FilterChange(
-        updated=(
-            published(
-                "f", "/f", since_txid=3, owner=wanted.owner, allowed_subscribers=wanted.allowed_subscribers
-            ),
-        )
-    )
+    after = replace(has, id=id_, path_glob=wanted.path_glob, owner=wanted.owner, replaces=has.terms)
+    assert change == FilterChange(modified=(after,))
+    assert (after.chain, after.since_txid) == ("id-f", 3)
+
+
+def test_what_its_subscribers_do_not_know_yet_is_not_replaced_by_what_they_never_knew() -> None:
+    """Modified twice in a row they are told once; modified back they are told nothing."""
+    first, told = published("f", "/f"), published("f", "/f").terms
+    (second,) = plan({"f": first}, stored(Filter("f", "/g", "joe"))).modified
+    (third,) = plan({"f": second}, stored(Filter("f", "/h", "joe"))).modified
+    assert (third.path_glob, third.replaces) == ("/h", told)
+    (back,) = plan({"f": second}, stored(Filter("f", "/f", "joe"))).modified
+    assert (back.path_glob, back.replaces, back.chain) == ("/f", None, first.chain)
+
+
+def test_a_filter_that_was_made_again_is_another_one() -> None:
+    """Unless it is the same in all: what was published is nothing for another owner, nor of another glob."""
+    has = published("f", "/f", file_id=7)
+    for glob, owner in (("/g", "joe"), ("/f", "amy")):
+        change = plan({"f": has}, stored(Filter("f", glob, owner, file_id=8)))
+        assert change == FilterChange(removed=("f",), added=(new("f", glob, 1, owner=owner, file_id=8),))
+    change = plan({"f": has}, stored(Filter("f", "/f", "joe", file_id=8)))
+    assert change == FilterChange(updated=(replace(has, file_id=8),))
+
+
+def test_other_subscribers_are_the_same_filter() -> None:
+    """They change in place."""
+    has = published("f", "/f", since_txid=3)
+    change = plan({"f": has}, stored(Filter("f", "/f", "joe", ("amy",))))
+    assert change == FilterChange(updated=(replace(has, allowed_subscribers=("amy",)),))
 
 
 def test_a_broken_definition_keeps_what_is_published() -> None:
@@ -100,11 +119,23 @@ def test_positions_follow_a_change() -> None:
     has = {name: FilterPosition(published(name), 5) for name in ("f", "g", "h", "i")}
     updated = published("g", owner="amy")
     change = FilterChange(removed=("f", "h"), added=(new("h", "/h", 1),), updated=(updated,))
-    assert changed_positions(has, change) == {
+    assert changed_positions(has, change, txid=7) == {
         "g": FilterPosition(updated, 5),
         "h": FilterPosition(new("h", "/h", 1), 7),
         "i": has["i"],
     }
+
+
+def test_a_record_says_at_once_how_a_filter_was_modified_if_it_can() -> None:
+    """It is named by the last transaction published: if that has a record already, the next one says it."""
+    modified = replace(published("f"), owner="amy", replaces=published("f").terms)
+    known = replace(modified, replaces=None)
+    change = FilterChange(modified=(modified,))
+    for records_txid, after in ((5, FilterPosition(known, 7)), (7, FilterPosition(modified, 7))):
+        has = {"f": FilterPosition(published("f"), records_txid)}
+        assert changed_positions(has, change, txid=7) == {"f": after}
+    has = {"f": FilterPosition(modified, 5)}
+    assert changed_positions(has, FilterChange(modified=(known,)), txid=7) == {"f": FilterPosition(known, 5)}
 
 
 # -- as the publisher carries it out

@@ -50,7 +50,7 @@ class Scene:
         limits = FilterLimits(per_s, clock())
         self.pending = PendingBatch(
             10,
-            positions({"f": "/f"}, 10),
+            positions({"f": "/f"}, 10, file_id=1),
             max_changes=9,
             filters_path=self.filters.path,
             limits=limits,
@@ -300,8 +300,8 @@ def test_a_change_of_the_filters_is_told_to_people(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.INFO):
         play(story)
     assert [record.message for record in caplog.records] == [
-        "the filters have changed: added: g; restarted: f",
-        "the filters have changed: removed: f; other owner or subscribers: g",
+        "the filters have changed: added: g; modified: f",
+        "the filters have changed: removed: f; modified: g",
     ]
 
 
@@ -309,7 +309,7 @@ def test_positions_are_known_while_it_lasts() -> None:
     """For the pages."""
 
     async def story(on: Scene) -> None:
-        expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10)
+        expected: Mapping[str, FilterPosition] = positions({"f": "/f"}, 10, file_id=1)
         assert on.run.filters == expected
         await asyncio.sleep(0)
 
