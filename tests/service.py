@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
@@ -50,6 +50,15 @@ class Service:
     def add(self, name: str, glob: str) -> None:
         """Add a filter."""
         self._on_store(lambda store: store.add(Filter(name, glob, self.cluster.superuser, ("alice",))))
+
+    def modify(self, name: str, *, glob: str) -> None:
+        """Give a filter another glob."""
+
+        async def carry_out(store: FilterStore) -> None:
+            before = (await store.get(name)).filter
+            await store.change(before, replace(before, path_glob=glob))
+
+        self._on_store(carry_out)
 
     def remove(self, name: str) -> None:
         """Remove a filter."""

@@ -6,9 +6,9 @@ known exactly. What cannot be read whole is refused whole, and so is another `ve
 ignored (docs/releasing.md).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias, TypeVar, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import msgspec
 
@@ -26,22 +26,10 @@ from nncache.hadoop.change import (
 )
 from nncache.hadoop.event_json import decode_event, encode_event
 from nncache.hadoop.events import EventBatch
-from nncache.hadoop.globs import compile_glob
-from nncache.hadoop.paths import InvalidPathError, canonical, name
-from nncache.invalidation.channel.znodes import MAX_TXID, is_filter_name, parse_txid
-from nncache.invalidation.errors import CorruptZnodeError
-
-VERSION: Final = 1
-"""Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""
-
-MAX_RECORD_BYTES: Final = 512 * 1024
-"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
-
-MAX_GLOB_LENGTH: Final = 8000
-"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH. To work out a longer one could take seconds."""
-
-MAX_REASON: Final = 200
-"""Characters that are told of why a znode is corrupt: it may quote what it holds."""
+from nncache.hadoop.paths import canonical, name
+from nncache.invalidation.channel.published_filters import FilterTerms, TermsJson, read_terms, spell_terms
+from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number, Versioned, parse_whole
+from nncache.invalidation.channel.znodes import parse_txid
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +65,6 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterTerms:
-    """What of a filter its subscribers count on, and learn in their stream when it changes."""
-
-    path_glob: str
-    owner: str
-
-
-@dataclass(frozen=True, slots=True)
 class Modified:
     """A filter was modified: the transactions behind `after_txid` are matched with the new glob, no earlier one is."""
 
@@ -111,76 +91,31 @@ class CacheRecord:
     content: Stale | Dropped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFilter:
-    """A filter as it is in force.
-
-    `id` stands for it with this glob, and is never used again: caches go by it. `chain` is that of its stream, which
-    goes on when the glob changes; it is the first id that the filter had.
-    """
-
-    name: str
-    id: str
-    path_glob: str
-    since_txid: int  # its stream begins behind this transaction
-    owner: str
-    allowed_subscribers: tuple[str, ...]
-    chain: str = ""  # the id unless it is given
-    file_id: int = 0  # HDFS's id of what it was made from; 0 where that is not known
-    replaces: FilterTerms | None = None  # what its subscribers know, until a record says what it has become
-
-    def __post_init__(self) -> None:
-        if not self.chain:
-            object.__setattr__(self, "chain", self.id)
-
-    @property
-    def terms(self) -> FilterTerms:
-        """What its subscribers count on."""
-        return FilterTerms(self.path_glob, self.owner)
-
-
-def fits(data: bytes) -> bool:
-    """Tell whether a record is small enough to be written."""
-    return len(data) <= MAX_RECORD_BYTES
-
-
 # -- the form of the JSON ---------------------------------------------------------------------------------
-
-_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]
-_Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]{1,128}\Z")]
 
 
 class _Dropped(msgspec.Struct, frozen=True):
-    first: _Number
-    last: _Number
+    first: Number
+    last: Number
     reason: str
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    txid: _Number
+    txid: Number
     events: list[dict[str, object]]
 
 
-class _Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    version: int
-
-
-class _Record(_Versioned, frozen=True, omit_defaults=True, kw_only=True):
-    chain: _Id
-    previous: _Number
-    txid: _Number
+class _Record(Versioned, frozen=True, omit_defaults=True, kw_only=True):
+    chain: Id
+    previous: Number
+    txid: Number
     dropped: _Dropped | None = None
 
 
-class _Terms(msgspec.Struct, frozen=True, rename="camel"):
-    path_glob: str
-    owner: str
-
-
 class _Modified(msgspec.Struct, frozen=True):
-    after: _Number
-    old: _Terms
-    new: _Terms
+    after: Number
+    old: TermsJson
+    new: TermsJson
 
 
 class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
@@ -189,28 +124,12 @@ class _FilterRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class _CacheRecord(_Record, frozen=True, omit_defaults=True, kw_only=True):
-    generation: _Number
+    generation: Number
     changes: list[list[int | str]] | None = None
 
 
-class _Definition(_Versioned, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    id: _Id
-    path_glob: str
-    since: _Number
-    owner: str
-    allowed_subscribers: tuple[str, ...]
-    chain: _Id | None = None
-    file_id: _Number = 0
-    replaces: _Terms | None = None
-
-
-_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 _FILTER_RECORD: Final = msgspec.json.Decoder(_FilterRecord)
 _CACHE_RECORD: Final = msgspec.json.Decoder(_CacheRecord)
-_DEFINITION: Final = msgspec.json.Decoder(_Definition)
-_ENCODER: Final = msgspec.json.Encoder()
-
-_Parsed = TypeVar("_Parsed")
 
 _Single: TypeAlias = Appeared | Vanished | Touched | Opened | Closed | AccessChanged | SubtreeUnknown
 _SINGLE: Final[dict[str, type[_Single]]] = {
@@ -242,7 +161,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
             dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
         case _:
             assert_never(content)
-    return _ENCODER.encode(
+    return ENCODER.encode(
         _FilterRecord(
             version=VERSION,
             chain=link.chain,
@@ -261,7 +180,7 @@ def parse_filter_record(path: str, data: bytes) -> FilterRecord:
     Raises:
         CorruptZnodeError: see the class.
     """
-    return _parse(path, data, _filter_record)
+    return parse_whole(path, data, _filter_record)
 
 
 def _filter_record(path: str, data: bytes) -> FilterRecord:
@@ -286,24 +205,13 @@ def _filter_record(path: str, data: bytes) -> FilterRecord:
 
 def _spelled_modified(modified: Modified) -> _Modified:
     old, new = modified.before, modified.after
-    return _Modified(modified.after_txid, _Terms(old.path_glob, old.owner), _Terms(new.path_glob, new.owner))
+    return _Modified(modified.after_txid, spell_terms(old), spell_terms(new))
 
 
 def _modified(found: _Modified, link: Link) -> Modified:
     if not link.previous <= found.after <= link.txid:
         raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
-    return Modified(found.after, _terms(found.old), _terms(found.new))
-
-
-def _terms(found: _Terms) -> FilterTerms:
-    _see_glob(found.path_glob)
-    return FilterTerms(found.path_glob, found.owner)
-
-
-def _see_glob(glob: str) -> None:
-    if len(glob) > MAX_GLOB_LENGTH:
-        raise ValueError(f"a glob of {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible")
-    compile_glob(glob)
+    return Modified(found.after, read_terms(found.old), read_terms(found.new))
 
 
 # -- the stream for caches --------------------------------------------------------------------------------
@@ -320,7 +228,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
             dropped = _Dropped(content.first_txid, content.last_txid, content.reason)
         case _:
             assert_never(content)
-    return _ENCODER.encode(
+    return ENCODER.encode(
         _CacheRecord(
             version=VERSION,
             chain=link.chain,
@@ -339,7 +247,7 @@ def parse_cache_record(path: str, data: bytes) -> CacheRecord:
     Raises:
         CorruptZnodeError: see the class.
     """
-    return _parse(path, data, _cache_record)
+    return parse_whole(path, data, _cache_record)
 
 
 def _cache_record(path: str, data: bytes) -> CacheRecord:
@@ -381,74 +289,7 @@ def _path(text: str) -> str:
     return text
 
 
-# -- definitions ------------------------------------------------------------------------------------------
-
-
-def encode_published_filter(published: PublishedFilter) -> bytes:
-    """Give what the znode of a filter's definition holds; the name is the znode's own."""
-    known = published.replaces
-    return _ENCODER.encode(
-        _Definition(
-            version=VERSION,
-            id=published.id,
-            path_glob=published.path_glob,
-            since=published.since_txid,
-            owner=published.owner,
-            allowed_subscribers=published.allowed_subscribers,
-            chain=None if published.chain == published.id else published.chain,
-            file_id=published.file_id,
-            replaces=None if known is None else _Terms(known.path_glob, known.owner),
-        )
-    )
-
-
-def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
-    """Read the data of the znode `path`, a filter's definition.
-
-    Raises:
-        CorruptZnodeError: see the class.
-    """
-    return _parse(path, data, _published_filter)
-
-
-def _published_filter(path: str, data: bytes) -> PublishedFilter:
-    if not is_filter_name(name(path)):
-        raise ValueError("no filter may be called so")
-    definition = _DEFINITION.decode(data)
-    _see_glob(definition.path_glob)
-    return PublishedFilter(
-        name=name(path),
-        id=definition.id,
-        path_glob=definition.path_glob,
-        since_txid=definition.since,
-        owner=definition.owner,
-        allowed_subscribers=definition.allowed_subscribers,
-        chain=definition.chain or definition.id,
-        file_id=definition.file_id,
-        replaces=None if definition.replaces is None else _terms(definition.replaces),
-    )
-
-
 # -- what records have in common --------------------------------------------------------------------------
-
-
-def _parse(path: str, data: bytes, parse: Callable[[str, bytes], _Parsed]) -> _Parsed:
-    if not fits(data):
-        raise CorruptZnodeError(path, f"{len(data)} bytes: at most {MAX_RECORD_BYTES} are written")
-    try:
-        _see_version(_VERSIONED.decode(data).version)
-        return parse(path, data)
-    except (
-        ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
-        InvalidPathError,
-        RecursionError,  # of msgspec, for what is nested a thousand deep
-    ) as exc:
-        raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
-
-
-def _see_version(version: int) -> None:
-    if version != VERSION:
-        raise ValueError(f"version {version}: this release reads version {VERSION}; upgrade it")
 
 
 def _link(path: str, record: _Record) -> Link:

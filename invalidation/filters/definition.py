@@ -14,7 +14,7 @@ import msgspec
 
 from nncache.hadoop.globs import GlobError, compile_glob
 from nncache.hadoop.users import is_user_name
-from nncache.invalidation.channel.records import MAX_GLOB_LENGTH
+from nncache.invalidation.channel.published_filters import MAX_GLOB_LENGTH
 from nncache.invalidation.channel.znodes import is_filter_name
 from nncache.invalidation.filters.errors import FilterError
 

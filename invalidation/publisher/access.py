@@ -25,7 +25,7 @@ from nncache.coordination.acl import (
 from nncache.coordination.login import Login
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.settings import SettingError
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.settings import USER, PublisherSettings
 

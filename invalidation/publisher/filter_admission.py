@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.filters.admission import refusals
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.settings import FilterSettings

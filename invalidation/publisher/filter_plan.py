@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from nncache.invalidation.channel.records import FilterTerms, PublishedFilter
+from nncache.invalidation.channel.published_filters import FilterTerms, PublishedFilter
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from nncache.coordination.zookeeper import Znode
-from nncache.invalidation.channel.records import PublishedFilter, parse_cache_record, parse_published_filter
+from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
+from nncache.invalidation.channel.records import parse_cache_record
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.output_stream import PublishedState

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.edits.source import EditsSource
 from nncache.invalidation.errors import GapKind, MissingEventsError, UnreadableEditsError
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters

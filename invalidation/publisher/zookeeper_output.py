@@ -15,7 +15,8 @@ from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyEr
 from nncache.coordination.session import Session
 from nncache.coordination.stats import SessionStats
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeperSession
-from nncache.invalidation.channel.records import PublishedFilter, Stale
+from nncache.invalidation.channel.published_filters import PublishedFilter
+from nncache.invalidation.channel.records import Stale
 from nncache.invalidation.channel.znodes import (
     Znodes,
     encode_number,
@@ -37,10 +38,11 @@ from nncache.invalidation.publisher.output_stream import (
     Publication,
     PublishedState,
 )
+from nncache.invalidation.publisher.packing import Multi
 from nncache.invalidation.publisher.protected_session import ProtectedSession
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
+from nncache.invalidation.publisher.write_plan import Stream, WritePlan, tampered
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 from nncache.invalidation.task_group import run_all
 

@@ -6,7 +6,7 @@ Sans-I/O. Whether the records behind that point are still there shows when they 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.errors import GapKind, MissingEventsError
 
 

@@ -11,7 +11,7 @@ from nncache.hadoop.election_view import Answer, NameNode
 from nncache.hadoop.ha_state import HaState
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.publisher.identity import PublisherIdentity
 
 MOVES_S: Final = 2.0

@@ -12,7 +12,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode, ZooKeeper
-from nncache.invalidation.channel.records import PublishedFilter, parse_published_filter
+from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameservices, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.identity import parse_identity

@@ -16,12 +16,8 @@ from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.pool import NameNodePool
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.webhdfs import WebHdfs
-from nncache.invalidation.channel.records import (
-    Events,
-    parse_cache_record,
-    parse_filter_record,
-    parse_published_filter,
-)
+from nncache.invalidation.channel.published_filters import parse_published_filter
+from nncache.invalidation.channel.records import Events, parse_cache_record, parse_filter_record
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.definition import Filter

@@ -60,6 +60,35 @@ def test_a_program_that_blocks_reads_resumes_and_is_told_of_a_gap(
         assert _path(next(following)) == f"{hdfs_directory}/e"
 
 
+def test_a_modified_filter_keeps_its_subscribers(
+    service: Service, cluster: Cluster, hdfs_directory: str
+) -> None:
+    """They are told from which transaction on it has another glob, whoever comes later, too."""
+    with events(service) as following, service.subscriber("f") as watching:
+        make_directory(cluster, f"{hdfs_directory}/a")
+        assert _path(next(following)) == f"{hdfs_directory}/a"
+        position = following.position
+        service.modify("f", glob=f"{hdfs_directory}/*/x")
+        told = next(following)
+        assert isinstance(told, nncache.FilterModified)
+        assert (told.glob_before, told.glob) == (f"{hdfs_directory}/*", f"{hdfs_directory}/*/x")
+        make_directory(cluster, f"{hdfs_directory}/b")
+        make_directory(cluster, f"{hdfs_directory}/a/x")
+        last = next(following)
+        assert _path(last) == f"{hdfs_directory}/a/x"
+        assert last.txid > told.txid
+        watching.process.await_that(
+            lambda: (
+                [line["now"] for line in watching.lines() if line.get("modifiedAfter") == told.txid]
+                == [{"pathGlob": told.glob, "owner": told.owner}]
+            ),
+            "and does not say that the filter was modified",
+        )
+    with events(service, position) as following:
+        assert next(following) == told
+        assert next(following) == last
+
+
 def test_an_interrupt_costs_no_batch(
     service: Service, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,16 +6,18 @@ from typing import Any, Final
 
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.event_json import EventJsonError, decode_event, encode_event
+from nncache.invalidation.channel.published_filters import (
+    PublishedFilter,
+    encode_published_filter,
+    parse_published_filter,
+)
 from nncache.invalidation.channel.records import (
     CacheRecord,
     FilterRecord,
-    PublishedFilter,
     encode_cache_record,
     encode_filter_record,
-    encode_published_filter,
     parse_cache_record,
     parse_filter_record,
-    parse_published_filter,
 )
 from nncache.invalidation.channel.znodes import MAX_TXID, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError

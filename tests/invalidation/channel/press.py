@@ -8,17 +8,17 @@ from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.globs import GlobSet
+from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
     Dropped,
     Events,
     FilterRecord,
     Link,
-    PublishedFilter,
+    Modified,
     Stale,
     encode_cache_record,
     encode_filter_record,
-    encode_published_filter,
 )
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.narrowing import matched, narrow
@@ -140,11 +140,13 @@ class Press:
             self.cache, encode_cache_record(CacheRecord(link, self.generation, content)), txid
         )
 
-    def filter_record(self, name: str, content: Events | Dropped, txid: int) -> list[Operation]:
+    def filter_record(
+        self, name: str, content: Events | Dropped, txid: int, modified: Modified | None = None
+    ) -> list[Operation]:
         """Return what appends a record to a filter's stream."""
         written = self._streams[name]
         link = Link(written.chain, written.txid, txid)
-        return self._append(written, encode_filter_record(FilterRecord(link, content)), txid)
+        return self._append(written, encode_filter_record(FilterRecord(link, content, modified)), txid)
 
     def change_filters(
         self, globs: dict[str, str], *, anew: frozenset[str] = frozenset(), has_read: bool = True

@@ -20,23 +20,25 @@ from nncache.hadoop.change import (
     Vanished,
 )
 from nncache.hadoop.events import Close, EventBatch, Unlink
+from nncache.invalidation.channel.published_filters import (
+    FilterTerms,
+    PublishedFilter,
+    parse_published_filter,
+)
 from nncache.invalidation.channel.records import (
-    MAX_RECORD_BYTES,
     CacheRecord,
     Dropped,
     Events,
     FilterRecord,
     Link,
-    PublishedFilter,
+    Modified,
     Stale,
     encode_cache_record,
     encode_filter_record,
-    encode_published_filter,
-    fits,
     parse_cache_record,
     parse_filter_record,
-    parse_published_filter,
 )
+from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import MAX_TXID
 from nncache.invalidation.errors import CorruptZnodeError
 from tests.hadoop.any_changes import any_paths, changes_at, in_order
@@ -124,18 +126,6 @@ def test_a_record_may_say_that_nothing_has_changed() -> None:
     assert parse_filter_record("/20", encode_filter_record(empty)) == empty
 
 
-def test_a_definition_is_plain_json_under_the_filters_name() -> None:
-    """The name is the znode's, so it cannot contradict itself."""
-    assert encode_published_filter(PUBLISHED) == PUBLISHED_JSON
-    assert parse_published_filter("/r/ns1/.filters/joe", PUBLISHED_JSON) == PUBLISHED
-
-
-def test_a_record_has_a_largest_size() -> None:
-    """ZooKeeper closes the connection of whoever sends more than a megabyte, and a reader could not read it."""
-    assert fits(b"x" * MAX_RECORD_BYTES)
-    assert not fits(b"x" * (MAX_RECORD_BYTES + 1))
-
-
 def test_unknown_keys_are_ignored() -> None:
     """A later release may say more, but not something else."""
     later = CACHE_JSON[:-1] + b',"madeBy":{"x":[1,2]}}'
@@ -148,6 +138,27 @@ def changed(data: bytes, **more: Any) -> bytes:
     """The same JSON with other values; `...` leaves a key out."""
     value = {**json.loads(data), **more}
     return json.dumps({key: held for key, held in value.items() if held is not ...}).encode()
+
+
+def said(**more: object) -> dict[str, object]:
+    """Return what a record says of a modified filter."""
+    terms = {"pathGlob": "/f", "owner": "joe"}
+    return {"after": 10, "old": terms, "new": terms} | more
+
+
+def test_a_record_can_say_that_the_filter_was_modified() -> None:
+    """Before its events, or instead of any; a reader of an earlier release passes over it."""
+    modified = Modified(10, FilterTerms("/old", "ann"), FilterTerms("/new", "joe"))
+    record = FilterRecord(LINK, FILTER_RECORD.content, modified)
+    data = encode_filter_record(record)
+    assert (
+        b'"txid":20,"modified":{"after":10,"old":{"pathGlob":"/old","owner":"ann"},'
+        b'"new":{"pathGlob":"/new","owner":"joe"}},"batches":['
+    ) in data
+    for each in (record, FilterRecord(LINK, Events(()), Modified(20, modified.before, modified.after))):
+        assert parse_filter_record("/r/ns1/joe/20", encode_filter_record(each)) == each
+    dropped_after = FilterRecord(LINK, DROPPED, modified)
+    assert parse_filter_record("/20", encode_filter_record(dropped_after)) == dropped_after
 
 
 IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
@@ -182,6 +193,15 @@ IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
         ({"batches": [{"txid": 12, "events": [{"type": "UNLINK"}]}]}, "no path"),
         ({"batches": [{"txid": 12, "events": [{"type": "SWAP", "path": "/a"}]}]}, "no kind of event"),
         ({"batches": [{"txid": 12, "events": ["x"]}]}, "Expected `object`"),
+        ({"modified": said(after=9)}, "modified after transaction 9 in a record of 20"),
+        ({"modified": said(after=21)}, "modified after transaction 21 in a record of 20"),
+        ({"modified": said(after=20)}, "modified after transaction 20, but it begins with transaction 1"),
+        (
+            {"modified": said(), "batches": ..., "dropped": {"first": 1, "last": 11, "reason": ""}},
+            "begins with",
+        ),
+        ({"modified": said(new={"pathGlob": "x", "owner": "joe"})}, "a glob begins with a /"),
+        ({"modified": {"after": 10}}, "missing required field `old`"),
     ],
 )
 def test_a_filters_record_that_is_odd_is_refused_whole(more: dict[str, Any], reason: str) -> None:
@@ -223,29 +243,6 @@ def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], 
     with pytest.raises(CorruptZnodeError, match=reason) as caught:
         parse_cache_record("/r/ns1/.cache/20", changed(CACHE_JSON, **more))
     assert caught.value.path == "/r/ns1/.cache/20"
-
-
-@pytest.mark.parametrize(
-    ("path", "more", "reason"),
-    [
-        ("/r/.filters/.joe", {}, "no filter may be called so"),
-        ("/r/.filters/zookeeper", {}, "no filter may be called so"),
-        ("/r/.filters/joe", {"pathGlob": "user/*"}, "a glob begins with a /"),
-        ("/r/.filters/joe", {"pathGlob": "/{"}, "no } closes"),
-        ("/r/.filters/joe", {"version": 0}, "version 0: this release reads version 1"),
-        ("/r/.filters/joe", {"id": "a b"}, "matching regex"),
-        ("/r/.filters/joe", {"since": -1}, ">= 0"),
-        ("/r/.filters/joe", {"owner": ...}, "missing required field `owner`"),
-        ("/r/.filters/joe", {"allowedSubscribers": "ann"}, "Expected `array`"),
-        ("/r/.filters/joe", {"allowedSubscribers": [1]}, "Expected `str`"),
-        ("/r/.filters/joe", {"pathGlob": "/" + 8000 * "a"}, "a glob of 8001 characters: at most 8000"),
-    ],
-)
-def test_a_definition_that_is_odd_is_refused(path: str, more: dict[str, Any], reason: str) -> None:
-    """A filter is served as it was defined or not at all."""
-    with pytest.raises(CorruptZnodeError, match=reason) as caught:
-        parse_published_filter(path, changed(PUBLISHED_JSON, **more))
-    assert caught.value.path == path
 
 
 @pytest.mark.parametrize(

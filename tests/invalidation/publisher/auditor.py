@@ -24,15 +24,14 @@ from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Event, EventBatch, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, ancestors, parent
+from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
     Dropped,
     Events,
     Modified,
-    PublishedFilter,
     Stale,
     parse_cache_record,
     parse_filter_record,
-    parse_published_filter,
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.publisher.narrowing import concerns

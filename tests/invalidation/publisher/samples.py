@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from nncache.hadoop.events import Event, EventBatch, Unlink
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.publisher.output_stream import FilterPosition
 

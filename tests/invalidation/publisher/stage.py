@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
     Events,
     FilterRecord,
-    PublishedFilter,
     parse_cache_record,
     parse_filter_record,
-    parse_published_filter,
 )
 from nncache.invalidation.channel.znodes import Znodes, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits

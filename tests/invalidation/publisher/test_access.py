@@ -8,7 +8,7 @@ from nncache.coordination.acl import ALL, OF_ITS_MAKER, OPEN, Acl, AclEntry, Rig
 from nncache.coordination.sasl import DigestLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.settings import SettingError
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.publisher.access import MAX_ACL_BYTES, AccessRules, ZnodeAccess, rules_of
 from nncache.invalidation.publisher.settings import PublisherSettings
 from tests.invalidation.publisher.stage import ZNODES

@@ -9,13 +9,19 @@ import pytest
 
 from nncache.coordination.zookeeper import Create
 from nncache.hadoop.errors import MalformedReplyError
-from nncache.invalidation.channel.records import MAX_RECORD_BYTES, PublishedFilter, encode_published_filter
+from nncache.invalidation.channel.published_filters import (
+    FilterTerms,
+    PublishedFilter,
+    encode_published_filter,
+)
+from nncache.invalidation.channel.records import Events, FilterRecord, Link, Modified
+from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
 from tests.invalidation.publisher.samples import published
-from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play
+from tests.invalidation.publisher.stage import ZNODES, FakeStoredFilters, Stage, play, play_protected
 from tests.invalidation.virtual_time import until
 
 
@@ -196,6 +202,86 @@ def test_filters_follow_hdfs() -> None:
             assert list(process.publisher.filters) == ["f"]
 
     play(story)
+
+
+def test_subscribers_learn_of_a_modification_at_its_transaction() -> None:
+    """In their stream, which goes on: what comes behind that transaction is of the new glob, nothing else is."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+            first = on.namenode.unlink("/f")
+            await on.published(first)
+            before = on.published_filters()["f"]
+            on.filters.put("f", "/g", owner="amy")
+            await until(lambda: on.published_filters()["f"].path_glob == "/g", within_s=1)
+            after, newest = on.published_filters()["f"], on.records("f")[-1]
+            assert (after.chain, after.replaces) == (before.id, None)
+            assert after.id != before.id
+            assert newest == FilterRecord(
+                Link(before.id, first, on.covered()),
+                Events(()),
+                Modified(on.covered(), FilterTerms("/f", "joe"), FilterTerms("/g", "amy")),
+            )
+            on.namenode.unlink("/f")
+            second = on.namenode.unlink("/g")
+            await on.published(second)
+            assert on.told("f") == [first, second]
+            assert [each.modified is None for each in on.records("f")] == [True, False, True]
+
+    play(story)
+
+
+@pytest.mark.parametrize(("path", "content"), [("/g", 1), ("/else", 0)])
+def test_where_no_record_can_say_it_the_next_one_does(path: str, content: int) -> None:
+    """Whoever writes that: until then it stands in the definition."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+            on.filters.takes_s = 1.0
+            on.filters.put("f", "/g")
+            await asyncio.sleep(0.5)
+            last = on.namenode.unlink("/f")
+            await until(lambda: on.published_filters()["f"].path_glob == "/g")
+            assert on.published_filters()["f"].replaces == FilterTerms("/f", "joe")
+            assert (on.records("f")[-1].link.txid, on.records("f")[-1].modified) == (last, None)
+        on.filters.takes_s = 0.01
+        async with on.publisher("b") as process:
+            await until(lambda: process.publisher.stats().filters == 1)
+            txid = on.namenode.unlink(path)
+            await on.published(txid)
+            newest = on.records("f")[-1]
+            assert newest.link.txid == txid
+            assert newest.modified == Modified(last, FilterTerms("/f", "joe"), FilterTerms("/g", "joe"))
+            assert isinstance(newest.content, Events)
+            assert len(newest.content.batches) == content
+            assert on.published_filters()["f"].replaces is None
+            on.filters.put("f", "/h")
+            await until(lambda: on.records("f")[-1].link.txid > txid)
+            modified = on.records("f")[-1].modified
+            assert modified is not None
+            assert modified.before.path_glob == "/g"
+
+    play(story)
+
+
+def test_the_acls_of_a_modified_filter_are_those_of_its_new_owner() -> None:
+    """For the records that it has, too."""
+
+    async def story(on: Stage) -> None:
+        async with on.publisher():
+            await on.with_filter()
+            txid = on.namenode.unlink("/f")
+            await on.published(txid)
+            on.filters.put("f", "/f", owner="amy")
+            path = ZNODES.record(ZNODES.stream("f"), txid)
+            await until(
+                lambda: "sasl:amy@R" in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
+            )
+            assert "sasl:joe@R" not in {f"{e.scheme}:{e.id}" for e in on.zookeeper.tree.acl(path).acl}
+
+    play_protected(story)
 
 
 def test_filters_changed_while_nobody_published_begin_with_the_next_publisher() -> None:

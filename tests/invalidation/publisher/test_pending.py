@@ -1,5 +1,7 @@
 """PendingBatch: everything that matches, once, with the filters in force when it was read."""
 
+from dataclasses import replace
+
 import pytest
 
 from nncache.hadoop.change import Touched, Vanished
@@ -9,7 +11,7 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
-from tests.invalidation.publisher.samples import batch, positions, read
+from tests.invalidation.publisher.samples import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
 
@@ -195,3 +197,21 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     publication = made.take()
     assert publication is not None
     assert publication.content == Stale(((11, Touched("/a")),))
+
+
+def test_how_a_filter_was_modified_is_told_by_the_next_publication() -> None:
+    """In a record of the filter's own where it has no events, at the last transaction of that publication."""
+    told = published("f", "/f").terms
+    for name, records_txid in (("f", 13), ("g", 12), ("h", 14)):
+        made = pending(f="/f", g="/g", h="/h")
+        position = made.filters[name]
+        modified = replace(position, filter=replace(position.filter, replaces=told))
+        made.change_filters({**made.filters, name: modified})
+        made.add(read(14, batch(12, "/g"), batch(13, "/f")))
+        assert made.filters[name].filter.replaces == told
+        made.take()
+        assert made.filters[name] == replace(position, txid=records_txid)
+    made, position = pending(h="/h"), positions({"h": "/h"}, 10)["h"]
+    made.change_filters({"h": replace(position, filter=replace(position.filter, replaces=told))})
+    made.drop(20, "purged")
+    assert made.filters == {"h": replace(position, txid=20)}

@@ -6,14 +6,8 @@ from typing import Any
 import pytest
 
 from nncache.coordination.zookeeper import Create, SetData, Znode
-from nncache.invalidation.channel.records import (
-    CacheRecord,
-    Link,
-    PublishedFilter,
-    Stale,
-    encode_cache_record,
-    encode_published_filter,
-)
+from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
+from nncache.invalidation.channel.records import CacheRecord, Link, Stale, encode_cache_record
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication, PublishedState
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of, recover

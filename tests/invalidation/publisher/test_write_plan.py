@@ -7,6 +7,7 @@ import pytest
 
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
 from nncache.hadoop.change import EverythingUnknown, Vanished
+from nncache.invalidation.channel.published_filters import encode_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
     Dropped,
@@ -16,22 +17,15 @@ from nncache.invalidation.channel.records import (
     Stale,
     encode_cache_record,
     encode_filter_record,
-    encode_published_filter,
-    fits,
     parse_cache_record,
     parse_filter_record,
 )
+from nncache.invalidation.channel.znode_json import fits
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
+from nncache.invalidation.publisher.packing import MAX_BYTES
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import (
-    MAX_BYTES,
-    MAX_OPERATIONS,
-    Stream,
-    WritePlan,
-    pack,
-    tampered,
-)
+from nncache.invalidation.publisher.write_plan import Stream, WritePlan, tampered
 from tests.invalidation.publisher.samples import batch, published
 
 ZNODES = Znodes("/inotify", "ns")
@@ -314,22 +308,6 @@ def test_many_changed_filters_take_several_multis() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("unit_bytes", "expected"), [(100_000, [9, 1]), (MAX_BYTES * 2, [1] * 10), (10, [10])]
-)
-def test_units_stay_whole(unit_bytes: int, expected: list[int]) -> None:
-    """As few multis as the order allows; one that is too large alone is left to ZooKeeper to refuse."""
-    units = [[Create(f"/{number}", b"x" * unit_bytes)] for number in range(10)]
-    assert [len(multi) for multi in pack(units)] == expected
-
-
-def test_operations_are_counted() -> None:
-    """With what will be added to each multi."""
-    units = [[Delete("/a"), Delete("/b")]] * MAX_OPERATIONS
-    assert {len(multi) for multi in pack(units, reserved=[Check("/", 1)])} == {MAX_OPERATIONS - 2, 4}
-    assert pack([]) == []
-
-
 def znode(version: int) -> Znode:
     """Return a znode of this version."""
     return Znode(path="/", data=b"", version=version, created_zxid=1, children=0, owner_session=0)
@@ -371,9 +349,6 @@ def test_it_knows_the_paths_of_all_that_is_its_own() -> None:
 def test_the_acls_of_what_is_made_count() -> None:
     """A filter with many subscribers must not make a multi too large."""
     large = MAX_BYTES // 3
-    units: list[list[Operation]] = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
-    assert [len(each) for each in pack(units)] == [10]
-    assert [len(each) for each in pack(units, acl_bytes=lambda _: large)] == [4, 4, 2]
     plan = WritePlan(
         ZNODES,
         3,

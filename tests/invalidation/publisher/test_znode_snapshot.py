@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.invalidation.channel.records import MAX_RECORD_BYTES
+from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundTree

@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from nncache.coordination.zookeeper import Delete
-from nncache.invalidation.channel.records import Events
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.invalidation.channel.published_filters import FilterTerms
+from nncache.invalidation.channel.records import Dropped, Events, Modified
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
@@ -16,6 +19,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
+    FilterModified,
     Position,
     Received,
     SubscriptionItem,
@@ -64,6 +68,35 @@ async def test_a_position_that_nothing_followed_yet_is_good() -> None:
         stage.server.tree.forbidden.add(ZNODES.cache)
         with pytest.raises(MissingEventsError, match="yet to be published"):
             await anext(follow(stage, 14))
+
+
+async def test_a_modified_filter_is_told_of_before_its_next_events() -> None:
+    """At the last transaction of the old glob; from inside a record it has been told of already."""
+    before, after = FilterTerms("/joe/*", "joe"), FilterTerms("/ann/*", "ann")
+    told = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
+    assert (told.txid, told.events) == (11, ())
+    async with staged() as stage:
+        stage.unlink("/ann/a")
+        stage.unlink("/joe/a")
+        stream = follow(stage, 11)
+        assert await take(stream, 2) == [Position(11), received(12, "/joe/a")]
+        batches = tuple(EventBatch(txid, (Unlink("/ann/b", 0),)) for txid in (13, 14))
+        modified = Modified(12, before, after)
+        stage.press.commit(*stage.press.filter_record("joe", Events(batches), 14, modified))
+        told = replace(told, through_txid=12)
+        assert await take(stream, 2) == [told, Received(batches, 14)]
+        assert await take(follow(stage, 12), 3) == [Position(12), told, Received(batches, 14)]
+        assert await take(follow(stage, 13), 2) == [Position(13), Received(batches[1:], 14)]
+        modified = Modified(15, after, before)
+        stage.press.commit(*stage.press.filter_record("joe", Events(()), 15, modified))
+        back = FilterModified(15, "/ann/*", "ann", "/joe/*", "joe")
+        assert await take(stream, 2) == [back, Received((), 15)]
+        dropped = Dropped(17, 17, "why")
+        stage.press.commit(*stage.press.filter_record("joe", dropped, 17, Modified(16, before, after)))
+        assert await anext(stream) == FilterModified(16, "/joe/*", "joe", "/ann/*", "ann")
+        assert stream.position == 16
+        with pytest.raises(MissingEventsError, match="17 to 17 were dropped"):
+            await anext(stream)
 
 
 async def test_trimmed_records_are_a_gap_with_a_name() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.errors import GapKind
 from nncache.invalidation.subscriber.starting_point import NoStart, Start, StartAfter, find_start
 

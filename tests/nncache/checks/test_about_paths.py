@@ -2,7 +2,7 @@
 
 from nncache.checks.about_paths import filters, globs
 from nncache.checks.facts import StoredFound
-from nncache.invalidation.channel.records import PublishedFilter
+from nncache.invalidation.channel.published_filters import PublishedFilter
 from tests.nncache.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published, told
 
 

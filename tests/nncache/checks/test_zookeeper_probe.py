@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from nncache.checks.facts import ZooKeeperFound
 from nncache.checks.zookeeper_probe import read_tree
 from nncache.coordination.zookeeper import Create, SetData
-from nncache.invalidation.channel.records import PublishedFilter, encode_published_filter
+from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time

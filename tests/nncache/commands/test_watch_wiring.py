@@ -16,14 +16,8 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, SetData
 from nncache.hadoop.events import EventBatch, Unlink
-from nncache.invalidation.channel.records import (
-    Events,
-    FilterRecord,
-    Link,
-    PublishedFilter,
-    encode_filter_record,
-    encode_published_filter,
-)
+from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
+from nncache.invalidation.channel.records import Events, FilterRecord, Link, encode_filter_record
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.testbed import Cluster
 

@@ -1,0 +1,35 @@
+"""What all JSON in znodes has in common."""
+
+import pytest
+
+from nncache.invalidation.channel.znode_json import MAX_REASON, MAX_RECORD_BYTES, fits, parse_whole
+from nncache.invalidation.errors import CorruptZnodeError
+
+
+def parsed(path: str, data: bytes) -> str:
+    """Return what was parsed, or fail with much to say."""
+    if b"bad" in data:
+        raise ValueError("x" * 1000)
+    return f"{path}: {data.decode()}"
+
+
+def test_a_record_has_a_largest_size() -> None:
+    """ZooKeeper closes the connection of whoever sends more than a megabyte, and a reader could not read it."""
+    assert fits(b"x" * MAX_RECORD_BYTES)
+    assert not fits(b"x" * (MAX_RECORD_BYTES + 1))
+
+
+def test_what_is_read_is_of_this_version() -> None:
+    """And small enough to be parsed at all."""
+    assert parse_whole("/a", b'{"version":1}', parsed) == '/a: {"version":1}'
+    with pytest.raises(CorruptZnodeError, match="version 2: this release reads version 1; upgrade it"):
+        parse_whole("/a", b'{"version":2}', parsed)
+    with pytest.raises(CorruptZnodeError, match="524289 bytes"):
+        parse_whole("/a", b" " * (MAX_RECORD_BYTES + 1), parsed)
+
+
+def test_the_reason_is_short() -> None:
+    """It may quote what the znode holds."""
+    with pytest.raises(CorruptZnodeError) as caught:
+        parse_whole("/a", b'{"version":1,"bad":1}', parsed)
+    assert len(str(caught.value)) <= MAX_REASON + len("/a: ")
