@@ -52,7 +52,7 @@ def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | N
 
 def _told(played: Played) -> str:
     """Return a line about a history."""
-    parts = [f"{played.elections} elections"]
+    parts = [f"{played.elections} elections", f"{played.modified} modifications told"]
     for name, verdict in played.verdicts.items():
         wrong = [
             f"{len(found)} {what}"

@@ -13,9 +13,10 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.testbed import Relay
 from nncache.testbed.errors import StartError
 from tests.inotify.edit_log import events_between
+from tests.inotify.in_force import in_force
 from tests.inotify.plan import QUIET_S, Break, Fault, Kind
 from tests.inotify.stand import FILTERS, SESSION_S, Member, Observer, Stand
-from tests.inotify.told import Begins, Event, told
+from tests.inotify.told import Begins, Event, Modified, told
 from tests.inotify.verdict import Verdict, judge
 from tests.inotify.workload import Workload
 from tests.patience import HANG_S
@@ -24,7 +25,12 @@ MEASURED: Final = (Kind.LEADER_KILLED, Kind.LEADER_HANDS_OVER)
 """How long it takes until the next leader publishes is measured, if nothing else happens meanwhile."""
 
 _END: Final = "end"
-_PATTERNS: Final = {"f0": "{}/a/[^/]+", "f1": "{}/[^/]+/x[^/]*", "f2": "{}/b/[^/]+"}
+_PATTERNS: Final = {
+    "{below}/a/*": "{}/a/[^/]+",
+    "{below}/*/x*": "{}/[^/]+/x[^/]*",
+    "{below}/b/*": "{}/b/[^/]+",
+    "{below}/c/*": "{}/c/[^/]+",
+}
 """The globs of FILTERS once more: what they match is not what is compared with itself."""
 
 Undo = Callable[[], None]
@@ -41,6 +47,7 @@ class Played:
     elections: int = 0
     deposed: int = 0  # leaders that another was elected over while they could not hear of it
     calls: int = 0  # to HDFS
+    modified: int = 0  # times that a subscriber was told of a modified filter
 
 
 def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
@@ -55,10 +62,20 @@ def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Pl
     heard = {name: told(subscriber.lines()) for name, subscriber in stand.subscribers.items()}
     began = min(item.after for items in heard.values() for item in items[:1] if isinstance(item, Begins))
     log = events_between(stand.cluster, began + 1, 1 << 62, stand.below)
-    for name, pattern in _PATTERNS.items():
-        matches = re.compile(pattern.format(re.escape(stand.below))).fullmatch
-        wanted = [event for event in log if any(map(matches, event.paths))]
+    patterns = {
+        glob.format(below=stand.below): re.compile(pattern.format(re.escape(stand.below)))
+        for glob, pattern in _PATTERNS.items()
+    }
+
+    def matches(glob: str, event: Event) -> bool:
+        return any(map(patterns[glob].fullmatch, event.paths))
+
+    for name, globs in FILTERS.items():
+        spelled = [glob.format(below=stand.below) for glob in globs]
+        glob_at = in_force(heard[name], stand.globs[name], spelled, matches)
+        wanted = [event for event in log if matches(glob_at(event.txid), event)]
         played.verdicts[name] = judge(heard[name], wanted)
+        played.modified += sum(isinstance(item, Modified) for item in heard[name])
     played.takeovers = [
         (kind, took_s)
         for kind, at_s in player.measured
@@ -119,6 +136,9 @@ class _Player:
                 return self._on(self._stand.standby(), self._killed)
             case Kind.ZOOKEEPER_LEADER_KILLED:
                 return self._zookeeper_leader_killed()
+            case Kind.FILTER_MODIFIED:
+                self._stand.modify("f2")
+                return lambda: None
             case Kind.SUBSCRIBER_STOPPED:
                 process = self._stand.subscribers["f1"].process
                 process.pause()
@@ -223,7 +243,7 @@ def _await_end(stand: Stand) -> None:
     seen: set[str] = set()
     deadline = time.monotonic() + HANG_S
     for number in count():
-        names = (f"a/xy{_END}{number}", f"b/{_END}{number}")
+        names = (f"a/xy{_END}{number}", f"b/{_END}{number}", f"c/{_END}{number}")
 
         async def mark(hdfs: WebHdfs, names: tuple[str, ...] = names) -> None:
             for name in names:

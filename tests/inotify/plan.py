@@ -22,6 +22,7 @@ class Kind(Enum):
     STANDBY_KILLED = "standby killed"
     ZOOKEEPER_LEADER_KILLED = "ZooKeeper's leader killed"
     SUBSCRIBER_STOPPED = "subscriber stopped"
+    FILTER_MODIFIED = "filter modified"  # no fault, but what must hold beside all of them
 
 
 class Break(Enum):

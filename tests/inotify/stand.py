@@ -28,8 +28,8 @@ SESSION_S: Final = 2.0
 RECORDS_KEPT: Final = 24
 """For each filter: a subscriber that is stopped for long falls behind."""
 
-FILTERS: Final = {"f0": "{below}/a/*", "f1": "{below}/*/x*", "f2": "{below}/b/*"}
-"""Names and globs; `below` is the history's own directory."""
+FILTERS: Final = {"f0": ("{below}/a/*",), "f1": ("{below}/*/x*",), "f2": ("{below}/b/*", "{below}/c/*")}
+"""Names and globs, which are in force in turn; `below` is the history's own directory."""
 
 
 class ZooKeeperServers(Protocol):
@@ -121,6 +121,7 @@ class Stand:
         self._close = ExitStack()
         self.members = tuple(self._member(program) for _ in range(PUBLISHERS))
         self.subscribers: dict[str, Subscriber] = {}
+        self.globs: dict[str, str] = {}  # as HDFS has them, by name of their filter
         znodes = Znodes(self.service.root, NAMESERVICE)
         self.namespace = znodes.namespace
         self.observer = Observer(zookeeper.address, znodes)
@@ -159,8 +160,9 @@ class Stand:
 
     def _start(self) -> None:
         self.on_hdfs(self._make_directories)
-        for name, glob in FILTERS.items():
-            self.service.add(name, glob.format(below=self.below))
+        for name, (glob, *_) in FILTERS.items():
+            self.globs[name] = glob.format(below=self.below)
+            self.service.add(name, self.globs[name])
         for member in self.members:
             member.publisher.process.launch()
         for member in self.members:
@@ -189,6 +191,12 @@ class Stand:
                 await act(hdfs)
 
         asyncio.run(carry_out())
+
+    def modify(self, name: str) -> None:
+        """Give a filter the next of its globs."""
+        globs = [glob.format(below=self.below) for glob in FILTERS[name]]
+        self.globs[name] = globs[(globs.index(self.globs[name]) + 1) % len(globs)]
+        self.service.modify(name, glob=self.globs[name])
 
     def leader(self) -> Member | None:
         """Return the publisher that leads; None: none does, as far as can be known."""

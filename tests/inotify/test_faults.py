@@ -15,9 +15,11 @@ pytestmark = pytest.mark.timeout(300)
 
 FAULTS = (
     Fault(at_s=1.0, kind=Kind.LEADER_DEPOSED, lasts_s=0.5),
+    Fault(at_s=2.5, kind=Kind.FILTER_MODIFIED, lasts_s=0.0),
     Fault(at_s=3.0, kind=Kind.LEADER_STOPPED, lasts_s=3.5),
     Fault(at_s=4.0, kind=Kind.SUBSCRIBER_STOPPED, lasts_s=3.0),
     Fault(at_s=7.0, kind=Kind.LEADER_WITHOUT_ZOOKEEPER, lasts_s=1.0, way=Break.HELD),
+    Fault(at_s=8.9, kind=Kind.FILTER_MODIFIED, lasts_s=0.0),
     Fault(at_s=9.0, kind=Kind.LEADER_HANDS_OVER, lasts_s=0.5),
 )
 
@@ -48,6 +50,7 @@ def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
     assert figures.shortfalls(timed=False) == ()
     assert played.elections >= 4
     assert played.deposed == 1
+    assert played.modified == 2
 
 
 def test_a_history_is_drawn_again_from_its_seed() -> None:

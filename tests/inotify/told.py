@@ -34,7 +34,16 @@ class Outage:
     """Nothing can be known now."""
 
 
-Told: TypeAlias = Begins | Event | Gap | Outage
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """The filter has another glob: for what is behind this transaction."""
+
+    after: int
+    before: str
+    now: str
+
+
+Told: TypeAlias = Begins | Event | Gap | Outage | Modified
 
 
 def told(lines: Iterable[Mapping[str, Any]]) -> tuple[Told, ...]:
@@ -47,6 +56,8 @@ def _told(line: Mapping[str, Any]) -> Told:
         case {"type": str(kind), "txid": int(txid)}:
             names = ("srcPath", "dstPath") if kind == "RENAME" else ("path",)
             return Event(txid, kind, tuple(line[name] for name in names))
+        case {"modifiedAfter": int(after), "before": {"pathGlob": before}, "now": {"pathGlob": now}}:
+            return Modified(after, before, now)
         case {"after": int(after)}:
             return Begins(after)
         case {"gap": str()}:

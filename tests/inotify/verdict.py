@@ -6,7 +6,7 @@ Each event that matches exactly once and in order, or a gap that covers it: noth
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.inotify.told import Begins, Event, Gap, Outage, Told
+from tests.inotify.told import Begins, Event, Gap, Modified, Outage, Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def judge(history: Sequence[Told], log: Sequence[Event]) -> Verdict:
                     disordered.append(item)
                 counts[item] += 1
                 last, reached = max(last, txid), max(reached, txid)
-            case Outage():
+            case Outage() | Modified():
                 pass
     start = -1 if began is None else began
     wanted = [event for event in log if event.txid > start and not counts[event]]

@@ -167,7 +167,7 @@ class ThroughZooKeeper:
             ("", partial(self._zookeeper.forget_watches, self._session)),
             ("crash", self._lose_commit),
             ("filters", partial(self._toggle, number // 16)),
-            ("filters", partial(self._toggle, number // 16)),
+            ("filters", partial(self._modify, number // 16)),
             ("filters", partial(self._replace, number // 16)),
         )
         kind, act = kinds[number % len(kinds)]
@@ -196,6 +196,16 @@ class ThroughZooKeeper:
             self.filters_changed += 1
         else:
             self._put(number)
+
+    def _modify(self, number: int) -> None:
+        """Give a filter another glob, which matches nothing here, or its own one again."""
+        number %= len(self._globs)
+        known = self._filters.filters.get(f"f{number}")
+        if known is None or known.path_glob != self._globs[number]:
+            self._put(number)
+        else:
+            self._filters.put(f"f{number}", f"/elsewhere{number}", owner=known.owner)
+            self.filters_changed += 1
 
     def _replace(self, number: int) -> None:
         """Remove a filter and add it again at once."""

@@ -92,9 +92,11 @@ def answer_late(world: World, number: int) -> None:
 
 
 def change_filters(world: World, number: int) -> None:
-    """Take a filter away while its paths are kept, change what it matched, and put it back."""
+    """Take a filter or its glob away while its paths are kept, change what it matched, and put it back."""
     draw, system = Draw(number), world.system
-    turn = 12 * draw.of(60) + 9  # the channel's trouble of taking a filter away, or of adding it
+    turn = (
+        12 * draw.of(60) + 9 + draw.of(2)
+    )  # the channel's trouble of taking a filter, or its glob, away and back
     is_watch_lost, gap_s = draw.of(2), GAPS_S[draw.of(4)]
 
     async def read_all() -> None:

@@ -123,6 +123,14 @@ _RULES: Final = (
         old="content=Dropped(self._txid + 1, last_txid, reason),",
         new="content=Stale(()),",
     ),
+    Variant(
+        name="another-glob-under-the-same-id",
+        guarantee=Guarantee.BOUNDED,
+        rule="A filter with another glob has another id: a cache that missed the one between two equal ones sees it.",
+        module="invalidation/publisher/filter_plan.py",
+        old="id=has.id if wanted.path_glob == has.path_glob else new_id(),",
+        new="id=has.id,",
+    ),
     # -- who may read what is published --------------------------------------------------------------------
     Variant(
         name="znodes-made-open",
