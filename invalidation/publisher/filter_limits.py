@@ -40,6 +40,11 @@ class FilterLimits:
         return self._per_s
 
     @property
+    def all_read_at(self) -> float:
+        """All edits of before this time were read."""
+        return self._all_read_at
+
+    @property
     def over(self) -> int:
         """How many filters were over their limit, and would be if they matched something now."""
         return sum(self._is_short(id_, self._left(id_)) for id_ in self._over)

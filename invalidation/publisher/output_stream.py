@@ -45,7 +45,7 @@ class Publication:
     txid: int  # the last of these transactions
     content: Stale | Dropped  # for the caches
     filters: Mapping[str, Events | Dropped]  # for the subscribers of filters, by name; not empty
-    over_limit: Mapping[str, Dropped] = field(default_factory=dict)  # by name; after their events
+    missed: Mapping[str, Dropped] = field(default_factory=dict)  # by name; after their events: left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

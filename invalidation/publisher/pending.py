@@ -11,16 +11,14 @@ from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
-from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.edits.source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
+from nncache.invalidation.publisher.event_buffer import EventBuffer
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.narrowing import matched, narrow
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
-
-MAX_PENDING_EVENTS = 20_000
-"""Events that may wait to be published (some megabytes); reading goes on when fewer do."""
 
 
 class PendingBatch:
@@ -40,11 +38,13 @@ class PendingBatch:
         filters: Mapping[str, FilterPosition],
         *,
         max_changes: int,
+        max_events: int,
         filters_path: str,
         limits: FilterLimits,
     ) -> None:
         """Begin after `txid`, the last transaction published."""
         self._limits = limits
+        self._buffer = EventBuffer(max_events)
         self._txid = txid  # the last transaction taken
         self._through = txid  # the last transaction read
         self._digest = Digest(max_changes)
@@ -52,15 +52,14 @@ class PendingBatch:
         self._positions: dict[str, FilterPosition] = {}  # by name; moves on when taken
         self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
         self._globs = GlobSet({})
-        self._matched: dict[str, list[EventBatch]] = {}  # by name, in order
-        self._too_many: dict[str, tuple[int, int]] = {}  # by name: first and last transaction over the limit
         self._concerning = 0  # transactions that wait and concern some filter
-        self._pending_events = 0
         self._touched: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
         self.events_matched = 0
         """Events, ever, that were given to a filter."""
         self.events_over_limit = 0
         """Events, ever, that a filter misses since it was over its limit."""
+        self.events_overflowed = 0
+        """Events, ever, that a filter misses since more waited than may."""
         self.change_filters(filters)
 
     @property
@@ -85,43 +84,41 @@ class PendingBatch:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read for now."""
-        return self._pending_events >= MAX_PENDING_EVENTS
+        """Whether no more should be read for now, unless events may be dropped."""
+        return self._buffer.is_full
+
+    @property
+    def events_waiting(self) -> int:
+        """How many events wait; a large one counts as several."""
+        return self._buffer.weight
 
     @property
     def collapsed(self) -> int:
         """Changes, ever, that went into a larger one."""
         return self._digest.collapsed
 
-    def add(self, read: EditsRead) -> None:
-        """Take what was read next."""
+    def add(self, read: EditsRead, *, may_drop: bool = False) -> None:
+        """Take what was read next; with `may_drop` filters lose events if too many wait."""
         for batch in read.batches:
-            self._add(batch)
+            self._add(batch, may_drop=may_drop)
         self._through = read.through_txid
 
     def take(self) -> Publication | None:
         """Return what waits, None if nothing was read."""
         if self._through <= self._txid:
             return None
+        events, missed = self._buffer.take()
         publication = Publication(
-            txid=self._through,
-            content=Stale(self._digest.take()),
-            filters={name: Events(tuple(batches)) for name, batches in self._matched.items()},
-            over_limit={
-                name: Dropped(
-                    first, last, f"the filter matches more than {self._limits.per_s:g} events a second"
-                )
-                for name, (first, last) in self._too_many.items()
-            },
+            txid=self._through, content=Stale(self._digest.take()), filters=events, missed=missed
         )
-        for name, batches in self._matched.items():
-            self._positions[name] = replace(self._positions[name], txid=batches[-1].txid)
-        for name, (_, last) in self._too_many.items():
-            self._positions[name] = replace(self._positions[name], txid=last)
+        for name, content in events.items():
+            self.events_matched += sum(len(batch.events) for batch in content.batches)
+            self._positions[name] = replace(self._positions[name], txid=content.batches[-1].txid)
+        for name, dropped in missed.items():
+            self._positions[name] = replace(self._positions[name], txid=dropped.last_txid)
         self._told_modified(self._through)
         self._txid = self._through
-        self._matched, self._too_many = {}, {}
-        self._concerning = self._pending_events = 0
+        self._concerning = 0
         return publication
 
     def drop(self, last_txid: int, reason: str) -> Publication:
@@ -159,7 +156,7 @@ class PendingBatch:
         touched, self._touched = frozenset(self._touched), set()
         return touched
 
-    def _add(self, batch: EventBatch) -> None:
+    def _add(self, batch: EventBatch, *, may_drop: bool) -> None:
         changes = ((batch.txid, change) for event in batch.events for change in changes_of_event(event))
         concerns = False
         for txid, change in narrow(changes, self._globs):
@@ -167,23 +164,23 @@ class PendingBatch:
             concerns = True
         for name, found in matched(batch, self._globs).items():
             if batch.txid > self._positions[name].txid:
-                self._give(name, found)
+                self._give(name, found, may_drop=may_drop)
                 concerns = True
         self._concerning += concerns
         for event in batch.events:
             self._touched.update(self._touched_by(event))
 
-    def _give(self, name: str, found: EventBatch) -> None:
+    def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
         """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
+        buffer, dropped = self._buffer, self._buffer.events_dropped
         events = len(found.events)
-        if name not in self._too_many and self._limits.admit(self._positions[name].filter.chain, events):
-            self._matched.setdefault(name, []).append(found)
-            self._pending_events += events
-            self.events_matched += events
+        if buffer.misses(name) or not self._limits.admit(self._positions[name].filter.chain, events):
+            per_s = f"{self._limits.per_s:g} events a second (max_events_per_s_per_filter)"
+            buffer.leave_out(name, found, f"the filter matches more than {per_s}")
+            self.events_over_limit += events * (buffer.events_dropped == dropped)
         else:
-            first, _ = self._too_many.get(name, (found.txid, found.txid))
-            self._too_many[name] = (first, found.txid)
-            self.events_over_limit += events
+            buffer.add(name, found, may_drop=may_drop)
+        self.events_overflowed += buffer.events_dropped - dropped
 
     def _told_modified(self, txid: int) -> None:
         """Take note that this publication says how filters were modified, in a record of its own if need be."""

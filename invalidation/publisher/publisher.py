@@ -122,6 +122,7 @@ class Publisher:
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
             filters_over_limit=self._limits.over,
+            events_waiting=0 if self._run is None else self._run.events_waiting,
             waiting_for=self._output.waiting_for,
             output=self._output.stats(),
             session=self._output.session_stats(),
@@ -209,6 +210,7 @@ class Publisher:
             txid,
             filters,
             max_changes=self._settings.max_changes_per_record,
+            max_events=self._settings.max_buffered_events,
             filters_path=self._follower.path,
             limits=self._limits,
         )

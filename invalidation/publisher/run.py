@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
 from nncache.hadoop.some_names import some_names
-from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.records import Dropped, Stale
 from nncache.invalidation.edits.source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
 from nncache.invalidation.publisher.filter_admission import FilterAdmission
@@ -30,8 +30,11 @@ from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.invalidation.task_group import run_all
 
-OVER_LIMIT_SAID_S: Final = 60.0
-"""So often, at most, the log names the filters that are over their limit."""
+MISSED_SAID_S: Final = 60.0
+"""So often, at most, the log names the filters that miss events."""
+
+CURRENT_S: Final = 5.0
+"""Edits of which all before so many seconds ago were read are read as they come: what does not fit is a flood."""
 
 SILENCE_S: Final = 30.0
 """A run in which the edits can't be read for so long ends: another process may be luckier."""
@@ -78,7 +81,7 @@ class Run:
         self._must_compare = True  # the filters published may not be those of HDFS
         self._ending: Exception | None = None  # why reading ended
         self._pending_since: float | None = None  # when the first transaction was read that is not published
-        self._over_limit_said_at = -math.inf
+        self._missed_said_at = -math.inf
         self._wake = asyncio.Event()  # there is something for the writer
         self._room = asyncio.Event()  # the reader may look again whether it may go on
         self._count_filters()
@@ -93,6 +96,11 @@ class Run:
     def filters(self) -> Mapping[str, FilterPosition]:
         """The filters in force, by name, each with how far its own records go."""
         return self._pending.filters
+
+    @property
+    def events_waiting(self) -> int:
+        """How many events wait to be published; a large one counts as several."""
+        return self._pending.events_waiting
 
     def waiting_s(self, now: float) -> float:
         """Return for how long something has been waiting to be published."""
@@ -115,9 +123,13 @@ class Run:
         self._wake.set()
 
     async def _wait_for_room(self) -> None:
-        while self._is_changing or self._pending.is_full:
+        while self._is_changing or (self._pending.is_full and not self._is_current()):
             self._room.clear()
             await self._room.wait()
+
+    def _is_current(self) -> bool:
+        """Whether edits are read as they come, and not those of an outage: these can wait in the NameNode's log."""
+        return self._clock() - self._limits.all_read_at <= CURRENT_S
 
     def _take(self, read: EditsRead) -> None:
         now = self._clock()
@@ -125,11 +137,11 @@ class Run:
         self._limits.read(now, read.fresh_as_of)  # also when that is nothing new: then all was read
         if read.through_txid <= self._pending.through_txid:
             return
-        matched, missed = self._pending.events_matched, self._pending.events_over_limit
+        missed, overflowed = self._pending.events_over_limit, self._pending.events_overflowed
         collapsed = self._pending.collapsed
-        self._pending.add(read)
-        self._counts.events_matched += self._pending.events_matched - matched
+        self._pending.add(read, may_drop=self._is_current())
         self._counts.events_over_limit += self._pending.events_over_limit - missed
+        self._counts.events_overflowed += self._pending.events_overflowed - overflowed
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         if self._pending_since is None:
             self._pending_since = now
@@ -166,9 +178,11 @@ class Run:
     async def _publish_pending(self) -> bool:
         """Publish what waits; tell whether there was anything."""
         transactions, collapsed = self._pending.transactions, self._pending.collapsed
+        matched = self._pending.events_matched
         publication = self._pending.take()
         if publication is None:
             return False
+        self._counts.events_matched += self._pending.events_matched - matched
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         self._pending_since = began_at = self._clock()
         writes = await self._output.publish(publication)
@@ -236,15 +250,20 @@ class Run:
         self._journal.published(publication, self._pending.filters, self._clock())
         changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
         self._counts.changes_published += changes
-        if publication.over_limit and self._clock() - self._over_limit_said_at >= OVER_LIMIT_SAID_S:
-            self._over_limit_said_at = self._clock()
-            _log.warning(
-                "subscribers miss events of filters over max_events_per_s_per_filter (%g): %s",
-                self._limits.per_s,
-                some_names(sorted(publication.over_limit)),
-            )
-        self._counts.coverage_records += not (changes or publication.filters or publication.over_limit)
+        if publication.missed and self._clock() - self._missed_said_at >= MISSED_SAID_S:
+            self._missed_said_at = self._clock()
+            for reason, names in _by_reason(publication.missed).items():
+                _log.warning("subscribers of %s miss events: %s", some_names(names), reason)
+        self._counts.coverage_records += not (changes or publication.filters or publication.missed)
 
 
 def _told(change: FilterChange) -> str:
     return "; ".join(f"{kind}: {some_names(names)}" for kind, names in by_kind(change).items() if names)
+
+
+def _by_reason(missed: Mapping[str, Dropped]) -> dict[str, list[str]]:
+    """Return the names of filters, sorted, by why they miss something."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(missed):
+        found.setdefault(missed[name].reason, []).append(name)
+    return found

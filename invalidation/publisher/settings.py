@@ -37,7 +37,7 @@ class PublisherSettings:
         default=20.0,
         metadata={
             "help": "ZooKeeper transactions a second in the long run (twice as many at once after a quiet time). "
-            "More changes than that share records; none is dropped."
+            "More changes than that share records."
         },
     )
     max_events_per_s_per_filter: float = field(
@@ -46,6 +46,14 @@ class PublisherSettings:
             "help": "Events a second that each filter may have in the long run, and those of a minute at once. Of a "
             "filter over it the next events are left out: its subscribers learn which transactions they miss, and no "
             "other filter and no cache is concerned. 0: any number."
+        },
+    )
+    max_buffered_events: int = field(
+        default=20_000,
+        metadata={
+            "help": "Events that may wait to be published, some megabytes; one of more than 1 KiB counts as several. "
+            "Beyond that the filter with the most loses its latest ones, and its subscribers learn which transactions "
+            "they miss; no cache is concerned. Edits that are read late, after an outage, wait in the NameNode's log."
         },
     )
     coverage_interval_s: float = field(
@@ -119,6 +127,7 @@ class PublisherSettings:
                 "max_events_per_s_per_filter", self.max_events_per_s_per_filter, "must be 0 or more"
             )
         for key, least, most in (
+            ("max_buffered_events", 1, 10_000_000),
             ("max_records_per_filter", 2, 10_000),
             ("max_changes_per_record", 1, 10_000),
         ):

@@ -41,6 +41,8 @@ class PublisherStats:
     events_matched: int = 0  # events given to subscribers; once for each filter that it matches
     events_over_limit: int = 0  # events that a filter misses since it was over its limit
     filters_over_limit: int = 0  # filters over their limit
+    events_overflowed: int = 0  # events that a filter misses since more waited than may
+    events_waiting: int = 0  # events that wait to be published; a large one counts as several
     changes_published: int = 0  # changes named in the caches' records
     changes_collapsed: int = 0  # changes that went into a larger one since there were too many
     filters: int = 0  # filters in force

@@ -172,7 +172,7 @@ class WritePlan:
         """Yield the multis that publish it, to be carried out one after the other."""
         units = [
             unit
-            for name, content in (*publication.filters.items(), *publication.over_limit.items())
+            for name, content in (*publication.filters.items(), *publication.missed.items())
             for unit in self._filter_units(name, content)
         ]
         units += [self._record_unit(name, Events(()), publication.txid) for name in tuple(self._modified)]

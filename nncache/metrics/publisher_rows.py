@@ -75,6 +75,18 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "events",
         "Events that subscribers miss since their filter was over max_events_per_s_per_filter.",
     ),
+    counter(
+        "publisher.events_overflowed",
+        "publisher_events_overflowed",
+        "events",
+        "Events that a filter misses since more waited to be published than may; its subscribers learn of it.",
+    ),
+    gauge(
+        "publisher.events_waiting",
+        "publisher_events_waiting",
+        "events",
+        "Events that wait to be published; a large one counts as several.",
+    ),
     gauge(
         "publisher.filters_over_limit",
         "publisher_filters_over_limit",

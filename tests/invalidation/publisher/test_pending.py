@@ -10,10 +10,11 @@ from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_pacing import ALL
 from nncache.invalidation.publisher.output_stream import Publication
-from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
+from nncache.invalidation.publisher.pending import PendingBatch
 from tests.invalidation.publisher.samples import batch, positions, published, read
 
 PATH = "/apps/nncache/filters"
+MAX_EVENTS = 20_000
 
 
 def pending(
@@ -29,6 +30,7 @@ def pending(
         txid,
         positions(globs, since),
         max_changes=max_changes,
+        max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=limits or FilterLimits(0.0, 0.0),
     )
@@ -96,6 +98,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
         10,
         positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20),
         max_changes=9,
+        max_events=MAX_EVENTS,
         filters_path=PATH,
         limits=FilterLimits(0.0, 0.0),
     )
@@ -127,7 +130,7 @@ def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
 def test_too_much_is_not_read_ahead() -> None:
     """The events that wait are bounded; the NameNode keeps the others."""
     made = pending(f="/a")
-    made.add(read(11, batch(11, *["/a"] * MAX_PENDING_EVENTS)))
+    made.add(read(11, batch(11, *["/a"] * MAX_EVENTS)))
     assert made.is_full
     made.take()
     assert not made.is_full
@@ -141,21 +144,21 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
     limits.read(30.0, None)  # the bucket has something again, within the publication
     made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
-    reason = "the filter matches more than 1 events a second"
+    reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
     publication = made.take()
     assert publication is not None
     assert publication.filters == {
         "f": Events((batch(11, *["/a/2"] * 60),)),
         "g": Events((batch(12, "/a/1"),)),
     }
-    assert publication.over_limit == {"f": Dropped(12, 13, reason)}
+    assert publication.missed == {"f": Dropped(12, 13, reason)}
     assert isinstance(publication.content, Stale)
     assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
     assert (made.events_matched, made.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
     assert (again := made.take()) is not None
-    assert (again.filters, again.over_limit) == ({"f": Events((batch(15, "/a/2"),))}, {})
+    assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})
 
 
 TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)

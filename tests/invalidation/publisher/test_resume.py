@@ -54,7 +54,9 @@ class Scene:
 
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
     """Return an pending."""
-    return PendingBatch(txid, filters, max_changes=9, filters_path="/filters", limits=FilterLimits(0.0, 0.0))
+    return PendingBatch(
+        txid, filters, max_changes=9, max_events=99, filters_path="/filters", limits=FilterLimits(0.0, 0.0)
+    )
 
 
 async def scene(*, is_known: bool = True) -> Scene:

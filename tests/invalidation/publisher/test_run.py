@@ -17,7 +17,7 @@ from nncache.invalidation.publisher.filter_follower import FilterFollower
 from nncache.invalidation.publisher.filter_journal import FilterJournal
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
-from nncache.invalidation.publisher.pending import MAX_PENDING_EVENTS, PendingBatch
+from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.record_pacing import RecordPacer
 from nncache.invalidation.publisher.resume import Resumed
 from nncache.invalidation.publisher.run import SILENCE_S, Run
@@ -30,6 +30,7 @@ from tests.invalidation.publisher.samples import batch, positions, read
 from tests.invalidation.publisher.stage import FakeFilters
 from tests.invalidation.virtual_time import clock, until
 
+MAX_EVENTS = 20_000
 ENDED = MissingEventsError("another NameNode is active")
 
 
@@ -52,6 +53,7 @@ class Scene:
             10,
             positions({"f": "/f"}, 10, file_id=1),
             max_changes=9,
+            max_events=MAX_EVENTS,
             filters_path=self.filters.path,
             limits=limits,
         )
@@ -186,9 +188,29 @@ def test_no_more_is_read_than_can_wait() -> None:
         assert on.run.waiting_s(clock()) > 3
         await until(lambda: on.covered[-1:] == [15])
 
-    giant = ["/f"] * MAX_PENDING_EVENTS
+    giant = ["/f"] * MAX_EVENTS
     script = [read(txid, batch(txid, *giant)) for txid in range(11, 16)]
     play(story, 1.0, *script)
+
+
+def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
+    """Nobody else lags for it: what does not fit is named, and reading goes on."""
+
+    async def story(on: Scene) -> None:
+        on.output.takes_s = 6.0
+        await asyncio.sleep(12)
+        assert len(on.source.script) == 0
+        assert on.pending.events_waiting <= MAX_EVENTS
+        await until(lambda: on.covered[-1:] == [15])
+        missed = [each.missed["f"] for each in on.output.publications if each.missed]
+        assert [(each.first_txid, each.last_txid) for each in missed] == [(13, 15)]
+        assert "max_buffered_events" in missed[0].reason
+        assert on.counts.events_overflowed == 3 * MAX_EVENTS
+        assert on.counts.events_matched == 2 * MAX_EVENTS
+
+    giant = ["/f"] * MAX_EVENTS
+    first, *others = (EditsRead((batch(txid, *giant),), txid, 1e9) for txid in range(11, 16))
+    play(story, 1.0, first, 1.0, *others)
 
 
 def test_a_new_filter_begins_where_the_publications_end() -> None:
@@ -321,16 +343,15 @@ def test_what_is_over_a_limit_is_told_to_people_once_a_minute(caplog: pytest.Log
 
     async def story(on: Scene) -> None:
         await until(lambda: on.covered[-1:] == [17], within_s=300)
-        missed = [each.over_limit["f"] for each in on.output.publications if each.over_limit]
+        missed = [each.missed["f"] for each in on.output.publications if each.missed]
         assert [(each.first_txid, each.last_txid) for each in missed] == [
             (txid, txid) for txid in (13, 14, 15, 17)
         ]
         assert on.counts.events_over_limit == 4
         assert on.run.filters["f"].txid == 17
         said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert said == 2 * [
-            "subscribers miss events of filters over max_events_per_s_per_filter (0.01): f",
-        ]
+        why = "the filter matches more than 0.01 events a second (max_events_per_s_per_filter)"
+        assert said == 2 * [f"subscribers of f miss events: {why}"]
 
     much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
     pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}

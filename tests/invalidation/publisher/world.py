@@ -65,6 +65,7 @@ class World:
                 max_records_per_filter=MAX_RECORDS,
                 max_changes_per_record=6,
                 max_events_per_s_per_filter=LIMIT_PER_S if limited else 0,
+                max_buffered_events=5 if limited else 20_000,
             ),
             polling=PollingSettings(),
             namenodes=self.namenodes,

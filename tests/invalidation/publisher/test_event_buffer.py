@@ -1,0 +1,126 @@
+"""What waits to be published is bounded, and what does not fit is named."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nncache.hadoop.events import (
+    AclEntry,
+    AclKind,
+    AclScope,
+    Event,
+    MetadataKind,
+    MetadataUpdate,
+    Rename,
+    Unlink,
+    XAttr,
+    XAttrNamespace,
+)
+from nncache.invalidation.channel.records import Dropped, Events
+from nncache.invalidation.publisher.event_buffer import UNIT_BYTES, EventBuffer, weight_of
+from tests.invalidation.publisher.samples import batch
+
+FULL = "more than 8 events waited to be published (max_buffered_events)"
+
+
+def filled(*names: str, max_events: int = 8, may_drop: bool = True) -> EventBuffer:
+    """Return a buffer to which filters have added, one event each, by transactions from 1 on."""
+    made = EventBuffer(max_events)
+    for txid, name in enumerate(names, start=1):
+        if made.misses(name):
+            made.leave_out(name, batch(txid, "/a"), "")
+        else:
+            made.add(name, batch(txid, "/a"), may_drop=may_drop)
+    return made
+
+
+def txids(events: Events) -> list[int]:
+    """Return the transactions of events."""
+    return [each.txid for each in events.batches]
+
+
+def test_the_filter_with_the_most_loses_its_latest_events() -> None:
+    """The others lose none; from then on it misses all, until what waits is taken."""
+    made = filled(*"bababaaaa")
+    assert made.weight == 6
+    assert made.misses("a")
+    assert not made.misses("b")
+    made.leave_out("a", batch(10, "/a", "/b"), "")
+    events, dropped = made.take()
+    assert {name: txids(each) for name, each in events.items()} == {"b": [1, 3, 5], "a": [2, 4, 6]}
+    assert dropped == {"a": Dropped(7, 10, FULL)}
+    assert made.events_dropped == 5
+    assert (made.weight, made.is_full, made.misses("a")) == (0, False, False)
+    assert made.take() == ({}, {})
+
+
+def test_a_transaction_that_does_not_fit_at_all_is_dropped() -> None:
+    """And nothing of it waits."""
+    made = filled("b")
+    made.add("a", batch(2, *["/a"] * 9), may_drop=True)
+    events, dropped = made.take()
+    assert events.keys() == {"b"}
+    assert dropped == {"a": Dropped(2, 2, FULL)}
+
+
+def test_nothing_is_dropped_unless_it_may_be() -> None:
+    """Whoever reads has to wait then."""
+    made = filled(*"aaaaaaaa", may_drop=False)
+    assert made.is_full
+    made.add("a", batch(9, "/a"), may_drop=False)
+    events, dropped = made.take()
+    assert (txids(events["a"]), dropped, made.events_dropped) == ([*range(1, 10)], {}, 0)
+
+
+def test_what_is_left_out_for_another_reason_keeps_it() -> None:
+    """Before it, more may be dropped; behind it, nothing may be added."""
+    made = filled(*"aaaa")
+    made.leave_out("a", batch(5, "/a"), "over its limit")
+    made.leave_out("a", batch(6, "/a"), "over its limit")
+    assert made.take()[1] == {"a": Dropped(5, 6, "over its limit")}
+    made = filled(*"aaaaa")
+    made.leave_out("a", batch(6, "/a"), "over its limit")
+    made.add("b", batch(7, *["/b"] * 4), may_drop=True)
+    assert made.take()[1] == {"a": Dropped(3, 6, FULL)}
+
+
+def test_large_events_count_for_several() -> None:
+    """By their paths, ACL entries and attributes."""
+    long, entry = (
+        "/" + "x" * UNIT_BYTES,
+        AclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions=7),
+    )
+    acls = MetadataUpdate(path="/", kind=MetadataKind.ACLS, acls=(entry,) * 32)
+    xattr = XAttr(XAttrNamespace.USER, "name", b"x" * 2 * UNIT_BYTES)
+    xattrs = MetadataUpdate(path="/", kind=MetadataKind.XATTRS, xattrs=(xattr,))
+    weights: Sequence[tuple[Event, int]] = (
+        (Unlink("/a"), 1),
+        (Unlink(long), 2),
+        (Rename(long, long), 3),
+        (acls, 3),
+        (xattrs, 3),
+    )
+    assert [weight_of(batch(1, event)) for event, _ in weights] == [weight for _, weight in weights]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=60))
+def test_all_that_is_added_comes_out_or_is_named(added: list[tuple[str, int]]) -> None:
+    """B1 and B2: in order, up to the first that is missed, and then all is."""
+    made = EventBuffer(8)
+    given_to: dict[str, list[int]] = {}
+    for txid, (name, size) in enumerate(added, start=1):
+        given_to.setdefault(name, []).append(txid)
+        if made.misses(name):
+            made.leave_out(name, batch(txid, *["/a"] * size), "")
+        else:
+            made.add(name, batch(txid, *["/a"] * size), may_drop=True)
+        assert made.weight <= 8
+    events, dropped = made.take()
+    for name, all_txids in given_to.items():
+        kept = txids(events[name]) if name in events else []
+        assert kept == all_txids[: len(kept)]
+        missed = all_txids[len(kept) :]
+        assert (name in dropped) == bool(missed)
+        if missed:
+            assert (dropped[name].first_txid, dropped[name].last_txid) == (missed[0], missed[-1])
