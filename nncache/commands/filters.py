@@ -127,6 +127,54 @@ def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object
 
 
 @_with_surroundings
+@filters.command(cls=GlobCommand)
+@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
+@click.option(
+    "--transactions",
+    type=click.IntRange(1, 10_000_000),
+    default=100_000,
+    show_default=True,
+    help="Of the edit log, the last so many.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long to read.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0),
+    default=1000.0,
+    show_default=True,
+    help="The publisher's max_events_per_s_per_filter.",
+)
+@_with_json
+@_with_config
+def estimate(
+    glob: str,
+    *,
+    transactions: int,
+    max_seconds: float,
+    limit: float,
+    as_json: bool,
+    config: Path | None,
+    **flags: object,
+) -> None:
+    """Say how much a glob would match.
+
+    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only a superuser of HDFS may.
+    """
+    settings = load_settings(FILTERS, config, given(dict(flags)))
+    from nncache.commands.filters_estimate import estimate_filter  # noqa: PLC0415 - as below
+
+    estimate_filter(
+        settings, glob, transactions=transactions, max_s=max_seconds, limit_per_s=limit, as_json=as_json
+    )
+
+
+@_with_surroundings
 @filters.command("apply")
 @_with_file
 @_with_prune

@@ -15,6 +15,7 @@ from nncache.commands.audit_questions import AuditReport
 from nncache.commands.audit_view import report_as_json
 from nncache.commands.check_view import as_json as check_as_json
 from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
+from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
 from nncache.daemons.proxy_status import Seen, status_of
@@ -28,6 +29,7 @@ from nncache.invalidation.filters.file_plan import Change, FilePlan
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilters
 from nncache.invalidation.filters.settings import FilterSettings
+from nncache.invalidation.publisher.estimate import Estimate
 from nncache.proxy.audit_judge import AuditOutcome
 from nncache.proxy.hottest import Hot, HottestStats
 from nncache.settings.commands import SettingsOfExplain
@@ -44,6 +46,10 @@ _ABOUT_DIFF: Final = (
     "What `apply` would do; `removed` is empty without `--prune`, and `notInFile` names these filters then. `broken` "
     "are filters of the file that `apply` leaves alone; with any that is `refused` it changes nothing. "
     "`filters apply --dry-run` prints the same."
+)
+_ABOUT_ESTIMATE: Final = (
+    "What of the latest transactions a glob would have matched; `isWhole` is false where the time was over before the "
+    "end. `seconds` and `matchedPerSecond` are null where the events do not say when they were."
 )
 _ABOUT_WATCH: Final = (
     "One object a line: the transaction after which it begins, an event, a gap, an outage, a modified filter. A gap "
@@ -90,6 +96,22 @@ def shapes() -> Iterator[tuple[str, str, str]]:
         "filters apply",
         _text(plan_as_json(FilePlan(added=(_JOE,), broken={}, unchanged=2), Done(added=1))),
         "The plan, and in `done` how many filters were touched: fewer than planned after an error.",
+    )
+    found = Estimate(
+        first_txid=900_001,
+        last_txid=1_000_000,
+        seconds=50.0,
+        events=70_000,
+        matched=500,
+        matched_transactions=250,
+        busiest_minute=500,
+        over_limit=0,
+        examples=("/user/joe/a/_SUCCESS",),
+    )
+    yield (
+        "filters estimate",
+        _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True)),
+        _ABOUT_ESTIMATE,
     )
     lines = JsonLines("joe")
     told = (

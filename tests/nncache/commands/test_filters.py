@@ -295,6 +295,7 @@ def test_every_command_takes_the_same_surroundings_and_explains_itself_shortly()
         "apply",
         "deny",
         "diff",
+        "estimate",
         "export",
         "list",
         "modify",

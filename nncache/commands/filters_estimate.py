@@ -1,0 +1,137 @@
+"""Say what a filter would match, from the NameNode's recent edits. (nncache/commands/filters_estimate.py)"""
+
+import json
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final
+
+import click
+
+from nncache.commands.filters_store import TIMEOUT_S, on_hdfs
+from nncache.commands.progress_bar import bar
+from nncache.errors import ConfigurationError
+from nncache.hadoop.errors import RemoteCallError, RemoteExceptionError
+from nncache.hadoop.glob_pitfalls import pitfall
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.rpc.namenode import NameNodeRpc
+from nncache.hadoop.webhdfs import WebHdfs
+from nncache.invalidation.filters.admission import too_general
+from nncache.invalidation.filters.definition import FilterError, check_glob
+from nncache.invalidation.filters.hdfs_calls import answered
+from nncache.invalidation.publisher.estimate import Estimate, Estimator
+from nncache.logs import one_line
+from nncache.settings.commands import SettingsOfFilters
+
+WHO_MAY: Final = "only a superuser of HDFS may read the edits, as the publisher does"
+
+
+def estimate_filter(
+    settings: SettingsOfFilters,
+    glob: str,
+    *,
+    transactions: int,
+    max_s: float,
+    limit_per_s: float,
+    as_json: bool,
+) -> None:
+    """Print what a glob would have matched of the last `transactions`, or of as many as are read in `max_s` seconds.
+
+    Raises:
+        ConfigurationError: the glob is none.
+        FiltersError: the edits cannot be read; says why, and who may.
+    """
+    try:
+        check_glob(glob)
+    except FilterError as error:
+        raise ConfigurationError(one_line(str(error))) from error
+    estimator = Estimator(glob, limit_per_s)
+
+    async def read(hdfs: WebHdfs, identity: KerberosIdentity | None) -> bool:
+        with answered("the edits cannot be read", who_may=WHO_MAY):
+            address, check = await hdfs.rpc_side()
+            namenode = NameNodeRpc(
+                address, settings.namenodes.user, timeout_s=TIMEOUT_S, check=check, identity=identity
+            )
+            try:
+                return await _read(namenode, estimator, transactions, max_s)
+            except RemoteCallError as exc:
+                raise RemoteExceptionError(HTTPStatus.FORBIDDEN, exc.remote, call="getEditsFromTxid") from exc
+            finally:
+                await namenode.close()
+
+    is_whole = on_hdfs(settings, read)
+    found, refused = estimator.estimate(), too_general(glob, settings.filters)
+    if as_json:
+        click.echo(
+            json.dumps(estimate_as_json(glob, found, limit_per_s, refused, is_whole=is_whole), indent=2)
+        )
+        return
+    for line in lines(glob, found, limit_per_s, refused):
+        click.echo(one_line(line))
+    if not is_whole:
+        click.echo(f"read for {max_s:g} s, and not to the end: --max-seconds", err=True)
+    if trouble := pitfall(glob):
+        click.echo(one_line(trouble), err=True)
+
+
+async def _read(namenode: NameNodeRpc, estimator: Estimator, transactions: int, max_s: float) -> bool:
+    """Read up to the present end; tell whether that was reached."""
+    end = await namenode.get_current_edit_log_txid()
+    first = next_txid = max(1, end - transactions + 1)
+    until = time.monotonic() + max_s
+    with bar("reading edits") as progress:
+        while next_txid <= end and time.monotonic() < until:
+            page = await namenode.get_edits(next_txid)
+            if page.first_txid < 0:
+                break
+            estimator.take(page)
+            next_txid = page.last_txid + 1
+            progress(min(next_txid, end + 1) - first, end + 1 - first)
+    return next_txid > end or time.monotonic() < until
+
+
+def lines(glob: str, found: Estimate, limit_per_s: float, refused: str) -> Iterator[str]:
+    """Yield what was found, for people."""
+    yield glob
+    if not found.transactions:
+        yield "  the NameNode has no edits to look at"
+        return
+    during = "" if found.seconds is None else f", of {found.seconds:.0f} s"
+    yield f"  edits      {found.transactions} transactions ({found.first_txid} to {found.last_txid}){during}"
+    rate = "" if found.per_s is None else f", {found.per_s:.3g} a second"
+    yield f"  events     {found.matched} of {found.events}{rate}; in the busiest minute {found.busiest_minute}"
+    yield f"  share      {found.share:.2%} of the transactions"
+    for path in found.examples:
+        yield f"  such as    {path}"
+    if refused:
+        yield f"  limits     refused: {refused}"
+    elif not limit_per_s:
+        yield "  limits     any number of events"
+    elif found.over_limit:
+        yield f"  limits     {found.over_limit} of these events would be left out: {limit_per_s:g} a second are allowed"
+    else:
+        yield f"  limits     within {limit_per_s:g} events a second"
+
+
+def estimate_as_json(
+    glob: str, found: Estimate, limit_per_s: float, refused: str, *, is_whole: bool
+) -> dict[str, object]:
+    """Return what was found; null for what is not known."""
+    return {
+        "pathGlob": glob,
+        "firstTxid": found.first_txid,
+        "lastTxid": found.last_txid,
+        "isWhole": is_whole,
+        "transactions": found.transactions,
+        "seconds": found.seconds,
+        "events": found.events,
+        "matched": found.matched,
+        "matchedPerSecond": found.per_s,
+        "matchedInBusiestMinute": found.busiest_minute,
+        "shareOfTransactions": found.share,
+        "examples": list(found.examples),
+        "limitPerSecond": limit_per_s,
+        "overLimit": found.over_limit,
+        "refused": refused or None,
+    }
