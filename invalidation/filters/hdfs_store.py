@@ -13,7 +13,7 @@ import difflib
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import NoReturn, assert_never
+from typing import Final, NoReturn, assert_never
 
 from nncache.hadoop.errors import RemoteExceptionError
 from nncache.hadoop.remote_exception import Verdict
@@ -53,6 +53,12 @@ from nncache.invalidation.filters.settings import DEFAULT_PATH
 from nncache.invalidation.task_group import each_bounded
 
 __all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
+
+
+_DRAFT: Final = ".tmp-"
+
+DRAFT_AGE_S: Final = 86_400.0
+"""A draft that was not changed for so long is nobody's: no command takes a day, nor are clocks so far apart."""
 
 
 class FilterStore:
@@ -197,6 +203,28 @@ class FilterStore:
             return await self._hdfs.delete(place, recursive=True)
 
         return await self._edit_subscribers(name, users, deny_one)
+
+    async def sweep(self, now: float) -> int:
+        """Delete drafts that commands left behind when they were killed; return how many.
+
+        `now` is Unix time; a draft that was changed within a day may be one of a command that runs now.
+        """
+        before = (now - DRAFT_AGE_S) * 1000
+        with self._changing("old drafts cannot be deleted"):
+            try:
+                statuses = await self._hdfs.list(self.path)
+            except RemoteExceptionError as exc:
+                if not is_missing(exc):
+                    raise
+                return 0
+            old = [
+                status.path_suffix
+                for status in statuses
+                if status.path_suffix.startswith(_DRAFT) and status.modification_time < before
+            ]
+            for name in old:
+                await self._hdfs.delete(self._place(name), recursive=True)
+        return len(old)
 
     # -- inner parts
 
@@ -348,7 +376,7 @@ class FilterStore:
         raise UnknownFilterError(f"there is no filter {name} in {self.path}; {hint}")
 
     def _new_draft(self) -> str:
-        return f"{self.path}/.tmp-{uuid.uuid4().hex}"
+        return self._place(f"{_DRAFT}{uuid.uuid4().hex}")
 
     def _place(self, name: str) -> str:
         return f"{self.path}/{name}"

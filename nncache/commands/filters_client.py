@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 from rich.console import Console
 
+from nncache.clock import unix_time
 from nncache.commands.filters_file_view import differences
 from nncache.commands.filters_store import on_store
 from nncache.commands.filters_view import all_as_json, columns, complaints, details, odd_subscribers, table
@@ -47,6 +48,7 @@ class FiltersClient:
             if name not in names:  # otherwise that is what is wrong
                 await self._see_admitted(store, None, new, len(names))
             await store.add(new)
+            await store.sweep(unix_time())
 
         self._on_store(carry_out)
         if trouble := pitfall(glob):
@@ -102,7 +104,12 @@ class FiltersClient:
 
     def remove(self, name: str) -> None:
         """Remove a filter."""
-        self._on_store(lambda store: store.remove(name))
+
+        async def carry_out(store: FilterStore) -> None:
+            await store.remove(name)
+            await store.sweep(unix_time())
+
+        self._on_store(carry_out)
         _say(f"removed filter {name}")
 
     def allow(self, name: str, users: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from nncache.clock import unix_time
 from nncache.commands.filters_file_view import (
     fault_lines,
     plan_as_json,
@@ -65,6 +66,7 @@ class FilterFiles:
             async with quick(hdfs, user, timeout_s=TIMEOUT_S, identity=identity) as changing:
                 with bar("applying filters") as progress:
                     await carry_out(plan, FilterStore(changing, path), done, progress)
+                await FilterStore(changing, path).sweep(unix_time())
 
         try:
             on_hdfs(self._settings, act)

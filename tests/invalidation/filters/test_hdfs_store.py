@@ -25,7 +25,7 @@ from nncache.invalidation.filters.errors import (
     FiltersUnavailableError,
     UnknownFilterError,
 )
-from nncache.invalidation.filters.hdfs_store import FilterStore, StoredFilter
+from nncache.invalidation.filters.hdfs_store import DRAFT_AGE_S, FilterStore, StoredFilter
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
 from tests.invalidation.filters.fake_hdfs import FakeHdfs, refusal
@@ -380,3 +380,26 @@ async def test_the_longest_glob_finds_room(place: Place) -> None:
         longest = Filter(called, "/" + letter * 7_999, "joe")
         await place.store.add(longest)
         assert (await place.store.get(called)).filter == longest
+
+
+async def test_old_drafts_are_swept() -> None:
+    """Of commands that were killed; those of a command that may run now stay, and so does all else."""
+    hdfs = FakeHdfs()
+    store = FilterStore(hdfs, "/filters")
+    now = 10 * DRAFT_AGE_S
+    assert await store.sweep(now) == 0, "there is no directory yet"
+    await store.add(JOE)
+    for name in (".tmp-old", ".tmp-new", ".other"):
+        await hdfs.mkdirs(f"/filters/{name}/subscribers")
+    hdfs.nodes["/filters/.tmp-new"].modification_time = int((now - DRAFT_AGE_S + 1) * 1000)
+    assert await store.sweep(now) == 1
+    assert hdfs.children("/filters") == ["/filters/.other", "/filters/.tmp-new", f"/filters/{JOE.name}"]
+    assert await store.sweep(now) == 0
+
+    async def unlisted(call: str, path: str) -> None:
+        if call == "list":
+            raise refusal("AccessControlException")
+
+    hdfs.before = unlisted
+    with pytest.raises(FilterStoreError):
+        await store.sweep(now)
