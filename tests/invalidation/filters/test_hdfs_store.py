@@ -389,8 +389,8 @@ async def test_old_drafts_are_swept() -> None:
     now = 10 * DRAFT_AGE_S
     assert await store.sweep(now) == 0, "there is no directory yet"
     await store.add(JOE)
-    for name in (".tmp-old", ".tmp-new", ".other"):
-        await hdfs.mkdirs(f"/filters/{name}/subscribers")
+    for left in (".tmp-old", ".tmp-new", ".other"):
+        await hdfs.mkdirs(f"/filters/{left}/subscribers")
     hdfs.nodes["/filters/.tmp-new"].modification_time = int((now - DRAFT_AGE_S + 1) * 1000)
     assert await store.sweep(now) == 1
     assert hdfs.children("/filters") == ["/filters/.other", "/filters/.tmp-new", f"/filters/{JOE.name}"]
