@@ -1,7 +1,9 @@
 """Measure the inotify service: `make bench-inotify`.
 
 Starts a real NameNode and ZooKeeper, applies many filters, and starts publishers: with an empty ZooKeeper, and again
-with nothing changed. Prints a line for each, leaves them in a directory, and exits with 1 when one falls short.
+with nothing changed. On a second cluster events go to subscribers beside many edits, a publisher reads what was changed
+while it was away, and one filter is flooded. Prints a line for each, leaves them in a directory, and exits with 1 when
+one falls short.
 (bench/inotify/command.py)
 """
 
@@ -10,22 +12,27 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import click
 
-from nncache.bench.inotify.figures import Start
+from nncache.bench.inotify.delivery import SUBSCRIBERS, measured_catch_up, measured_delivery
+from nncache.bench.inotify.figures import CatchUp, Delivery, Overload, Start
+from nncache.bench.inotify.load import MARK
 from nncache.bench.inotify.namenode_calls import AGE_S, attribute_calls, file_calls
+from nncache.bench.inotify.overload import LOUD, QUIET, WRITES_PER_S, measured_overload
 from nncache.bench.servers.counters import use_of
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.daemon import Publisher
 from nncache.testbed.spec import FULL_SPEED_JVM
+
+PARTS: Final = ("starts", "delivery", "catch-up", "overload")
 
 _FILTERS_PATH: Final = "/filters"
 _LOOK_S: Final = 0.02
@@ -37,26 +44,75 @@ _SHORTFALL: Final = 1
 @click.option("--filters", "count", default=5_000, type=click.IntRange(1), help="How many there are.")
 @click.option("--restarts", default=3, type=click.IntRange(1), help="With nothing changed.")
 @click.option(
+    "--delivering", default=1_000, type=click.IntRange(1), help="Filters while events are delivered."
+)
+@click.option("--subscribers", default=SUBSCRIBERS, type=click.IntRange(1), help="Of these, with one each.")
+@click.option("--seconds", default=60.0, type=click.FloatRange(1), help="Of events, and of the flood.")
+@click.option("--backlog", default=200_000, type=click.IntRange(1_000), help="Edits to be read at once.")
+@click.option(
+    "--part", "parts", multiple=True, type=click.Choice(PARTS), default=PARTS, help="What is measured."
+)
+@click.option(
     "--out", default="build/bench-inotify", type=click.Path(path_type=Path), help="Directory of the figures."
 )
-def main(count: int, restarts: int, out: Path) -> None:
-    """Measure how long a publisher of many filters takes to start."""
+def main(
+    count: int,
+    restarts: int,
+    *,
+    delivering: int,
+    subscribers: int,
+    seconds: float,
+    backlog: int,
+    parts: tuple[str, ...],
+    out: Path,
+) -> None:
+    """Measure an inotify service: starts with many filters, delivery, catching up, a flood."""
     out.mkdir(parents=True, exist_ok=True)
-    found = list[Start]()
+    found = dict[str, list[Start | Delivery | CatchUp | Overload]]()
+
+    def note(part: str, what: Start | Delivery | CatchUp | Overload) -> None:
+        found.setdefault(part, []).append(what)
+        click.echo(what.line())
+
     try:
-        with ExitStack() as running:
-            spec = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, with_zookeeper=True)
-            cluster = running.enter_context(Cluster.start(spec))
-            _apply(cluster, out / "filters.toml", count)
-            publisher = running.enter_context(_publisher(cluster))
-            for number in range(1 + restarts):
-                found.append(_measured(cluster, publisher, count, is_restart=number > 0))
-                click.echo(found[-1].line())
-    except (TestbedError, OSError) as error:
+        if "starts" in parts:
+            with _service(out, count) as (cluster, publisher):
+                for number in range(1 + restarts):
+                    note("starts", _measured(cluster, publisher, count, is_restart=number > 0))
+        if {"delivery", "catch-up"} & {*parts}:
+            with _service(out, delivering) as (cluster, publisher):
+                _measured(cluster, publisher, delivering, is_restart=False)
+                if "delivery" in parts:
+                    names = [_name(number) for number in range(min(subscribers, delivering))]
+                    note("delivery", measured_delivery(cluster, publisher, names, seconds, delivering))
+                if "catch-up" in parts:
+                    idle = _measured(cluster, publisher, delivering, is_restart=True)
+                    note("catch-up", measured_catch_up(cluster, publisher, backlog, idle.cpu_s))
+        if "overload" in parts:
+            tenants = [Filter(name, f"/{name}/{{*,after/*}}/*/x/{MARK}", name) for name in (LOUD, QUIET)]
+            with _service(out, 0, *tenants, per_s=WRITES_PER_S) as (cluster, publisher):
+                _measured(cluster, publisher, len(tenants), is_restart=False)
+                note("overload", measured_overload(cluster, publisher, seconds))
+    except (TestbedError, OSError, subprocess.CalledProcessError) as error:
         raise click.ClickException(str(error)) from error
-    (out / "starts.json").write_text(json.dumps([asdict(each) for each in found], indent=1), encoding="utf-8")
-    if not all(each.is_in_time for each in found):
+    for part, figures in found.items():
+        text = json.dumps([asdict(each) for each in figures], indent=1)
+        (out / f"{part}.json").write_text(text, encoding="utf-8")
+    if not all(each.is_good for figures in found.values() for each in figures):
         sys.exit(_SHORTFALL)
+
+
+@contextmanager
+def _service(
+    out: Path, count: int, *filters: Filter, per_s: float | None = None
+) -> Iterator[tuple[Cluster, Publisher]]:
+    """Give a cluster with filters, and a publisher that is not started yet."""
+    with ExitStack() as running:
+        spec = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, with_zookeeper=True)
+        cluster = running.enter_context(Cluster.start(spec))
+        _apply(cluster, out / "filters.toml", (*_many(count), *filters))
+        publisher = running.enter_context(_publisher(cluster, per_s))
+        yield cluster, publisher
 
 
 def _measured(cluster: Cluster, publisher: Publisher, count: int, *, is_restart: bool) -> Start:
@@ -100,17 +156,18 @@ def _waited_s(pid: int) -> float:
     return sum(int((task / "schedstat").read_text(encoding="ascii").split()[1]) for task in tasks) / 1e9
 
 
-def _publisher(cluster: Cluster) -> Publisher:
+def _publisher(cluster: Cluster, per_s: float | None = None) -> Publisher:
     assert cluster.zookeeper is not None
     (namenode,) = cluster.namenodes
     return Publisher(
         *("--nameservice", "ns1", "--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc),
         *("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH),
+        *(() if per_s is None else ("--max-events-per-s-per-filter", str(per_s))),
     )
 
 
-def _apply(cluster: Cluster, file: Path, count: int) -> None:
-    file.write_text(encode_filters(_many(count)), encoding="utf-8")
+def _apply(cluster: Cluster, file: Path, filters: Iterable[Filter]) -> None:
+    file.write_text(encode_filters(filters), encoding="utf-8")
     program = str(Path(sys.executable).with_name("nncache"))
     subprocess.run(
         (
@@ -125,4 +182,8 @@ def _many(count: int) -> Iterator[Filter]:
     """Yield filters of many teams, each with some subscribers."""
     for number in range(count):
         users = tuple(f"user{number % 97 + other}" for other in range(number % 3))
-        yield Filter(f"team{number:05}", f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
+        yield Filter(_name(number), f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
+
+
+def _name(number: int) -> str:
+    return f"team{number:05}"

@@ -25,7 +25,7 @@ def start(in_force_s: float, *, is_restart: bool) -> Start:
 def test_a_start_that_takes_too_long_falls_short(is_restart: bool, most_s: float) -> None:
     """A restart may take less; what counts is when the filters are in force."""
     in_time, late = start(most_s, is_restart=is_restart), start(most_s + 0.001, is_restart=is_restart)
-    assert (in_time.is_in_time, late.is_in_time) == (True, False)
+    assert (in_time.is_good, late.is_good) == (True, False)
     assert in_time.line().startswith("met ")
     assert late.line().startswith("SHORT")
 

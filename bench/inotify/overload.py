@@ -1,0 +1,149 @@
+"""A tenant that floods its filter, beside one that does not. (bench/inotify/overload.py)"""
+
+import json
+import math
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from nncache.bench.inotify.figures import Overload, percentile
+from nncache.bench.inotify.following import Following, Heard, Told
+from nncache.bench.servers.counters import use_of
+from nncache.testbed import Cluster
+from nncache.testbed.daemon import Publisher
+
+LOUD: Final = "loud"
+QUIET: Final = "quiet"
+WRITES_PER_S: Final = 20.0
+"""The publisher's limit of ZooKeeper transactions, and here also that of each filter's events."""
+
+TIMES: Final = 20
+"""So many times that limit the flood has."""
+
+QUIET_PER_S: Final = 2.0
+BEFORE_S: Final = 15.0
+AFTER_S: Final = 15.0
+SOON_S: Final = 1.0
+"""So late an event may be when all is normal."""
+
+_LOOK_S: Final = 0.2
+SETTLE_S: Final = 3.0
+_NUMBER: Final = re.compile(r"/(\d+)/x/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Accounting:
+    """What a subscriber misses of what was made in order."""
+
+    told: int
+    covered: int  # made, not told, and within a gap that was told of
+    silent: int  # made, and neither told nor within one
+    wrong: int  # told twice, or out of order
+
+
+def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) -> Overload:
+    """Flood the filter LOUD for so long, and return what its subscriber and that of QUIET were told."""
+    assert cluster.zookeeper is not None
+    pid, most, waiting = publisher.process.running_pid, 0, 0.0
+    with Following((LOUD, QUIET), zookeeper=cluster.zookeeper.address, nameservice="ns1") as following:
+        in_all = BEFORE_S + seconds + AFTER_S
+        quiet = _start(cluster, QUIET, in_all, QUIET_PER_S)
+        time.sleep(BEFORE_S)
+        resident, before = use_of(pid)[1], publisher.metrics()
+        began = time.monotonic()
+        loud = _start(cluster, LOUD, seconds, WRITES_PER_S * TIMES)
+        while loud.poll() is None:
+            most = max(most, use_of(pid)[1])
+            waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
+            time.sleep(_LOOK_S)
+        ended = time.monotonic()
+        after_flood = _start(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
+        made_loud, made_after, made_quiet = _made(loud), _made(after_flood), _made(quiet)
+        time.sleep(SETTLE_S)
+        after = publisher.metrics()
+    accounts = _account(following.heard[LOUD], made_loud)
+    back = following.heard[LOUD].paths()
+    late = [at for path, at in made_after.items() if back.get(path, math.inf) - at > SOON_S]
+    next_ones = [at - ended for at in made_after.values() if late and at > max(late)]
+    normal_s = min(next_ones, default=math.inf) if late else 0.0
+    during = [at for at in made_quiet.values() if began <= at <= ended]
+    delays = following.heard[QUIET].paths()
+
+    def quiet_p99(*, is_during: bool) -> float:
+        return percentile(
+            sorted(
+                max(0.0, delays.get(path, math.inf) - at)
+                for path, at in made_quiet.items()
+                if (began <= at <= ended) is is_during
+            ),
+            0.99,
+        )
+
+    return Overload(
+        seconds=ended - began,
+        per_s=len(made_loud) / (ended - began),
+        limit_per_s=WRITES_PER_S,
+        made=len(made_loud),
+        told=accounts.told,
+        covered=accounts.covered,
+        silent=accounts.silent,
+        wrong=accounts.wrong,
+        over_limit=int(
+            after["nncache_publisher_events_over_limit_total"]
+            - before["nncache_publisher_events_over_limit_total"]
+        ),
+        grown_mib=(most - resident) / 2**20,
+        most_waiting=int(waiting),
+        normal_after_s=normal_s,
+        quiet_events=len(during),
+        quiet_p99_s=quiet_p99(is_during=True),
+        quiet_p99_before_s=quiet_p99(is_during=False),
+        quiet_gaps=sum(not each.path for each in following.heard[QUIET].told),
+    )
+
+
+def _account(heard: Heard, made: dict[str, float]) -> _Accounting:
+    """Hold what a subscriber was told against what was made, one after the other."""
+    numbers = {int(found.group(1)) for path in made if (found := _NUMBER.search(path))}
+    told = [(each, _number_of(each)) for each in heard.told if "/after/" not in each.path]
+    seen = [number for _, number in told if number is not None]
+    missing = sorted(numbers - set(seen))
+    covered = sum(_is_covered(number, told) for number in missing)
+    wrong = sum(later <= earlier for earlier, later in pairwise(seen))
+    return _Accounting(len(set(seen)), covered, len(missing) - covered, wrong)
+
+
+def _is_covered(number: int, told: Sequence[tuple[Told, int | None]]) -> bool:
+    """Tell whether a gap was told of between the events before a number and those behind it."""
+    behind = False
+    for _, seen in told:
+        if seen is not None and seen > number:
+            return behind
+        behind = seen is None
+    return behind
+
+
+def _number_of(told: Told) -> int | None:
+    found = _NUMBER.search(told.path)
+    return None if found is None else int(found.group(1))
+
+
+def _start(cluster: Cluster, directory: str, seconds: float, per_s: float) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        (
+            *(sys.executable, "-m", "nncache.bench.inotify.load"),
+            *(cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds)),
+            *("--per-s", str(per_s), "--directory", f"/{directory}"),
+        ),
+        stdout=subprocess.PIPE,
+    )
+
+
+def _made(process: "subprocess.Popen[bytes]") -> dict[str, float]:
+    written, _ = process.communicate()
+    return dict(json.loads(written))
