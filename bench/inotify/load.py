@@ -29,7 +29,7 @@ TIMEOUT_S: Final = 30.0
 @click.option("--per-s", type=float, default=0.0, help="Paths a second below --directory that are noted.")
 @click.option("--directory", default="/team", help="Of these.")
 @click.option("--places", default=1, help="Directories among which they are spread.")
-@click.option("--edits-per-s", type=float, default=0.0, help="Edits beside, of paths that nobody follows.")
+@click.option("--edits-per-s", type=float, default=0.0, help="Edits beside, of paths that match no filter.")
 def main(
     http: str, user: str, *, seconds: float, per_s: float, directory: str, places: int, edits_per_s: float
 ) -> None:

@@ -37,7 +37,7 @@ _NUMBER: Final = re.compile(r"/(\d+)/x/")
 
 
 @dataclass(frozen=True, slots=True)
-class _Accounting:
+class Accounting:
     """What a subscriber misses of what was made in order."""
 
     told: int
@@ -66,7 +66,7 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
         made_loud, made_after, made_quiet = _made(loud), _made(after_flood), _made(quiet)
         time.sleep(SETTLE_S)
         after = publisher.metrics()
-    accounts = _account(following.heard[LOUD], made_loud)
+    accounts = accounting(following.heard[LOUD], made_loud)
     back = following.heard[LOUD].paths()
     late = [at for path, at in made_after.items() if back.get(path, math.inf) - at > SOON_S]
     next_ones = [at - ended for at in made_after.values() if late and at > max(late)]
@@ -107,7 +107,7 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
     )
 
 
-def _account(heard: Heard, made: dict[str, float]) -> _Accounting:
+def accounting(heard: Heard, made: dict[str, float]) -> Accounting:
     """Hold what a subscriber was told against what was made, one after the other."""
     numbers = {int(found.group(1)) for path in made if (found := _NUMBER.search(path))}
     told = [(each, _number_of(each)) for each in heard.told if "/after/" not in each.path]
@@ -115,7 +115,7 @@ def _account(heard: Heard, made: dict[str, float]) -> _Accounting:
     missing = sorted(numbers - set(seen))
     covered = sum(_is_covered(number, told) for number in missing)
     wrong = sum(later <= earlier for earlier, later in pairwise(seen))
-    return _Accounting(len(set(seen)), covered, len(missing) - covered, wrong)
+    return Accounting(len(set(seen)), covered, len(missing) - covered, wrong)
 
 
 def _is_covered(number: int, told: Sequence[tuple[Told, int | None]]) -> bool:

@@ -58,7 +58,7 @@ __all__ = ["FilterStore", "StoredFilter", "StoredFilters"]
 _DRAFT: Final = ".tmp-"
 
 DRAFT_AGE_S: Final = 86_400.0
-"""A draft that was not changed for so long is nobody's: no command takes a day, nor are clocks so far apart."""
+"""A draft that was not changed for so long is left over: no command takes a day, nor are clocks so far apart."""
 
 
 class FilterStore:

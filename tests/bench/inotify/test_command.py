@@ -22,7 +22,9 @@ def test_what_cannot_be_run_is_said_before_anything_is_started(arguments: tuple[
 @pytest.mark.long
 def test_a_start_and_a_restart_are_measured(tmp_path: Path) -> None:
     """Each with calls of its own; on a busy machine they may fall short."""
-    done = CliRunner().invoke(main, ["--filters", str(FILTERS), "--restarts", "1", "--out", str(tmp_path)])
+    done = CliRunner().invoke(
+        main, ["--part", "starts", "--filters", str(FILTERS), "--restarts", "1", "--out", str(tmp_path)]
+    )
     assert done.exit_code in {0, 1}, done.output
     first, again = json.loads((tmp_path / "starts.json").read_text(encoding="utf-8"))
     assert (first["is_restart"], again["is_restart"]) == (False, True)
@@ -37,3 +39,22 @@ def test_a_start_and_a_restart_are_measured(tmp_path: Path) -> None:
     assert done.exit_code == int(
         not all(line.startswith("met") for line in done.output.splitlines() if "with" in line)
     )
+
+
+@pytest.mark.long
+def test_delivery_catching_up_and_a_flood_are_measured(tmp_path: Path) -> None:
+    """Nothing is lost or wrong; on a busy machine it may be late."""
+    parts = ("--part", "delivery", "--part", "catch-up", "--part", "overload")
+    sizes = ("--delivering", "50", "--subscribers", "10", "--seconds", "15", "--backlog", "5000")
+    done = CliRunner().invoke(main, [*parts, *sizes, "--out", str(tmp_path)])
+    assert done.exit_code in {0, 1}, done.output
+
+    def figures(part: str) -> dict[str, float]:
+        (found,) = json.loads((tmp_path / f"{part}.json").read_text(encoding="utf-8"))
+        return dict(found)
+
+    assert figures("delivery")["events"] == 150
+    assert figures("catch-up")["edits"] == 5000
+    flood = figures("overload")
+    assert flood["silent"] == flood["wrong"] == flood["quiet_gaps"] == 0
+    assert flood["covered"] > 0

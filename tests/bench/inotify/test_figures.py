@@ -1,8 +1,21 @@
 """What a start may take, and what is said of it."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from nncache.bench.inotify.figures import MAX_RESTART_S, MAX_START_S, Start
+from nncache.bench.inotify.figures import (
+    MAX_P50_S,
+    MAX_P99_S,
+    MAX_RESTART_S,
+    MAX_START_S,
+    CatchUp,
+    Delivery,
+    Overload,
+    Start,
+    percentile,
+)
 
 
 def start(in_force_s: float, *, is_restart: bool) -> Start:
@@ -37,3 +50,89 @@ def test_its_line_says_all_of_it() -> None:
         "calls of the NameNode, 5000 for attributes and 113 of ZooKeeper, 1.50 s of CPU, "
         "4.25 s of waiting for one (load 9.0)"
     )
+
+
+DELIVERY = Delivery(
+    filters=1_000,
+    subscribers=50,
+    events=600,
+    lost=0,
+    p50_s=0.02,
+    p99_s=0.2,
+    edits_per_s=2_040.0,
+    writes=700,
+    matched=600,
+    coverage=120,
+    polls_per_s=25.0,
+    polling_share=0.02,
+    namenode_cores=0.5,
+    publisher_cores=0.1,
+)
+OVERLOAD = Overload(
+    seconds=60.0,
+    per_s=400.0,
+    limit_per_s=20.0,
+    made=100,
+    told=60,
+    covered=40,
+    silent=0,
+    wrong=0,
+    over_limit=40,
+    grown_mib=3.0,
+    most_waiting=120,
+    normal_after_s=1.0,
+    quiet_events=120,
+    quiet_p99_s=0.1,
+    quiet_p99_before_s=0.1,
+    quiet_gaps=0,
+)
+
+
+@pytest.mark.parametrize(
+    "worse", [{"lost": 1}, {"p50_s": MAX_P50_S + 0.01}, {"p99_s": MAX_P99_S + 0.01}, {"writes": 721}]
+)
+def test_a_delivery_that_is_late_lossy_or_dear_falls_short(worse: dict[str, float]) -> None:
+    """At most one write for each event of a filter, and coverage."""
+    assert DELIVERY.line().startswith(
+        "met   600 events of 1000 filters to 50 subscribers beside 2040 edits/s: p50 20"
+    )
+    short = replace(DELIVERY, **worse)  # type: ignore[arg-type]  # of the right types
+    assert short.line().startswith("SHORT")
+    assert not short.is_good
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"silent": 1},
+        {"wrong": 1},
+        {"made": 101},
+        {"told": 100, "covered": 0},
+        {"grown_mib": 65.0},
+        {"normal_after_s": 5.5},
+        {"quiet_gaps": 1},
+        {"quiet_p99_s": 1.5},
+    ],
+)
+def test_a_flood_costs_its_own_tenant_and_that_is_told(worse: dict[str, float]) -> None:
+    """Also a flood that was none falls short: nothing was left out."""
+    assert OVERLOAD.line().startswith(
+        "met   flood of 400 events/s for 60 s at a limit of 20: 100 made, 60 told"
+    )
+    short = replace(OVERLOAD, **worse)  # type: ignore[arg-type]  # of the right types
+    assert short.line().startswith("SHORT")
+
+
+def test_edits_are_counted_by_cpu() -> None:
+    """Not by the time that they took."""
+    assert CatchUp(edits=100_000, cpu_s=2.0, polls=100).line() == (
+        "met   100000 edits read in 2.00 s of CPU and 100 polls: 50000 a second of CPU (at least 50000)"
+    )
+    assert not CatchUp(edits=100_000, cpu_s=2.1, polls=100).is_good
+
+
+def test_a_percentile_is_one_of_the_figures() -> None:
+    """Of none it is never reached."""
+    figures = [float(number) for number in range(1, 101)]
+    assert [percentile(figures, share) for share in (0.0, 0.5, 0.99, 1.0)] == [1.0, 50.0, 99.0, 100.0]
+    assert percentile([], 0.5) == math.inf
