@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from nncache.bench.inotify.following import Following, Heard, Told
 from nncache.bench.servers.counters import use_of
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
+from nncache.testbed.errors import TestbedError
 
 LOUD: Final = "loud"
 QUIET: Final = "quiet"
@@ -52,18 +54,18 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     with Following((LOUD, QUIET), zookeeper=cluster.zookeeper.address, nameservice="ns1") as following:
         in_all = BEFORE_S + seconds + AFTER_S
-        quiet = _start(cluster, QUIET, in_all, QUIET_PER_S)
+        quiet = _Making(cluster, QUIET, in_all, QUIET_PER_S)
         time.sleep(BEFORE_S)
         resident, before = use_of(pid)[1], publisher.metrics()
         began = time.monotonic()
-        loud = _start(cluster, LOUD, seconds, WRITES_PER_S * TIMES)
-        while loud.poll() is None:
+        loud = _Making(cluster, LOUD, seconds, WRITES_PER_S * TIMES)
+        while loud.is_running:
             most = max(most, use_of(pid)[1])
             waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
             time.sleep(_LOOK_S)
         ended = time.monotonic()
-        after_flood = _start(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
-        made_loud, made_after, made_quiet = _made(loud), _made(after_flood), _made(quiet)
+        after_flood = _Making(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
+        made_loud, made_after, made_quiet = loud.made(), after_flood.made(), quiet.made()
         time.sleep(SETTLE_S)
         after = publisher.metrics()
     accounts = accounting(following.heard[LOUD], made_loud)
@@ -133,17 +135,29 @@ def _number_of(told: Told) -> int | None:
     return None if found is None else int(found.group(1))
 
 
-def _start(cluster: Cluster, directory: str, seconds: float, per_s: float) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        (
-            *(sys.executable, "-m", "nncache.bench.inotify.load"),
-            *(cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds)),
-            *("--per-s", str(per_s), "--directory", f"/{directory}"),
-        ),
-        stdout=subprocess.PIPE,
-    )
+class _Making:
+    """Makes edits beside us. What was made is in a file: a pipe would be full before it ends."""
 
+    def __init__(self, cluster: Cluster, directory: str, seconds: float, per_s: float) -> None:
+        self._written = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it was read
+        self._process = subprocess.Popen(
+            (
+                *(sys.executable, "-m", "nncache.bench.inotify.load"),
+                *(cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds)),
+                *("--per-s", str(per_s), "--directory", f"/{directory}"),
+            ),
+            stdout=self._written,
+        )
 
-def _made(process: "subprocess.Popen[bytes]") -> dict[str, float]:
-    written, _ = process.communicate()
-    return dict(json.loads(written))
+    @property
+    def is_running(self) -> bool:
+        """Whether it makes more."""
+        return self._process.poll() is None
+
+    def made(self) -> dict[str, float]:
+        """Return what was made in all, with the time of its acknowledgement."""
+        if self._process.wait():
+            raise TestbedError(f"bench.inotify.load ended with {self._process.returncode}")
+        with self._written as written:
+            written.seek(0)
+            return dict(json.load(written))
