@@ -2,18 +2,18 @@
 
 import json
 import math
-import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from nncache.bench.inotify.figures import Overload, percentile
-from nncache.bench.inotify.following import Following, Heard, Told
+from nncache.bench.inotify.following import Following, Heard
+from nncache.bench.inotify.made import await_published, created_in
 from nncache.bench.servers.counters import use_of
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
@@ -35,7 +35,6 @@ SOON_S: Final = 1.0
 
 _LOOK_S: Final = 0.2
 SETTLE_S: Final = 3.0
-_NUMBER: Final = re.compile(r"/(\d+)/x/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +65,10 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
         ended = time.monotonic()
         after_flood = _Making(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
         made_loud, made_after, made_quiet = loud.made(), after_flood.made(), quiet.made()
+        txids = created_in(cluster)
+        after = await_published(publisher, max(txids.values()))
         time.sleep(SETTLE_S)
-        after = publisher.metrics()
-    accounts = accounting(following.heard[LOUD], made_loud)
+    accounts = accounting(following.heard[LOUD], {path: txids[path] for path in made_loud})
     back = following.heard[LOUD].paths()
     late = [at for path, at in made_after.items() if back.get(path, math.inf) - at > SOON_S]
     next_ones = [at - ended for at in made_after.values() if late and at > max(late)]
@@ -109,30 +109,19 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
     )
 
 
-def accounting(heard: Heard, made: dict[str, float]) -> Accounting:
-    """Hold what a subscriber was told against what was made, one after the other."""
-    numbers = {int(found.group(1)) for path in made if (found := _NUMBER.search(path))}
-    told = [(each, _number_of(each)) for each in heard.told if "/after/" not in each.path]
-    seen = [number for _, number in told if number is not None]
-    missing = sorted(numbers - set(seen))
-    covered = sum(_is_covered(number, told) for number in missing)
-    wrong = sum(later <= earlier for earlier, later in pairwise(seen))
-    return Accounting(len(set(seen)), covered, len(missing) - covered, wrong)
-
-
-def _is_covered(number: int, told: Sequence[tuple[Told, int | None]]) -> bool:
-    """Tell whether a gap was told of between the events before a number and those behind it."""
-    behind = False
-    for _, seen in told:
-        if seen is not None and seen > number:
-            return behind
-        behind = seen is None
-    return behind
-
-
-def _number_of(told: Told) -> int | None:
-    found = _NUMBER.search(told.path)
-    return None if found is None else int(found.group(1))
+def accounting(heard: Heard, made: Mapping[str, int]) -> Accounting:
+    """Hold what a subscriber was told against what was made, given with its transactions."""
+    told = [each for each in heard.told if each.path in made]
+    gaps = [each for each in heard.told if not each.path]
+    missing = made.keys() - {each.path for each in told}
+    covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
+    order = [each.last_txid for each in heard.told]
+    return Accounting(
+        told=len(made) - len(missing),
+        covered=covered,
+        silent=len(missing) - covered,
+        wrong=sum(later <= earlier for earlier, later in pairwise(order)),
+    )
 
 
 class _Making:

@@ -18,6 +18,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "nncache/commands/check_wiring.py": "tests/nncache/commands/test_check.py",
     "bench/inotify/delivery.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/following.py": "tests/bench/inotify/test_command.py",
+    "bench/inotify/made.py": "tests/bench/inotify/test_command.py",
     "nncache/daemons/start_lines.py": "tests/nncache/daemons/test_proxy_wiring.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
