@@ -12,10 +12,10 @@ from typing import Final
 from nncache.bench.inotify.figures import CatchUp, Delivery, percentile
 from nncache.bench.inotify.following import Following
 from nncache.bench.inotify.load import DEPTH
+from nncache.bench.inotify.made import TXID, await_published, created_in
 from nncache.bench.servers.counters import use_of
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
-from nncache.testbed.errors import TestbedError
 
 PER_S: Final = 10.0
 EDITS_PER_S: Final = 2_000.0
@@ -23,10 +23,6 @@ SUBSCRIBERS: Final = 50
 
 _SETTLE_S: Final = 3.0
 """After the last edit; what was not delivered then never will be."""
-
-_PATIENCE_S: Final = 180.0
-_LOOK_S: Final = 0.05
-_TXIDS: Final = "nncache_publisher_published_txid"
 
 
 def measured_delivery(
@@ -43,8 +39,9 @@ def measured_delivery(
             *("--seconds", str(seconds), "--per-s", str(PER_S), "--places", str(len(names))),
             *("--edits-per-s", str(EDITS_PER_S)),
         )
+        took_s = time.monotonic() - began
+        after = await_published(publisher, max(created_in(cluster).values()))
         time.sleep(_SETTLE_S)
-        took_s, after = time.monotonic() - began, publisher.metrics()
         cpu_s = use_of(publisher.process.running_pid)[0] - cpu_before_s
         namenode_s = use_of(namenode.process.running_pid)[0] - namenode_before_s
     heard = {path: at for each in following.heard.values() for path, at in each.paths().items()}
@@ -60,7 +57,7 @@ def measured_delivery(
         lost=len(made) - len(delays_s),
         p50_s=percentile(delays_s, 0.5),
         p99_s=percentile(delays_s, 0.99),
-        edits_per_s=grown(_TXIDS) / took_s,
+        edits_per_s=grown(TXID) / took_s,
         writes=int(grown("nncache_publisher_writes_total")),
         matched=int(grown("nncache_publisher_events_matched_total")),
         coverage=int(grown("nncache_publisher_coverage_records_total")),
@@ -85,12 +82,7 @@ def measured_catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_c
     )
     publisher.process.launch()
     publisher.process.await_up()
-    began = time.monotonic()
-    end = publisher.metrics()[_TXIDS] + edits
-    while (seen := publisher.metrics())[_TXIDS] < end:
-        if time.monotonic() - began > _PATIENCE_S:
-            raise TestbedError(f"{edits} edits were not read in {_PATIENCE_S:g} s")
-        time.sleep(_LOOK_S)
+    seen = await_published(publisher, max(created_in(cluster).values()))
     pid = publisher.process.running_pid
     return CatchUp(
         edits=edits,

@@ -2,20 +2,22 @@
 
 import json
 import math
-import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from nncache.bench.inotify.figures import Overload, percentile
-from nncache.bench.inotify.following import Following, Heard, Told
+from nncache.bench.inotify.following import Following, Heard
+from nncache.bench.inotify.made import await_published, created_in
 from nncache.bench.servers.counters import use_of
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Publisher
+from nncache.testbed.errors import TestbedError
 
 LOUD: Final = "loud"
 QUIET: Final = "quiet"
@@ -33,7 +35,6 @@ SOON_S: Final = 1.0
 
 _LOOK_S: Final = 0.2
 SETTLE_S: Final = 3.0
-_NUMBER: Final = re.compile(r"/(\d+)/x/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,22 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     with Following((LOUD, QUIET), zookeeper=cluster.zookeeper.address, nameservice="ns1") as following:
         in_all = BEFORE_S + seconds + AFTER_S
-        quiet = _start(cluster, QUIET, in_all, QUIET_PER_S)
+        quiet = _Making(cluster, QUIET, in_all, QUIET_PER_S)
         time.sleep(BEFORE_S)
         resident, before = use_of(pid)[1], publisher.metrics()
         began = time.monotonic()
-        loud = _start(cluster, LOUD, seconds, WRITES_PER_S * TIMES)
-        while loud.poll() is None:
+        loud = _Making(cluster, LOUD, seconds, WRITES_PER_S * TIMES)
+        while loud.is_running:
             most = max(most, use_of(pid)[1])
             waiting = max(waiting, publisher.metrics()["nncache_publisher_events_waiting"])
             time.sleep(_LOOK_S)
         ended = time.monotonic()
-        after_flood = _start(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
-        made_loud, made_after, made_quiet = _made(loud), _made(after_flood), _made(quiet)
+        after_flood = _Making(cluster, f"{LOUD}/after", AFTER_S, QUIET_PER_S)
+        made_loud, made_after, made_quiet = loud.made(), after_flood.made(), quiet.made()
+        txids = created_in(cluster)
+        after = await_published(publisher, max(txids.values()))
         time.sleep(SETTLE_S)
-        after = publisher.metrics()
-    accounts = accounting(following.heard[LOUD], made_loud)
+    accounts = accounting(following.heard[LOUD], {path: txids[path] for path in made_loud})
     back = following.heard[LOUD].paths()
     late = [at for path, at in made_after.items() if back.get(path, math.inf) - at > SOON_S]
     next_ones = [at - ended for at in made_after.values() if late and at > max(late)]
@@ -107,43 +109,44 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
     )
 
 
-def accounting(heard: Heard, made: dict[str, float]) -> Accounting:
-    """Hold what a subscriber was told against what was made, one after the other."""
-    numbers = {int(found.group(1)) for path in made if (found := _NUMBER.search(path))}
-    told = [(each, _number_of(each)) for each in heard.told if "/after/" not in each.path]
-    seen = [number for _, number in told if number is not None]
-    missing = sorted(numbers - set(seen))
-    covered = sum(_is_covered(number, told) for number in missing)
-    wrong = sum(later <= earlier for earlier, later in pairwise(seen))
-    return Accounting(len(set(seen)), covered, len(missing) - covered, wrong)
-
-
-def _is_covered(number: int, told: Sequence[tuple[Told, int | None]]) -> bool:
-    """Tell whether a gap was told of between the events before a number and those behind it."""
-    behind = False
-    for _, seen in told:
-        if seen is not None and seen > number:
-            return behind
-        behind = seen is None
-    return behind
-
-
-def _number_of(told: Told) -> int | None:
-    found = _NUMBER.search(told.path)
-    return None if found is None else int(found.group(1))
-
-
-def _start(cluster: Cluster, directory: str, seconds: float, per_s: float) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        (
-            *(sys.executable, "-m", "nncache.bench.inotify.load"),
-            *(cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds)),
-            *("--per-s", str(per_s), "--directory", f"/{directory}"),
-        ),
-        stdout=subprocess.PIPE,
+def accounting(heard: Heard, made: Mapping[str, int]) -> Accounting:
+    """Hold what a subscriber was told against what was made, given with its transactions."""
+    told = [each for each in heard.told if each.path in made]
+    gaps = [each for each in heard.told if not each.path]
+    missing = made.keys() - {each.path for each in told}
+    covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
+    order = [each.last_txid for each in heard.told]
+    return Accounting(
+        told=len(made) - len(missing),
+        covered=covered,
+        silent=len(missing) - covered,
+        wrong=sum(later <= earlier for earlier, later in pairwise(order)),
     )
 
 
-def _made(process: "subprocess.Popen[bytes]") -> dict[str, float]:
-    written, _ = process.communicate()
-    return dict(json.loads(written))
+class _Making:
+    """Makes edits beside us. What was made is in a file: a pipe would be full before it ends."""
+
+    def __init__(self, cluster: Cluster, directory: str, seconds: float, per_s: float) -> None:
+        self._written = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it was read
+        self._process = subprocess.Popen(
+            (
+                *(sys.executable, "-m", "nncache.bench.inotify.load"),
+                *(cluster.namenodes[0].http, cluster.superuser, "--seconds", str(seconds)),
+                *("--per-s", str(per_s), "--directory", f"/{directory}"),
+            ),
+            stdout=self._written,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it makes more."""
+        return self._process.poll() is None
+
+    def made(self) -> dict[str, float]:
+        """Return what was made in all, with the time of its acknowledgement."""
+        if self._process.wait():
+            raise TestbedError(f"bench.inotify.load ended with {self._process.returncode}")
+        with self._written as written:
+            written.seek(0)
+            return dict(json.load(written))

@@ -7,7 +7,6 @@ from tests.house.tree import ROOMS, ROOT, acts, shown, sources
 TESTED_ELSEWHERE: dict[str, str] = {
     "bench/figures.py": "tests/bench/judge/test_reduction.py",
     "bench/run.py": "tests/bench/test_run_pollers.py",
-    "bench/waiting/measuring.py": "tests/bench/waiting/test_command.py",
     "bench/servers/nncache.py": "tests/bench/test_driving.py",
     "bench/servers/haproxy.py": "tests/bench/request_cost/test_floor.py",
     "bench/servers/running.py": "tests/bench/servers/test_nginx.py",
@@ -19,6 +18,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "nncache/commands/check_wiring.py": "tests/nncache/commands/test_check.py",
     "bench/inotify/delivery.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/following.py": "tests/bench/inotify/test_command.py",
+    "bench/inotify/made.py": "tests/bench/inotify/test_command.py",
     "nncache/daemons/start_lines.py": "tests/nncache/daemons/test_proxy_wiring.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }

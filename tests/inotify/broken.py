@@ -5,6 +5,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from nncache.cli import main
@@ -65,11 +66,27 @@ def no_chain() -> None:
     write_plan._link = unlinked  # noqa: SLF001 - it is the rule that is broken
 
 
+def untold_modification() -> None:
+    """A modified filter goes on under its new glob, and nothing says so."""
+    encoded = WritePlan._encoded  # noqa: SLF001 - it is the rule that is broken
+
+    def untold(self: WritePlan, name: str, content: Any, txid: int) -> bytes:
+        filters = self._filters
+        modified = filters[name]
+        filters[name] = replace(modified, replaces=None)
+        data = encoded(self, name, content, txid)
+        filters[name] = modified
+        return data
+
+    WritePlan._encoded = untold  # type: ignore[method-assign]  # noqa: SLF001 - it is broken on purpose
+
+
 BROKEN: Final[dict[str, Callable[[], None]]] = {
     "no-fencing": no_fencing,
     "epoch-not-in-the-multi": epoch_not_in_the_multi,
     "silent-drop": silent_drop,
     "no-chain": no_chain,
+    "untold-modification": untold_modification,
 }
 
 
