@@ -19,6 +19,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "bench/inotify/delivery.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/following.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/made.py": "tests/bench/inotify/test_command.py",
+    "bench/waiting/measuring.py": "tests/bench/waiting/test_command.py",
     "nncache/daemons/start_lines.py": "tests/nncache/daemons/test_proxy_wiring.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
