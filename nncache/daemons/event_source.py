@@ -10,7 +10,7 @@ from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import ZnodeWatch, ZooKeeperSession
-from nncache.invalidation.channel.records import parse_published_filter
+from nncache.invalidation.channel.published_filters import parse_published_filter
 from nncache.invalidation.channel.znodes import Znodes, is_filter_name
 from nncache.invalidation.errors import (
     ChannelOutageError,
@@ -19,9 +19,9 @@ from nncache.invalidation.errors import (
     MissingEventsError,
     UnknownFilterError,
 )
-from nncache.invalidation.subscriber.events import Position, Received
+from nncache.invalidation.subscriber.events import FilterModified, Position, Received
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, News, SourceSilentError
+from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Modified, News, SourceSilentError
 from nncache.proxy.log_throttle import ThrottledLog
 
 _log = logging.getLogger(__name__)
@@ -106,6 +106,9 @@ class _Following:
         match item:
             case Position(txid):
                 return Begun(After(txid, following.chain))
+            case FilterModified(txid, glob_before, owner_before, glob, owner):
+                after = After(txid, following.chain)
+                return Modified(after, glob_before, owner_before, glob, owner)
             case Received(batches, through_txid):
                 return News(batches, After(through_txid, following.chain))
 

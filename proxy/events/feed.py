@@ -11,7 +11,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn, assert_never
 
-from nncache.proxy.events.messages import Frame, frame_of
+from nncache.proxy.events.messages import Frame, frame_of, modified
 from nncache.proxy.events.source import (
     After,
     Away,
@@ -20,6 +20,7 @@ from nncache.proxy.events.source import (
     Gap,
     Gone,
     Item,
+    Modified,
     News,
     SourceSilentError,
 )
@@ -71,11 +72,15 @@ class Feed:
             return False
         return after.txid <= self.end.txid or after.chain is not None
 
-    def next_behind(self, after: After) -> Frame | None:
-        """Return the next transaction behind a position that is covered; None: it is still to come."""
+    def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
+        """Return the next transaction behind a position that is covered; None: it is still to come.
+
+        Of a filter that was modified right behind that position nothing is said if `modified_after` is that, too.
+        """
         found: Frame | None = None
         for frame in reversed(self._kept):  # nearly every stream has all but the last one
-            if frame.txid <= after.txid:
+            is_untold = frame.is_modified and frame.txid == after.txid != modified_after
+            if frame.txid <= after.txid and not is_untold:
                 break
             found = frame
         return found
@@ -107,6 +112,10 @@ class Feed:
                 for batch in batches:
                     self._keep(frame_of(self.name, batch))
                 self.end = through
+            case Modified(after):
+                self.away = ""
+                self._keep(modified(self.name, item))
+                self.end = after
             case Gap():
                 pass  # where it goes on comes next; a stream reads for itself what it misses
             case Away(reason):

@@ -12,29 +12,32 @@ from typing import Final
 
 from nncache.hadoop.event_json import encode_event
 from nncache.hadoop.events import EventBatch
-from nncache.proxy.events.source import After, Gap
+from nncache.proxy.events.source import After, Gap, Modified
 from nncache.proxy.events.sse import encode_message
 
 STARTED: Final = "start"
 MISSING: Final = "missing"
 OUTAGE: Final = "outage"
+MODIFIED: Final = "modified"
 
 _TO_DO: Final = "read the present state of the filter's paths from HDFS, then ask for the events {behind}"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The events of one transaction, as they are sent.
+    """The events of one transaction, as they are sent; or the word that the filter was modified behind it.
 
     Attributes:
         txid: the transaction.
         data: the messages.
         events: how many they are.
+        is_modified: it is that word; it stands behind the events of the same transaction.
     """
 
     txid: int
     data: bytes
     events: int
+    is_modified: bool = False
 
 
 def frame_of(filter_name: str, batch: EventBatch) -> Frame:
@@ -47,6 +50,18 @@ def frame_of(filter_name: str, batch: EventBatch) -> Frame:
         message_id = str(batch.txid) if number == last else None
         messages.append(encode_message(str(fields["type"]), _json(told), message_id))
     return Frame(batch.txid, b"".join(messages), len(messages))
+
+
+def modified(filter_name: str, item: Modified) -> Frame:
+    """Return what says that the filter has another glob or owner."""
+    told = {
+        "filter": filter_name,
+        "modifiedAfter": item.after.txid,
+        "before": {"pathGlob": item.glob_before, "owner": item.owner_before},
+        "now": {"pathGlob": item.glob, "owner": item.owner},
+    }
+    data = encode_message(MODIFIED, _json(told), str(item.after.txid))
+    return Frame(item.after.txid, data, 0, is_modified=True)
 
 
 def started(filter_name: str, after: After) -> bytes:

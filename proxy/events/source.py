@@ -44,6 +44,20 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
+class Modified:
+    """The filter was modified: events behind this position are those of its new glob, none before is.
+
+    It may come again, when a reader goes on right behind it.
+    """
+
+    after: After
+    glob_before: str
+    owner_before: str
+    glob: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Events are missing.
 
@@ -72,7 +86,7 @@ class Gone:
     """There is no such filter."""
 
 
-Item: TypeAlias = Begun | News | Gap | Away | Gone
+Item: TypeAlias = Begun | News | Modified | Gap | Away | Gone
 
 
 class Following(Protocol):

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
 from nncache.proxy.events.feed import Feed
-from nncache.proxy.events.messages import Frame, frame_of, missing, outage, started
-from nncache.proxy.events.source import After, Away, Begun, EventSource, Gap, Gone, Item, News
+from nncache.proxy.events.messages import Frame, frame_of, missing, modified, outage, started
+from nncache.proxy.events.source import After, Away, Begun, EventSource, Gap, Gone, Item, Modified, News
 from nncache.proxy.events.sse import HEARTBEAT, encode_retry
 from nncache.proxy.shares import Shares
 
@@ -113,6 +113,7 @@ class EventStream:
         self._news = asyncio.Event()
         self._ending: StreamEnd | None = None  # what was asked for from outside
         self._told_away = ""
+        self._modified_after = -1  # behind which transaction the filter was modified, as far as it was told
         self._beat_at = 0.0  # when the next heartbeat is due
         self.sent = 0
 
@@ -159,7 +160,7 @@ class EventStream:
             elif not feed.covers(self._after):
                 if (end := await self._catch_up(self._after)) is not None:
                     return end
-            elif (frame := feed.next_behind(self._after)) is not None:
+            elif (frame := feed.next_behind(self._after, self._modified_after)) is not None:
                 await self._write_events(frame, After(frame.txid, feed.end.chain))
             else:
                 await self._wait(HEARTBEAT_S)
@@ -185,6 +186,8 @@ class EventStream:
         await self._write(frame.data)
         self._after = after
         self.sent += frame.events
+        if frame.is_modified:
+            self._modified_after = frame.txid
 
     async def _tell_away(self, reason: str) -> None:
         """Tell of an outage once, and of its end."""
@@ -243,6 +246,8 @@ class EventStream:
                     after = After(batch.txid, through.chain)
                     await self._write_events(frame_of(self._feed.name, batch), after)
                 self._after = through
+            case Modified(after):
+                await self._write_events(modified(self._feed.name, item), after)
             case Gap():
                 await self._write(missing(self._feed.name, item))
                 return StreamEnd.MISSING

@@ -9,7 +9,7 @@ from typing import Any
 
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.proxy.events.feed import Feed
-from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, News, SourceSilentError
+from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, Item, Modified, News, SourceSilentError
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.proxy.shares import Shares
 from tests.proxy.events.reader import read_stream
@@ -29,6 +29,7 @@ class FilterLog:
         self.away = ""
         self.subscribers: set[str] | None = {"alice"}
         self.is_silent = False
+        self.modified_after: int | None = None
         self.has_bug = False  # whoever follows meets it
         self.followings: list[After | None] = []  # who asked, for what
         self.rights_read = 0
@@ -86,6 +87,7 @@ class _Following:
         self._after = after
         self._has_begun = False
         self._told_away = ""
+        self._told_modified: int | None = None
 
     async def next(self) -> Item:
         log = self._log
@@ -120,7 +122,15 @@ class _Following:
         if after.txid < log.floor:
             self._after, self._has_begun = After(log.floor, log.chain), False
             return Gap("gone", after.txid + 1, log.floor, self._after)
-        behind = sorted(txid for txid in log.kept if txid > after.txid)[:3]
+        modified = log.modified_after
+        limit = log.end
+        if modified is not None and modified >= after.txid and modified != self._told_modified:
+            if not [txid for txid in log.kept if after.txid < txid <= modified]:
+                self._told_modified = modified
+                self._after = After(modified, log.chain)
+                return Modified(self._after, "/a", "joe", "/b", "joe")
+            limit = modified
+        behind = sorted(txid for txid in log.kept if after.txid < txid <= limit)[:3]
         if not behind:
             return None
         self._after = After(behind[-1], log.chain)

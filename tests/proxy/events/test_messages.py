@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, JsonLines, Missing, Started
+from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Missing, Started
 from nncache.hadoop.events import Append, EventBatch, Unlink
-from nncache.proxy.events.messages import frame_of, missing, outage, started
-from nncache.proxy.events.source import After, Gap
+from nncache.proxy.events.messages import frame_of, missing, modified, outage, started
+from nncache.proxy.events.source import After, Gap, Modified
 from tests.proxy.events.reader import read_stream
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -59,6 +59,15 @@ def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
     assert to_do.endswith(
         f"behind transaction {last_id}" if last_id else "from then on, without Last-Event-ID"
     )
+
+
+def test_a_modified_filter() -> None:
+    """What it was and what it is, and from where on."""
+    frame = modified("f", Modified(After(9, "c"), "/a", "joe", "/b", "ann"))
+    assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
+    ((event, told, last_id),) = read_stream(frame.data)
+    assert (event, last_id) == ("modified", "9")
+    assert json.loads(told) == json.loads(LINES.line(Changed(9, "/a", "joe", "/b", "ann"), NOW))
 
 
 def test_an_outage() -> None:

@@ -98,6 +98,36 @@ def test_a_gap_is_told_and_ends_it() -> None:
     play(story)
 
 
+def test_a_modified_filter_is_told_where_it_was_modified() -> None:
+    """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
+
+    async def story(stage: Stage) -> None:
+        live = stage.stream()
+        await until(lambda: live.sink.words() == ["start"])
+        stage.log.publish(12)
+        await until(lambda: live.sink.txids() == [12])
+        stage.log.modified_after = 12
+        stage.log.tell()
+        await until(lambda: live.sink.words()[-1] == "modified")
+        stage.log.publish(14)
+        await until(lambda: live.sink.txids() == [12, 14])
+        assert live.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
+        late = stage.stream(after=12)
+        await until(lambda: late.sink.txids() == [14])
+        assert late.sink.words() == ["start", "modified", "UNLINK"]
+        behind = stage.stream(after=13)
+        catching_up = stage.stream(after=After(10, "c1"))
+        stage.feed._start = 11  # noqa: SLF001 - nothing older is kept
+        await until(lambda: behind.sink.txids() == [14] and catching_up.sink.txids() == [12, 14])
+        assert behind.sink.words() == ["start", "UNLINK"]
+        assert catching_up.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
+        assert After(10, "c1") in stage.log.followings
+        for each in (live, late, behind, catching_up):
+            each.stream.end(StreamEnd.STOPPED)
+
+    play(story)
+
+
 def test_a_right_that_is_lost_ends_it() -> None:
     """Before anything else is written; and so does a filter that is removed."""
 
