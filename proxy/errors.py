@@ -124,6 +124,30 @@ class BadTicketError(ClientError):
     java_class = _AUTHENTICATION
 
 
+class NotServedError(ClientError):
+    """This proxy is not set up for it (RFC 9110, section 15.6.2); the text says what to set."""
+
+    status = 501
+    reason = "Not Implemented"
+    java_class = "java.lang.UnsupportedOperationException"
+
+
+class NotASubscriberError(ClientError):
+    """The caller may not read the filter's events, or there is no such filter: a stranger cannot tell which."""
+
+    status = 403
+    reason = "Forbidden"
+    java_class = "org.apache.hadoop.security.AccessControlException"
+
+
+class CallerNotVerifiedError(ClientError):
+    """Nothing that this proxy has verified says who asks."""
+
+    status = 403
+    reason = "Forbidden"
+    java_class = _AUTHENTICATION
+
+
 # ---- ours -------------------------------------------------------------------------------------------
 
 
@@ -142,6 +166,14 @@ class TooManyHandshakesError(OverloadedError):
 
 class NotJudgedError(OverloadedError):
     """A ticket could not be judged: nothing is wrong with it, as far as is known."""
+
+
+class TooManyStreamsError(OverloadedError):
+    """As many streams of events are open as may, or as this address may have."""
+
+
+class EventsUnavailableError(OverloadedError):
+    """ZooKeeper does not say now who may read a filter's events."""
 
 
 class TooManyConnectionsError(OverloadedError):

@@ -87,6 +87,14 @@ class ProxySettings:
             "max_connections."
         },
     )
+    max_event_streams: int = field(
+        default=1_024,
+        metadata={
+            "help": "Streams of GET /v1/events open at once; those beyond it are answered 503. One client address gets "
+            "seven eighths of them at most, several get equal shares. Each holds a connection of max_connections, and "
+            "up to 1 MiB is kept for each filter that is followed. 0: no events are served."
+        },
+    )
     audit_share: float = field(
         default=0.0,
         metadata={
@@ -113,6 +121,8 @@ class ProxySettings:
             raise SettingError(
                 "max_waiters", self.max_waiters, "must be more than 0 (max_wait_s = 0 holds none)"
             )
+        if not self.max_event_streams >= 0:
+            raise SettingError("max_event_streams", self.max_event_streams, "must be 0 or more")
         for key in ("lame_duck_s", "join_wait_s", "max_wait_s"):
             if not getattr(self, key) >= 0:
                 raise SettingError(key, getattr(self, key), "must be 0 seconds or more")

@@ -34,6 +34,7 @@ class Result(StrEnum):
     COLLAPSED = "collapsed"
     STORED = "stored"
     FORWARDED = "forwarded"
+    STREAMED = "streamed"
     REFUSED = "refused"
     FAILED = "failed"
     ABANDONED = "abandoned"
@@ -44,6 +45,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.COLLAPSED: "answered with the reply to an identical request of the same caller",
     Result.STORED: "answered by the NameNode, whose reply was cached",
     Result.FORWARDED: "answered by the NameNode",
+    Result.STREAMED: "answered with a filter's events, until the stream ended",
     Result.REFUSED: "refused: malformed, too slow, not WebHDFS, not authenticated, or beyond a limit",
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
@@ -51,18 +53,18 @@ MEANINGS: Final[Mapping[Result, str]] = {
 """What each result means, for the documentation."""
 
 
-UNANSWERED: Final = frozenset({Result.REFUSED, Result.ABANDONED})
-"""Counted as UNKNOWN_OPERATION and not timed: neither tells of a NameNode, and each operation is a series more."""
+UNTIMED: Final = frozenset({Result.STREAMED, Result.REFUSED, Result.ABANDONED})
+"""Counted as UNKNOWN_OPERATION and not timed: none tells of a NameNode, and each operation is a series more."""
 
 POSSIBLE: Final = (
     *((each, GETFILESTATUS) for each in (Result.HIT, Result.COLLAPSED, Result.STORED)),
     *((each, name) for each in (Result.FORWARDED, Result.FAILED) for name in OPERATION_NAMES),
-    *((each, UNKNOWN_OPERATION) for each in sorted(UNANSWERED)),
+    *((each, UNKNOWN_OPERATION) for each in sorted(UNTIMED)),
 )
 """All results and operations that are counted together."""
 
 _SHOWN_AT_ONCE: Final[Mapping[tuple[Result, str], int]] = {
-    (each, UNKNOWN_OPERATION if each in UNANSWERED else GETFILESTATUS): 0 for each in Result
+    (each, UNKNOWN_OPERATION if each in UNTIMED else GETFILESTATUS): 0 for each in Result
 }
 """Counts that are there before they grow, so that the first one is an increase as well."""
 
@@ -186,7 +188,7 @@ class Traffic:
         self.observers: tuple[Observer, ...] = ()
         self._requests: Counter[tuple[Result, str]] = Counter(_SHOWN_AT_ONCE)
         self._durations: dict[Result, list[int]] = {
-            each: [0] * (len(BOUNDS_S) + 1) for each in Result if each not in UNANSWERED
+            each: [0] * (len(BOUNDS_S) + 1) for each in Result if each not in UNTIMED
         }
         self._sums_s: dict[Result, float] = dict.fromkeys(self._durations, 0.0)
 
@@ -198,7 +200,7 @@ class Traffic:
 
     def count(self, result: Result, operation: str, duration_s: float) -> None:
         """Count a request that no observer has to see."""
-        if result in UNANSWERED:
+        if result in UNTIMED:
             self._requests[result, UNKNOWN_OPERATION] += 1
             return
         self._requests[result, operation] += 1

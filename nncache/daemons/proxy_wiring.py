@@ -24,6 +24,7 @@ from nncache.clock import unix_time_of_boot
 from nncache.coordination.login import Login
 from nncache.daemons.announcer import announce
 from nncache.daemons.clients_authentication import ClientsAuthentication
+from nncache.daemons.event_streams import event_streams_of
 from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import calm_collector, reclaim_in_slices, tend_collector
 from nncache.daemons.namenodes_shown import namenodes_shown
@@ -166,7 +167,16 @@ class ProxySystem:
             plain_calls = PlainCalls(self._front_end, self._cache, self._upstream, clock, settings.limits)
         else:
             own.serve(self._front_end, self._fast_path)
-        self._server = Server(self._front_end.handle, self._fast_path, settings.limits, plain_calls, traffic)
+        self._events = event_streams_of(
+            settings,
+            traffic,
+            clock,
+            login=security.login,
+            terminator=self._front_end.terminator,
+            is_secured=security.identity is not None,
+        )
+        handler = self._events.before(self._front_end.handle)
+        self._server = Server(handler, self._fast_path, settings.limits, plain_calls, traffic)
         self._started_at = clock()
         self._recent = Recent(self._started_at, Totals())
         sources = ProxySources(
@@ -245,6 +255,7 @@ class ProxySystem:
                 finally:
                     self._is_listening = False
                     self._front_end.waits.stop()
+                    self._events.stop()
                     await self._server.stop()
         finally:
             await self._admin.__aexit__(None, None, None)
@@ -262,6 +273,7 @@ class ProxySystem:
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
             ("the auditor", self._auditor.run),
+            ("streams of events", self._events.run),
             ("the log of what changes", lambda: announce(self._look, lines)),
         )
 
@@ -281,6 +293,7 @@ class ProxySystem:
             "admin": self._admin.stats(),
             "audit": self._auditor.stats(),
             "cache": self._cache.stats(self._clock()),
+            "events": self._events.stats(),
             "fast_path": self._fast_path.stats(),
             "forward": self._upstream.stats(),
             "front_end": self._front_end.stats(),

@@ -10,6 +10,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "admin": ("proxy", "publisher"),
     "audit": ("proxy",),
     "cache": ("proxy",),
+    "events": ("proxy",),
     "fast_path": ("proxy",),
     "forward": ("proxy",),
     "front_end": ("proxy",),

@@ -43,15 +43,15 @@ class ReadTarget:
         return None if plain is None else replace(plain, user_name=user)
 
 
-def read_target(target: str) -> ReadTarget:
-    """Read a target.
+def read_target(target: str, prefix: str = f"{PREFIX}/") -> ReadTarget:
+    """Read a target, whose path is to begin with the prefix.
 
     Raises:
         ClientError: readers could differ about it.
     """
     path, _, query = target.partition("?")
-    if "#" in target or not path.startswith(f"{PREFIX}/"):
-        raise ClientError(f"the target must begin with {PREFIX}/, and have no fragment")
+    if "#" in target or not path.startswith(prefix):
+        raise ClientError(f"the target must begin with {prefix}, and have no fragment")
     parameters = query.split("&", MAX_PARAMETERS)
     if len(parameters) > MAX_PARAMETERS:
         raise ClientError(f"the query has more than {MAX_PARAMETERS} parameters")

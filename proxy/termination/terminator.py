@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, assert_never
 
 from aiohttp import web
 
-from nncache.hadoop.calls import StatusRequest
+from nncache.hadoop.calls import PREFIX, StatusRequest
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal, NoRuleError
 from nncache.hadoop.kerberos.gss import Accepted, Refused
 from nncache.hadoop.proxy_users import refusal
@@ -134,13 +134,13 @@ class Terminator:
             login_failures=login_failures,
         )
 
-    async def admit(self, request: web.BaseRequest) -> Admission:
-        """Authenticate one request."""
+    async def admit(self, request: web.BaseRequest, prefix: str = f"{PREFIX}/") -> Admission:
+        """Authenticate one request, whose path begins with the prefix."""
         headers: Headers = tuple(request.raw_headers)
         kept = tuple([field for field in headers if field[0].lower() not in _OF_THE_CLIENT])
         peer = request.remote or ""
         try:
-            target = read_target(request.raw_path)
+            target = read_target(request.raw_path, prefix)
             if target.has_token:
                 return ByToken(kept)
             session, adds, is_by_cookie = await self._authenticated(

@@ -17,6 +17,8 @@ from nncache.proxy.cache_status import Bypass
 from nncache.proxy.clients.fastpath import FastPathStats
 from nncache.proxy.clients.server import ServerStats
 from nncache.proxy.clients.tls_listener import TlsStats
+from nncache.proxy.events.endpoint import EventStats
+from nncache.proxy.events.stream import StreamEnd
 from nncache.proxy.front_end import FrontEndStats
 from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.proxy.traffic import BOUNDS_S, Durations, Result, TrafficStats
@@ -71,6 +73,7 @@ def _all() -> dict[str, object]:
             clients_cut=0,
             secure_cookies_removed=0,
         ),
+        "events": EventStats(streams=1, followed=1, sent=2, ended={StreamEnd.LEFT: 1}, not_admitted=1),
         "front_end": FrontEndStats(
             forwarded={Reason.MISS: 1, Bypass.METHOD: 2},
             flights=0,

@@ -34,6 +34,10 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 
 ASIDE = {
     "proxy.auditor",  # asks by itself, and keeps nothing
+    "proxy.events.callers",  # answers no call of WebHDFS
+    "proxy.events.endpoint",  # the same
+    "proxy.events.feed",  # the same
+    "proxy.events.stream",  # the same
     "proxy.clients.tls_listener",  # waits before there is a call
     "proxy.termination.handshakes",  # the same
     "proxy.termination.impersonation",  # the same

@@ -21,6 +21,7 @@ RESULT_COLORS: Final[dict[str, Color]] = {
     "collapsed": "light-green",
     "stored": "blue",
     "forwarded": "light-blue",
+    "streamed": "purple",
     "refused": "orange",
     "failed": "red",
     "abandoned": "#8e8e8e",

@@ -1,7 +1,7 @@
 """What a publisher leaves in ZooKeeper, written by hand: at once, completely, and as a test wishes it."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
@@ -183,6 +183,11 @@ class Press:
             ]
         self.generation += 1
         self.commit(*operations, SetData(ZNODES.filters, b"%d" % self.generation))
+
+    def subscribers(self, name: str, *users: str) -> None:
+        """Let these users subscribe to a filter, beside its owner; the generation stays."""
+        published = self.filters[name] = replace(self.filters[name], allowed_subscribers=users)
+        self.commit(SetData(ZNODES.definition(name), encode_published_filter(published)))
 
     def begin_anew(self) -> None:
         """Give all chains up, as after a log that went back: new ids, from the present end on."""

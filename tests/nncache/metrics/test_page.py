@@ -11,7 +11,7 @@ from nncache.clock import boottime
 from nncache.metrics.metric import Daemon
 from nncache.metrics.page import MetricsPage, family
 from nncache.metrics.table import METRICS
-from nncache.proxy.traffic import BOUNDS_S, POSSIBLE, UNANSWERED, Durations, Result, TrafficStats
+from nncache.proxy.traffic import BOUNDS_S, POSSIBLE, UNTIMED, Durations, Result, TrafficStats
 from tests.nncache.figures import made_up
 from tests.patience import HANG_S
 
@@ -89,7 +89,7 @@ def test_no_traffic_makes_more_than_five_hundred_series() -> None:
     figures = made_up("proxy")
     durations = Durations(counts=(1,) * (len(BOUNDS_S) + 1), sum_s=1.0)
     figures["traffic"] = TrafficStats(
-        requests=dict.fromkeys(POSSIBLE, 1), durations=dict.fromkeys(set(Result) - UNANSWERED, durations)
+        requests=dict.fromkeys(POSSIBLE, 1), durations=dict.fromkeys(set(Result) - UNTIMED, durations)
     )
     page = MetricsPage("proxy", lambda: figures).render().decode()
     assert sum(not line.startswith("#") for line in page.splitlines()) <= 500

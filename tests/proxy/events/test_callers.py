@@ -1,0 +1,86 @@
+"""Who asks for events: whom the proxy has verified, or whom WebHDFS would believe where there is no Kerberos."""
+
+import json
+from typing import Any
+
+import pytest
+
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.errors import CallerNotVerifiedError, ClientError
+from nncache.proxy.events.callers import Caller, NamedCallers, UnverifiedCallers, VerifiedCallers
+from nncache.proxy.events.wish import read_wish
+from nncache.proxy.messages import Header
+from tests.model.upstream import ClientRequest
+from tests.proxy.termination.test_terminator import Scene, cookie, ticket
+
+TARGET = "/v1/events?filter=f"
+
+
+async def asked(
+    callers: NamedCallers | VerifiedCallers | UnverifiedCallers, query: str = "", *headers: Header
+) -> Caller | RawResponse:
+    """Ask so."""
+    target = f"{TARGET}{query}"
+    request: Any = ClientRequest("GET", target, headers)
+    return await callers.known(request, read_wish(target, headers))
+
+
+async def test_user_name_says_who_asks() -> None:
+    """And nothing else does."""
+    assert await asked(NamedCallers(), "&user.name=joe") == Caller("joe")
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("", "user.name is missing"),
+        ("&user.name=", "user.name is missing"),
+        ("&user.name=a%20b", "user.name is no name of a user"),
+        ("&user.name=joe&doas=bob", "doas has no meaning here"),
+        ("&user.name=joe&delegation=T", "delegation has no meaning here"),
+    ],
+)
+async def test_what_does_not_say_it(query: str, complaint: str) -> None:
+    """It is the request's fault."""
+    with pytest.raises(ClientError, match=complaint):
+        await asked(NamedCallers(), query)
+
+
+async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
+    """`user.name` does not; a ticket brings the cookie."""
+    callers = VerifiedCallers(Scene().terminator)
+    by_ticket = await asked(callers, "&user.name=bob", ticket("alice@EXAMPLE.COM"))
+    assert isinstance(by_ticket, Caller)
+    assert by_ticket.user == "alice"
+    assert [name for name, _ in by_ticket.adds] == [b"WWW-Authenticate", b"Set-Cookie"]
+    assert await asked(callers, "&user.name=bob", cookie("alice")) == Caller("alice")
+
+
+async def test_doas_is_judged() -> None:
+    """By the proxy-user rules, as for WebHDFS."""
+    callers = VerifiedCallers(Scene().terminator)
+    refused = await asked(callers, "&doas=bob", cookie("alice"))
+    assert isinstance(refused, RawResponse)
+    assert refused.status == 403
+    assert b"alice is not allowed to impersonate bob" in (refused.whole_body or b"")
+
+
+async def test_who_shows_nothing_is_challenged() -> None:
+    """As for WebHDFS; whoever they say they are."""
+    refused = await asked(VerifiedCallers(Scene().terminator), "&user.name=alice")
+    assert isinstance(refused, RawResponse)
+    assert refused.status == 401
+    assert json.loads(refused.whole_body or b"")["RemoteException"]["exception"] == "AuthenticationException"
+
+
+async def test_a_token_says_nothing_here() -> None:
+    """Only its NameNode can judge it."""
+    with pytest.raises(CallerNotVerifiedError, match="NameNodes alone judge a delegation token"):
+        await asked(VerifiedCallers(Scene().terminator), "&delegation=T", cookie("alice"))
+
+
+async def test_a_proxy_that_authenticates_nobody_believes_nobody() -> None:
+    """On a cluster with Kerberos; it says what to set."""
+    with pytest.raises(CallerNotVerifiedError, match="spnego_principal") as raised:
+        await asked(UnverifiedCallers(), "&user.name=alice", ticket("alice@EXAMPLE.COM"), cookie("alice"))
+    assert raised.value.status == 403

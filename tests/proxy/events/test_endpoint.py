@@ -1,0 +1,331 @@
+"""GET /v1/events on the wire: the real server, a source made of a list."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Server
+from nncache.proxy.events.callers import NamedCallers
+from nncache.proxy.events.endpoint import EventsEndpoint
+from nncache.proxy.events.stream import StreamEnd
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.traffic import Exchange, Result, Traffic
+from nncache.request_logs.access_lines import combined
+from tests.patience import HANG_S
+from tests.proxy.doubles import FakeClock, turns
+from tests.proxy.events.doubles import FilterLog
+from tests.proxy.events.reader import Message, read_stream
+from tests.proxy.front_scene import WireReply, ask
+from tests.proxy.kept_hits import fast_path_alone
+
+ALICE = "/v1/events?filter=f&user.name=alice"
+
+
+class Client:
+    """One connection with a stream."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self.writer = writer
+        self.head = ""
+        self._got = b""
+        self.is_whole = False
+
+    async def begin(self, target: str, *fields: str, version: str = "HTTP/1.1") -> None:
+        """Send the request and read the reply's head."""
+        head = "\r\n".join((f"GET {target} {version}", "Host: nn", *fields))
+        self.writer.write(f"{head}\r\n\r\n".encode())
+        async with asyncio.timeout(HANG_S):
+            self.head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
+
+    async def messages(self, count: int) -> list[Message]:
+        """Read until so many have come."""
+        async with asyncio.timeout(HANG_S):
+            while len(found := read_stream(self._got)) < count and await self._part():
+                pass
+        return found
+
+    def pause(self) -> None:
+        """Read nothing more: what comes stays in the buffers of the hosts."""
+        transport: Any = self.writer.transport  # uvloop's is no asyncio.ReadTransport
+        transport.pause_reading()
+
+    async def last_id(self, wanted: str) -> None:
+        """Read until a message has this id."""
+        async with asyncio.timeout(HANG_S):
+            while f"\nid: {wanted}\n".encode() not in self._got and await self._part():
+                self._got = self._got[-1_000_000:]
+
+    async def rest(self) -> list[Message]:
+        """Read to the end."""
+        async with asyncio.timeout(HANG_S):
+            while await self._part():
+                pass
+        return read_stream(self._got)
+
+    async def _part(self) -> bool:
+        size = int((await self._reader.readline()).strip() or b"-1", 16)
+        if size > 0:
+            self._got += await self._reader.readexactly(size)
+        if size >= 0:
+            await self._reader.readexactly(2)
+        self.is_whole = size == 0
+        return size > 0
+
+
+@dataclass
+class Scene:
+    """A server with the endpoint."""
+
+    log: FilterLog
+    endpoint: EventsEndpoint
+    server: Server
+    seen: list[Exchange]
+
+    def answered(self, exchange: Exchange) -> None:
+        """Observe."""
+        self.seen.append(exchange)
+
+    @asynccontextmanager
+    async def client(self, target: str = ALICE, *fields: str) -> AsyncIterator[Client]:
+        """Connect, and ask for events."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+        try:
+            client = Client(reader, writer)
+            await client.begin(target, *fields)
+            yield client
+        finally:
+            writer.close()
+
+    async def ask(self, target: str, *fields: str, method: str = "GET") -> WireReply:
+        """Ask for something that is refused."""
+        return await ask(self.server.port, target, *fields, method=method)
+
+    async def until_streams(self, count: int) -> None:
+        """Wait until so many are open."""
+        async with asyncio.timeout(HANG_S):
+            while self.endpoint.stats().streams != count:
+                await turns(1)
+
+
+@asynccontextmanager
+async def scene(
+    *, max_streams: int = 8, limits: LimitSettings | None = None, why_none: str = ""
+) -> AsyncIterator[Scene]:
+    """Start one."""
+    log, traffic, limits = FilterLog(), Traffic(FakeClock()), limits or LimitSettings()
+    endpoint = EventsEndpoint(
+        None if why_none else log, NamedCallers(), traffic, limits, max_streams=max_streams, why_none=why_none
+    )
+
+    async def others(request: web.BaseRequest) -> web.StreamResponse:
+        return RawResponse(404, "Not Found", (), body=b"others")
+
+    server = Server(endpoint.before(others), fast_path_alone(traffic.clock), limits, traffic=traffic)
+    await server.start("127.0.0.1", 0)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(endpoint.run())
+        await turns(2)
+        made = Scene(log, endpoint, server, [])
+        traffic.observers = (made,)
+        try:
+            yield made
+        finally:
+            endpoint.stop()
+            await server.stop()
+            running.cancel()
+
+
+async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the right type, never kept by a cache; each event as it comes; it ends when its client leaves."""
+    monkeypatch.setattr("nncache.proxy.events.stream.HEARTBEAT_S", 1e6)  # none shows that the client has left
+    async with scene() as s:
+        async with s.client() as client:
+            assert client.head.startswith("HTTP/1.1 200 OK\r\n")
+            for field in (
+                "Content-Type: text/event-stream",
+                "Cache-Control: no-store",
+                "Transfer-Encoding: chunked",
+            ):
+                assert f"{field}\r\n" in client.head
+            assert [event for event, _, _ in await client.messages(1)] == ["start"]
+            s.log.publish(12, events=2)
+            assert [last_id for _, _, last_id in await client.messages(3)] == ["10", "10", "12"]
+            stats = s.endpoint.stats()
+            assert (stats.streams, stats.followed, stats.sent) == (1, 1, 2)
+        await s.until_streams(0)
+        stats = s.endpoint.stats()
+        assert (stats.followed, stats.sent, stats.ended[StreamEnd.LEFT]) == (0, 2, 1)
+        (exchange,) = s.seen
+        assert (exchange.result, exchange.status) == (Result.STREAMED, 200)
+        line = combined(exchange, 1, 0.0).decode()
+        assert f'- alice [01/Jan/1970:00:00:00 +0000] "GET {ALICE}" 200 - "-" "-" streamed other - ' in line
+
+
+async def test_last_event_id_resumes() -> None:
+    """Behind it, once and in order; many streams of one filter are one reader of ZooKeeper."""
+    async with scene() as s, s.client() as client:
+        await client.messages(1)
+        for txid in (11, 12, 13):
+            s.log.publish(txid)
+        await client.messages(4)
+        async with s.client(ALICE, "Last-Event-ID: 11") as again, s.client() as third:
+            assert [last_id for _, _, last_id in await again.messages(3)] == ["11", "12", "13"]
+            await third.messages(1)
+            assert s.log.followings == [None]
+
+
+async def test_strangers_learn_nothing() -> None:
+    """A filter that is not theirs, one that is not there and none that could be are answered alike."""
+    async with scene() as s:
+        replies = [await s.ask("/v1/events?filter=f&user.name=bob")]
+        s.log.subscribers = None
+        replies.append(await s.ask("/v1/events?filter=f&user.name=bob"))
+        replies.append(await s.ask("/v1/events?filter=f&user.name=alice"))
+        assert {reply.status for reply in replies} == {403}
+        assert replies[0].fields[:3] == replies[1].fields[:3]
+        assert replies[0].body == replies[1].body == replies[2].body.replace(b"alice", b"bob")
+        told = json.loads(replies[0].body)["RemoteException"]
+        assert told["exception"] == "AccessControlException"
+        assert told["message"] == "nncache: there is no filter 'f' that bob may subscribe to"
+        assert s.log.followings == [], "nothing is followed for them"
+        assert {exchange.result for exchange in s.seen} == {Result.REFUSED}
+        assert s.endpoint.stats().followed == 0
+
+
+async def test_a_new_subscriber_is_let_in_beside_others() -> None:
+    """What is known of the list may be a second old: it is read again before one is refused."""
+    async with scene() as s, s.client() as first:
+        await first.messages(1)
+        s.log.subscribers = {"alice", "bob"}
+        async with s.client("/v1/events?filter=f&user.name=bob") as second:
+            s.log.publish(11)
+            assert [event for event, _, _ in await second.messages(1)] == ["start"]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+async def test_other_methods_are_not_allowed(method: str) -> None:
+    """RFC 9110, section 15.5.6: the reply says which is."""
+    async with scene() as s:
+        reply = await s.ask(ALICE, method=method)
+        assert (reply.status, reply["Allow"]) == (405, "GET")
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("/v1/events?user.name=alice", "filter is missing"),
+        ("/v1/events?filter=f&user.name=alice&from=x", "from: 'x': must be a transaction id"),
+        ("/v1/events?filter=f", "user.name is missing"),
+    ],
+)
+async def test_a_wrong_request_is_told_what_would_be_right(target: str, complaint: str) -> None:
+    """With 400."""
+    async with scene() as s:
+        reply = await s.ask(target)
+        assert reply.status == 400
+        assert complaint in json.loads(reply.body)["RemoteException"]["message"]
+
+
+async def test_where_there_is_no_channel() -> None:
+    """It says what to set."""
+    async with scene(why_none="set zookeeper") as s:
+        reply = await s.ask(ALICE)
+        assert reply.status == 501
+        assert json.loads(reply.body)["RemoteException"]["message"] == "nncache: set zookeeper"
+        assert (await s.ask(ALICE, method="POST")).status == 405
+
+
+@pytest.mark.parametrize(
+    "target", ["/v1", "/v1/", "/v1/events/", "/v1/eventss", "/v1/other?filter=f", "/v1/%65vents"]
+)
+async def test_other_paths_are_others(target: str) -> None:
+    """They are answered as before."""
+    async with scene() as s:
+        assert (await s.ask(target)).body == b"others"
+
+
+async def test_no_more_streams_than_allowed() -> None:
+    """Beyond it 503, and the address that has its share does not take the rest."""
+    async with scene(max_streams=4) as s:
+        async with s.client() as one, s.client() as two, s.client() as three:
+            for client in (one, two, three):
+                await client.messages(1)
+            async with s.client() as four:
+                if four.head.startswith("HTTP/1.1 200"):
+                    await four.messages(1)
+                reply = await s.ask(ALICE)
+                assert (reply.status, reply["Retry-After"]) == (503, "1")
+                assert s.endpoint.stats().not_admitted >= 1
+        await s.until_streams(0)
+        async with s.client() as again:
+            await again.messages(1)
+
+
+async def test_a_source_that_is_silent() -> None:
+    """Is no refusal for good."""
+    async with scene() as s:
+        s.log.is_silent = True
+        reply = await s.ask(ALICE)
+        assert (reply.status, reply["Retry-After"]) == (503, "1")
+
+
+async def test_stopping_ends_each_stream_whole() -> None:
+    """Each message and the body are complete; who comes later is told to come again."""
+    async with scene() as s, s.client() as client, s.client() as other:
+        await client.messages(1)
+        s.log.publish(11)
+        await client.messages(2)
+        s.endpoint.stop()
+        assert [event for event, _, _ in await client.rest()] == ["start", "UNLINK"]
+        await other.rest()
+        assert client.is_whole
+        assert other.is_whole
+        await s.until_streams(0)
+        assert s.endpoint.stats().ended[StreamEnd.STOPPED] == 2
+        assert (await s.ask(ALICE)).status == 503
+
+
+async def test_a_client_that_reads_nothing_is_cut() -> None:
+    """Within what the limits give it; the others go on."""
+    limits = LimitSettings(body_timeout_s=0.2, min_body_rate_bytes_s=10**9)
+    async with scene(limits=limits) as s, s.client() as slow, s.client() as fast:
+        await slow.messages(1)
+        await fast.messages(1)
+        slow.pause()
+        sent = 0
+        async with asyncio.timeout(HANG_S):
+            while not s.endpoint.stats().ended[StreamEnd.SLOW]:
+                sent += 1
+                s.log.publish(10 + sent, events=5_000)
+                await fast.last_id(str(10 + sent))
+        await s.until_streams(1)
+
+
+async def test_an_internal_error_ends_a_stream() -> None:
+    """It is counted as failed, and the client comes back."""
+    async with scene() as s, s.client() as client:
+        await client.messages(1)
+        s.log.has_bug = True
+        s.log.tell()
+        await client.rest()
+        await s.until_streams(0)
+        assert s.endpoint.stats().ended[StreamEnd.FAILED] == 1
+
+
+async def test_before_and_after_its_run_nothing_is_followed() -> None:
+    """Its run closes the source; a later one serves again."""
+    log, traffic = FilterLog(), Traffic(FakeClock())
+    endpoint = EventsEndpoint(log, NamedCallers(), traffic, LimitSettings(), max_streams=8)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(endpoint.run())
+        await turns(2)
+        running.cancel()
+    assert log.closed == 1

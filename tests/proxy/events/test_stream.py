@@ -1,0 +1,383 @@
+"""One client's stream: each transaction once and in order, or the word that some are missing."""
+
+import asyncio
+import random
+import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from nncache.proxy.events.source import After
+from nncache.proxy.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, StreamEnd
+from tests.invalidation import virtual_time
+from tests.invalidation.virtual_time import until
+from tests.proxy.events.doubles import FakeSink, Stage, Streamed
+
+
+def play(story: Callable[[Stage], Awaitable[None]]) -> None:
+    """Play a story in virtual time."""
+
+    async def on_stage() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            stage = Stage(tasks)
+            await story(stage)
+            stage.running.cancel()
+
+    virtual_time.run(on_stage())
+
+
+def test_from_now_on() -> None:
+    """It says where it begins, and what comes then; the position is in each message."""
+
+    async def story(stage: Stage) -> None:
+        stage.log.publish(11)
+        client = stage.stream()
+        await until(lambda: client.sink.words() == ["start"])
+        stage.log.publish(14, events=2)
+        stage.log.publish(15)
+        await until(lambda: client.sink.txids() == [14, 14, 15])
+        assert [last_id for _, _, last_id in client.sink.messages()] == ["11", "11", "14", "15"]
+        assert client.sink.messages()[0][1] == {"filter": "f", "after": 11, "chain": "c1"}
+        assert client.stream.sent == 3
+        assert stage.log.followings == [None], "the feed's alone"
+        client.stream.end(StreamEnd.STOPPED)
+        assert await client.task is StreamEnd.STOPPED
+
+    play(story)
+
+
+def test_from_a_position() -> None:
+    """What is behind it comes once and in order, whether the feed has it or not; then what comes new."""
+
+    async def story(stage: Stage) -> None:
+        for txid in range(11, 31):
+            stage.log.publish(txid)
+        first = stage.stream(after=15)
+        await until(lambda: first.sink.txids() == list(range(16, 31)))
+        assert stage.log.followings == [None, After(15)]
+        stage.log.publish(31)
+        await until(lambda: first.sink.txids() == list(range(16, 32)))
+        second = stage.stream(after=30)
+        await until(lambda: second.sink.txids() == [31])
+        assert len(stage.log.followings) == 2, "the feed has it"
+        ahead = stage.stream(after=40)  # yet to be published: it is asked whether it can be
+        await until(lambda: len(stage.log.followings) == 3)
+        for txid in (35, 41):
+            stage.log.publish(txid)
+        await until(lambda: ahead.sink.txids() == [41])
+        assert not stage.slots.in_use
+        for each in (first, second, ahead):
+            each.stream.end(StreamEnd.STOPPED)
+
+    play(story)
+
+
+def test_a_gap_is_told_and_ends_it() -> None:
+    """Behind a resumed position, and under a stream that is open; who comes back goes on behind it."""
+
+    async def story(stage: Stage) -> None:
+        live = stage.stream()
+        await until(lambda: live.sink.words() == ["start"])
+        stage.log.publish(20)
+        await until(lambda: live.sink.txids() == [20])
+        stage.log.lose(25)
+        assert await live.task is StreamEnd.MISSING
+        event, data, last_id = live.sink.messages()[-1]
+        assert (event, data["firstTxid"], data["lastTxid"], last_id) == ("missing", 21, 25, "25")
+        assert "read the present state" in data["next"]
+        resumed = stage.stream(after=12)
+        assert await resumed.task is StreamEnd.MISSING
+        stage.log.publish(30)
+        again = stage.stream(after=int(resumed.sink.messages()[-1][2]))
+        await until(lambda: again.sink.txids() == [30])
+        again.stream.end(StreamEnd.STOPPED)
+        other_chain = stage.stream(after=After(30, "c0"))
+        assert await other_chain.task is StreamEnd.MISSING
+
+    play(story)
+
+
+def test_a_modified_filter_is_told_where_it_was_modified() -> None:
+    """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
+
+    async def story(stage: Stage) -> None:
+        live = stage.stream()
+        await until(lambda: live.sink.words() == ["start"])
+        stage.log.publish(12)
+        await until(lambda: live.sink.txids() == [12])
+        stage.log.modified_after = 12
+        stage.log.tell()
+        await until(lambda: live.sink.words()[-1] == "modified")
+        stage.log.publish(14)
+        await until(lambda: live.sink.txids() == [12, 14])
+        assert live.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
+        late = stage.stream(after=12)
+        await until(lambda: late.sink.txids() == [14])
+        assert late.sink.words() == ["start", "modified", "UNLINK"]
+        behind = stage.stream(after=13)
+        catching_up = stage.stream(after=After(10, "c1"))
+        stage.feed._start = 11  # noqa: SLF001 - nothing older is kept
+        await until(lambda: behind.sink.txids() == [14] and catching_up.sink.txids() == [12, 14])
+        assert behind.sink.words() == ["start", "UNLINK"]
+        assert catching_up.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
+        assert After(10, "c1") in stage.log.followings
+        for each in (live, late, behind, catching_up):
+            each.stream.end(StreamEnd.STOPPED)
+
+    play(story)
+
+
+def test_a_right_that_is_lost_ends_it() -> None:
+    """Before anything else is written; and so does a filter that is removed."""
+
+    async def story(stage: Stage) -> None:
+        stage.log.subscribers = {"alice", "bob"}
+        stage.log.tell()
+        await until(lambda: stage.feed.readers == {"alice", "bob"})
+        live, other = stage.stream(), stage.stream(user="bob")
+        await until(lambda: live.sink.words() == other.sink.words() == ["start"])
+        stage.log.subscribers = {"bob"}
+        stage.log.publish(11)
+        assert await live.task is StreamEnd.NOT_PERMITTED
+        await until(lambda: other.sink.txids() == [11])
+        stage.log.subscribers = None
+        stage.log.tell()
+        assert await other.task is StreamEnd.NOT_PERMITTED
+        assert await stage.stream(after=3).task is StreamEnd.NOT_PERMITTED
+
+    play(story)
+
+
+def test_a_right_that_is_lost_while_it_catches_up() -> None:
+    """No transaction more, though it was read already."""
+
+    async def story(stage: Stage) -> None:
+        for txid in range(11, 21):
+            stage.log.publish(txid)
+
+        def revoke(data: bytes) -> None:
+            if b"UNLINK" in data:
+                stage.feed.readers = set()
+
+        client = stage.stream(after=10, sink=FakeSink(on_write=revoke))
+        assert await client.task is StreamEnd.NOT_PERMITTED
+        assert client.sink.txids() == [11]
+
+    play(story)
+
+
+def test_an_outage_is_told_once_and_goes_over() -> None:
+    """Nothing is missing: the stream goes on, and says so."""
+
+    async def story(stage: Stage) -> None:
+        client = stage.stream()
+        await until(lambda: client.sink.words() == ["start"])
+        stage.log.away = "ZooKeeper is away"
+        stage.log.tell()
+        resumed = stage.stream(after=9)
+        await until(lambda: "outage" in client.sink.words() and "outage" in resumed.sink.words())
+        stage.log.publish(11)
+        await asyncio.sleep(100)
+        stage.log.away = ""
+        stage.log.tell()
+        assert await resumed.task is StreamEnd.MISSING
+        await until(lambda: client.sink.txids() == [11])
+        assert client.sink.words() == ["start", "outage", "start", "UNLINK"]
+        assert client.sink.messages()[1][1] == {"filter": "f", "outage": "ZooKeeper is away"}
+        client.stream.end(StreamEnd.STOPPED)
+
+    play(story)
+
+
+def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
+    """Every 15 seconds without a message, also while it waits for its place to catch up, or for ZooKeeper."""
+
+    async def story(stage: Stage) -> None:
+        waiting = [stage.slots.take("peer") for _ in range(MAX_CATCHING_UP)]
+        stage.log.publish(11)
+        quiet, queued = stage.stream(), stage.stream(after=10)
+        await asyncio.sleep(4 * HEARTBEAT_S + 1)
+        for client in (quiet, queued):
+            assert client.sink.sent.count(b":\n\n") == 4
+            client.sink.is_gone = True
+        assert queued.sink.txids() == []
+        assert {await quiet.task, await queued.task} == {StreamEnd.LEFT}
+        assert stage.slots.in_use == sum(waiting), "each place was given back"
+        stage.slots = type(stage.slots)(MAX_CATCHING_UP)
+        reading = stage.stream(after=10)
+        stage.log.away = "away"
+        await asyncio.sleep(2 * HEARTBEAT_S + 2)
+        assert reading.sink.sent.count(b":\n\n") >= 1
+        reading.stream.end(StreamEnd.LEFT)
+        assert await reading.task is StreamEnd.LEFT
+
+    play(story)
+
+
+def test_a_client_that_takes_nothing_holds_nothing() -> None:
+    """It is cut, and its place to catch up is free again; the reply's own patience counts too."""
+
+    async def story(stage: Stage) -> None:
+        for txid in range(11, 20):
+            stage.log.publish(txid)
+        slow = stage.stream(after=10)
+        await until(lambda: slow.sink.words() == ["start"])
+        slow.sink.stall()
+        assert await slow.task is StreamEnd.SLOW
+        assert slow.sink.is_cut
+        assert not stage.slots.in_use
+        impatient = stage.stream()
+        await until(lambda: impatient.sink.words() == ["start"])
+        impatient.sink.gives_up = True
+        stage.log.publish(20)
+        assert await impatient.task is StreamEnd.SLOW
+
+    play(story)
+
+
+def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
+    """Others do not wait for it, and it misses nothing."""
+
+    async def story(stage: Stage) -> None:
+        slow, fast = stage.stream(), stage.stream()
+        await until(lambda: slow.sink.words() == fast.sink.words() == ["start"])
+        slow.sink.stall()
+        for txid in range(11, 41):
+            stage.log.publish(txid, events=2_000)
+            await until(partial(_has_sent, fast, 2_000 * (txid - 10)))
+        assert slow.stream.sent == 0
+        assert not stage.feed.covers(After(11, "c1"))
+        slow.sink.take()
+        await until(lambda: slow.stream.sent == fast.stream.sent)
+        assert sorted(set(slow.sink.txids())) == list(range(11, 41))
+        assert slow.sink.txids() == fast.sink.txids()
+        for each in (slow, fast):
+            each.stream.end(StreamEnd.STOPPED)
+
+    play(story)
+
+
+def test_an_internal_error_ends_the_streams() -> None:
+    """Those of this filter; it is said in the log."""
+
+    async def story(stage: Stage) -> None:
+        client = stage.stream()
+        await until(lambda: client.sink.words() == ["start"])
+        stage.log.has_bug = True
+        stage.log.tell()
+        assert await client.task is StreamEnd.FAILED
+
+    play(story)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that come, go, stall and come back see each transaction once and in order, or are told of the hole."""
+    monkeypatch.setattr("nncache.proxy.events.feed.KEPT_BYTES", 400)
+
+    async def story(stage: Stage) -> None:
+        chance = random.Random(seed)
+        clients = [_Client(stage) for _ in range(4)]
+        for client in clients:
+            client.come()
+        published, lost, txid = [], set[int](), 10
+        for _ in range(120):
+            match chance.randrange(10):
+                case 0 | 1 | 2 | 3:
+                    txid += chance.randint(1, 3)
+                    published.append(txid)
+                    stage.log.publish(txid, chance.choice((1, 1, 3)))
+                case 4:
+                    chance.choice(clients).leave()
+                case 5 | 6:
+                    chance.choice(clients).come()
+                case 7:
+                    chance.choice(clients).stall()
+                case 8:
+                    stage.log.away = chance.choice(("", "", "away"))
+                    stage.log.tell()
+                case _ if not chance.randrange(4):
+                    keep = chance.randint(0, 4)
+                    through = published[-keep - 1] if len(published) > keep else 0
+                    lost |= {each for each in published if each <= through}
+                    stage.log.lose(through)
+            await asyncio.sleep(chance.choice((0, 0.001, 0.02, 2)))
+        stage.log.away = ""
+        stage.log.tell()
+        for client in clients:
+            client.sink.take()
+            await client.catch_up(txid)
+            client.check(published, lost)
+            client.leave()
+
+    play(story)
+
+
+def _has_sent(client: Streamed, events: int) -> bool:
+    return client.stream.sent == events
+
+
+class _Client:
+    """Comes back with the last id that it was given."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._streamed = stage.stream()
+        self.sink: FakeSink = self._streamed.sink
+        self._sinks: list[FakeSink] = []
+
+    @property
+    def _last_id(self) -> str:
+        for sink in reversed((*self._sinks, self.sink)):
+            if found := re.findall(rb"\nid: (\d+)\n", bytes(sink.sent)):
+                return str(found[-1], "ascii")
+        return ""
+
+    def come(self) -> None:
+        """Connect, unless it is."""
+        if self._streamed.task.done():
+            self._sinks.append(self.sink)
+            last_id = self._last_id
+            self._streamed = self._stage.stream(int(last_id) if last_id else None)
+            self.sink = self._streamed.sink
+
+    def leave(self) -> None:
+        """Go."""
+        self._streamed.stream.end(StreamEnd.LEFT)
+        self.sink.take()
+
+    def stall(self) -> None:
+        """Take nothing for a while."""
+        self.sink.stall()
+        asyncio.get_running_loop().call_later(5, self.sink.take)
+
+    async def catch_up(self, txid: int) -> None:
+        """Come back until everything has come."""
+
+        def is_done() -> bool:
+            self.come()
+            return int(self._last_id or -1) >= txid
+
+        await until(is_done, within_s=600)
+
+    def check(self, published: list[int], lost: set[int]) -> None:
+        """Compare with what was published."""
+        told = [message for sink in (*self._sinks, self.sink) for message in sink.messages()]
+        begun = next(data["after"] for event, data, _ in told if event == "start")
+        at, seen, holes = begun, list[int](), set[int]()
+        for event, data, _ in told:
+            if event == "UNLINK":
+                assert data["txid"] >= at, "in order"
+                at = data["txid"]
+                if not seen or seen[-1] != at:
+                    seen.append(at)
+            elif event == "start":
+                assert data["after"] >= at or data["after"] in (at, begun)
+            elif event == "missing":
+                holes |= set(range(data["firstTxid"], data["lastTxid"] + 1))
+                at = max(at, data["after"])
+        expected = [txid for txid in published if txid > begun]
+        assert not set(seen) & holes
+        assert sorted((*seen, *(holes & set(expected)))) == expected
+        assert holes & set(expected) <= lost
