@@ -245,12 +245,4 @@ PROXY_RULES: Final = (
         old="    return read.plain.as_requested, read.caller\n",
         new='    return read.plain.as_requested, ""\n',
     ),
-    Variant(
-        name="kept-wait-takes-an-answer-from-before-it-came",
-        guarantee=Guarantee.OWN_WRITES,
-        rule="A question that was put for several who wait answers those alone who were there before.",
-        module=_WAIT_GROUPS,
-        old="there = deque(wait for wait in self.queue if wait.entered < number)",
-        new="there = deque(self.queue)",
-    ),
 )
