@@ -88,3 +88,12 @@ def test_the_rate_is_bounded(is_late: bool, steps: list[tuple[float, int]], per_
         if limits.admit("f", min(events, int(per_s * BURST_S))):
             admitted += min(events, int(per_s * BURST_S))
         assert admitted <= (BURST_S + now) * per_s + largest + 1e-6
+
+
+def test_it_says_as_of_when_all_was_read() -> None:
+    """Nothing is known of the time before it began; what is not known changes nothing."""
+    limits = FilterLimits(1.0, 1000.0)
+    assert limits.all_read_at == 1000.0 - BACKLOG_S
+    limits.read(1001.0, 1000.5)
+    limits.read(1002.0, None)
+    assert limits.all_read_at == 1000.5

@@ -131,6 +131,7 @@ def test_too_much_is_not_read_ahead() -> None:
     """The events that wait are bounded; the NameNode keeps the others."""
     made = pending(f="/a")
     made.add(read(11, batch(11, *["/a"] * MAX_EVENTS)))
+    assert made.events_waiting == MAX_EVENTS
     assert made.is_full
     made.take()
     assert not made.is_full

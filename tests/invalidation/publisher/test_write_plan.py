@@ -1,7 +1,8 @@
 """WritePlan: what is written is in order, guarded by `.cache`, and small enough."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from nncache.invalidation.channel.records import (
     Events,
     FilterRecord,
     Link,
+    Modified,
     Stale,
     encode_cache_record,
     encode_filter_record,
@@ -253,6 +255,55 @@ def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> N
     assert following[0] == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=2))
     (again,) = made.plan_filters(FilterChange(updated=(updated,)))
     assert again[1] == SetData(f"{FILTERS}/f", encode_published_filter(updated), 8)
+
+
+def test_a_modified_filter_has_a_record_that_says_so() -> None:
+    """With its definition, and with the generation if a cache has to know."""
+    told = published("f").terms
+    for more, generation in (({"id": "new", "path_glob": "/g"}, 3), ({"owner": "amy"}, 2)):
+        plan = tree("f")
+        modified = replace(published("f", chain="id-f"), **more, replaces=told)  # type: ignore[arg-type]
+        (operations,) = plan.plan_filters(FilterChange(modified=(modified,)))
+        known = replace(modified, replaces=None)
+        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, told, known.terms))
+        assert tuple(operations[-3:]) == (
+            SetData(f"{FILTERS}/f", encode_published_filter(known), 7),
+            Create("/inotify/ns/f/10", encode_filter_record(record)),
+            SetData("/inotify/ns/f", b"10", 1),
+        )
+        assert (SetData(FILTERS, b"3", 4) in operations) == (generation == 3)
+        assert plan.positions() == {"f": FilterPosition(known, 10)}
+
+
+def test_where_it_can_have_none_the_next_publication_has_one() -> None:
+    """Whatever that brings for the filter: events, which may be split, a gap, or nothing."""
+    told = published("f").terms
+    modified = replace(published("f"), owner="amy", replaces=told)
+    known = replace(modified, replaces=None)
+    huge = Events(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
+    cases: Sequence[tuple[Mapping[str, Events | Dropped], list[int]]] = (
+        ({}, [14]),
+        ({"f": Events((batch(12, "/f"),))}, [12]),
+        ({"f": huge}, [11, 12]),
+        ({"f": Dropped(11, 13, "why")}, [13]),
+    )
+    for content, txids in cases:
+        plan = tree("f", max_records=9)
+        plan.add_filter(published("f"), Stream(ZNODES.stream("f"), "id-f", 10, 1, deque([10])))
+        (operations,) = plan.plan_filters(FilterChange(modified=(modified,)))
+        assert operations[-1] == SetData(f"{FILTERS}/f", encode_published_filter(modified), 7)
+        published_ = Publication(txid=14, content=Stale(()), filters=content)
+        written = [each for multi in plan.plan_publication(published_) for each in multi]
+        records = [
+            parse_filter_record(each.path, each.data)
+            for each in written
+            if isinstance(each, Create) and each.path.startswith("/inotify/ns/f/")
+        ]
+        assert [each.link.txid for each in records] == txids
+        assert records[0].modified == Modified(10, told, known.terms)
+        assert all(each.modified is None for each in records[1:])
+        assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in written
+        assert plan.positions()["f"].filter == known
 
 
 def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
