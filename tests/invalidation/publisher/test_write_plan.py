@@ -1,7 +1,7 @@
 """WritePlan: what is written is in order, guarded by `.cache`, and small enough."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -259,49 +259,35 @@ def test_another_owner_or_other_subscribers_leave_the_generation_as_it_is() -> N
 
 def test_a_modified_filter_has_a_record_that_says_so() -> None:
     """With its definition, and with the generation if a cache has to know."""
-    told = published("f").terms
-    for more, generation in (({"id": "new", "path_glob": "/g"}, 3), ({"owner": "amy"}, 2)):
+    told, has = published("f").terms, published("f")
+    for modified in (replace(has, id="new", path_glob="/g"), replace(has, owner="amy")):
         plan = tree("f")
-        modified = replace(published("f", chain="id-f"), **more, replaces=told)  # type: ignore[arg-type]
-        (operations,) = plan.plan_filters(FilterChange(modified=(modified,)))
-        known = replace(modified, replaces=None)
-        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, told, known.terms))
+        (operations,) = plan.plan_filters(FilterChange(modified=(replace(modified, replaces=told),)))
+        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, told, modified.terms))
         assert tuple(operations[-3:]) == (
-            SetData(f"{FILTERS}/f", encode_published_filter(known), 7),
+            SetData(f"{FILTERS}/f", encode_published_filter(modified), 7),
             Create("/inotify/ns/f/10", encode_filter_record(record)),
             SetData("/inotify/ns/f", b"10", 1),
         )
-        assert (SetData(FILTERS, b"3", 4) in operations) == (generation == 3)
-        assert plan.positions() == {"f": FilterPosition(known, 10)}
+        assert (SetData(FILTERS, b"3", 4) in operations) == (modified.id == "new")
+        assert plan.positions() == {"f": FilterPosition(modified, 10)}
 
 
 def test_where_it_can_have_none_the_next_publication_has_one() -> None:
     """Whatever that brings for the filter: events, which may be split, a gap, or nothing."""
-    told = published("f").terms
-    modified = replace(published("f"), owner="amy", replaces=told)
-    known = replace(modified, replaces=None)
+    told, known = published("f").terms, published("f", owner="amy")
     huge = Events(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
-    cases: Sequence[tuple[Mapping[str, Events | Dropped], list[int]]] = (
-        ({}, [14]),
-        ({"f": Events((batch(12, "/f"),))}, [12]),
-        ({"f": huge}, [11, 12]),
-        ({"f": Dropped(11, 13, "why")}, [13]),
-    )
-    for content, txids in cases:
+    for content, txids in ((None, [14]), (huge, [11, 12]), (Dropped(11, 13, "why"), [13])):
         plan = tree("f", max_records=9)
         plan.add_filter(published("f"), Stream(ZNODES.stream("f"), "id-f", 10, 1, deque([10])))
-        (operations,) = plan.plan_filters(FilterChange(modified=(modified,)))
-        assert operations[-1] == SetData(f"{FILTERS}/f", encode_published_filter(modified), 7)
-        published_ = Publication(txid=14, content=Stale(()), filters=content)
-        written = [each for multi in plan.plan_publication(published_) for each in multi]
-        records = [
-            parse_filter_record(each.path, each.data)
-            for each in written
-            if isinstance(each, Create) and each.path.startswith("/inotify/ns/f/")
-        ]
+        (operations,) = plan.plan_filters(FilterChange(modified=(replace(known, replaces=told),)))
+        assert operations[-1].path == f"{FILTERS}/f"
+        news = Publication(txid=14, content=Stale(()), filters={} if content is None else {"f": content})
+        written = [each for multi in plan.plan_publication(news) for each in multi]
+        made = [each for each in written if isinstance(each, Create) and "/f/" in each.path]
+        records = [parse_filter_record(each.path, each.data) for each in made]
         assert [each.link.txid for each in records] == txids
-        assert records[0].modified == Modified(10, told, known.terms)
-        assert all(each.modified is None for each in records[1:])
+        assert [each.modified for each in records] == [Modified(10, told, known.terms), None][: len(records)]
         assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in written
         assert plan.positions()["f"].filter == known
 
