@@ -8,7 +8,10 @@ import pytest
 from nncache.coordination.acl import Acl, AclEntry, Right
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.daemons.event_source import ZooKeeperEvents
-from nncache.hadoop.events import Unlink
+from nncache.hadoop.events import EventBatch, Unlink
+from nncache.invalidation.channel.published_filters import FilterTerms
+from nncache.invalidation.channel.records import Events, Modified
+from nncache.proxy.events import source as items
 from nncache.proxy.events.feed import Feed
 from nncache.proxy.events.source import After, Away, Begun, Gap, Gone, News, SourceSilentError
 from nncache.proxy.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
@@ -56,6 +59,25 @@ def test_items() -> None:
         assert await behind.next() == Begun(After(11, chain))
         assert isinstance(await behind.next(), Gap)
         assert await source_of(stage).follow("ann", None).next() == Gone()
+
+    play(story)
+
+
+def test_a_modified_filter() -> None:
+    """Is told with what it was and what it is."""
+
+    async def story(stage: Stage) -> None:
+        following = source_of(stage).follow("joe", None)
+        await following.next()
+        before = stage.press.filters["joe"]
+        stage.namenode.unlink("/joe/a")
+        batch = EventBatch(11, stage.namenode.log.transactions[10])
+        terms = FilterTerms("/joe/*", "joe"), FilterTerms("/*/*", "ann")
+        changed = Modified(10, *terms)
+        stage.press.commit(*stage.press.filter_record("joe", Events((batch,)), 11, changed))
+        told = await following.next()
+        assert told == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
+        assert isinstance(await following.next(), News)
 
     play(story)
 
