@@ -78,7 +78,10 @@ def test_it_starts_all_that_it_needs_and_leaves_nothing_running(
     ("arguments", "says"),
     [
         (("--workload", "nix"), "nix: No such file or directory; the ready workloads are design,"),
-        (("--modes", "direct,apache"), "'apache' is not a valid Mode; there are direct, nncache, nginx"),
+        (
+            ("--modes", "direct,apache"),
+            "'apache' is not a valid Mode; there are direct, nncache, waiting, nginx",
+        ),
         (("--also-periods", "1,often"), "'often'; seconds are wanted, such as 1,30"),
         (("--also-periods", "0"), "each must be more than 0 seconds"),
         (("--nncache", "localhost:1"), "name that, too (--namenode)"),

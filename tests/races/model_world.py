@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
 from nncache.hadoop.ha_state import HaState
+from nncache.proxy.wait_groups import Group
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
@@ -59,6 +60,7 @@ class World:
         self._cache, self._judge = self.system.cache, self.system.judge
         self._cluster = self.system.cluster
         self._cache.on_fetch = _told_to_ask
+        _serve_for_nobody(self.system)
         self._cache.on_conclude = _told_conclusion
         self._running: list[Running] = []
         self._rounds = 0
@@ -327,3 +329,18 @@ def _told_conclusion(conclusion: Conclusion) -> None:
     label = LABEL.get()
     if isinstance(label, Running):
         label.concluded(conclusion)
+
+
+def _serve_for_nobody(system: System) -> None:
+    """Let no race be held in the name of another: a turn for one lane's kept requests serves those of all."""
+    turns = system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
+    work = turns._work  # noqa: SLF001 - as above
+
+    def serve(group: Group, most: int) -> int:
+        label = LABEL.set(None)
+        try:
+            return work(group, most)
+        finally:
+            LABEL.reset(label)
+
+    turns._work = serve  # noqa: SLF001 - as above

@@ -36,7 +36,7 @@ def weights(
         (10, [(Result.HIT, 10)], [], [10]),
         (10, [(Result.HIT, 64)], [], [64]),
         (100, [(Result.HIT, 64), (Result.HIT, 64)], [0.63, 0.65], [100]),
-        (100, [(result, 1) for result in Result if result is not Result.HIT], [], [1] * 6),
+        (100, [(result, 1) for result in Result if result is not Result.HIT], [], [1] * (len(Result) - 1)),
     ],
 )
 def test_a_sample_stands_for_the_hits_that_are_left_out(
