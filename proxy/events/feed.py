@@ -6,9 +6,10 @@ What a stream may have missed it does not take from here: it reads that from the
 
 import asyncio
 import logging
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import Final, NoReturn, assert_never
 
 from nncache.proxy.events.messages import Frame, frame_of, modified
@@ -29,6 +30,8 @@ _log = logging.getLogger(__name__)
 
 KEPT_BYTES: Final = 1024 * 1024
 """Of the newest messages, for streams that are a little behind."""
+
+_txid: Final = attrgetter("txid")
 
 REREAD_S: Final = 1.0
 """It is read this often who may read the filter, notified or not."""
@@ -60,7 +63,7 @@ class Feed:
         self.streams = 0
         self.has_failed = False
         self._start = -1
-        self._kept: deque[Frame] = deque()
+        self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
         self._kept_bytes = 0
 
     def covers(self, after: After) -> bool:
@@ -77,13 +80,12 @@ class Feed:
 
         Of a filter that was modified right behind that position nothing is said if `modified_after` is that, too.
         """
-        found: Frame | None = None
-        for frame in reversed(self._kept):  # nearly every stream has all but the last one
-            is_untold = frame.is_modified and frame.txid == after.txid != modified_after
-            if frame.txid <= after.txid and not is_untold:
-                break
-            found = frame
-        return found
+        kept = self._kept
+        place = bisect_right(kept, after.txid, key=_txid)
+        if after.txid != modified_after:
+            while place and kept[place - 1].is_modified and kept[place - 1].txid == after.txid:
+                place -= 1
+        return kept[place] if place < len(kept) else None
 
     async def run(self) -> None:
         """Follow the filter until cancelled. Never raises an error."""
@@ -134,10 +136,13 @@ class Feed:
     def _keep(self, frame: Frame) -> None:
         self._kept.append(frame)
         self._kept_bytes += len(frame.data)
+        dropped = 0
         while self._kept_bytes > KEPT_BYTES:
-            oldest = self._kept.popleft()
+            oldest = self._kept[dropped]
+            dropped += 1
             self._kept_bytes -= len(oldest.data)
             self._start = oldest.txid
+        del self._kept[:dropped]
 
     async def _watch_readers(self) -> NoReturn:
         look = self._source.readers(self.name)

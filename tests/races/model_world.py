@@ -60,12 +60,30 @@ class World:
         self._cache, self._judge = self.system.cache, self.system.judge
         self._cluster = self.system.cluster
         self._cache.on_fetch = _told_to_ask
-        _serve_for_nobody(self.system)
+        self._label_turns()
         self._cache.on_conclude = _told_conclusion
         self._running: list[Running] = []
         self._rounds = 0
         self._lost_tickets = 0  # of conclusions that failed because the race wanted it
         self._failed = 0  # how often the cache did so
+
+    def _label_turns(self) -> None:
+        """Have each group of kept requests served in the name of its own lane: one turn serves those of all."""
+        turns = self.system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
+        work = turns._work  # noqa: SLF001 - as above
+
+        def serve(group: Group, most: int) -> int:
+            paths = (wait.read.plain.path for wait in group.kept)
+            path = next(paths, "")
+            label = LABEL.set(
+                next((each for each in self._running if path.startswith(f"{each.lane.top}/")), None)
+            )
+            try:
+                return work(group, most)
+            finally:
+                LABEL.reset(label)
+
+        turns._work = serve  # noqa: SLF001 - as above
 
     async def __aenter__(self) -> Self:
         self._cluster.write_nothing()  # an empty log can't be read
@@ -329,18 +347,3 @@ def _told_conclusion(conclusion: Conclusion) -> None:
     label = LABEL.get()
     if isinstance(label, Running):
         label.concluded(conclusion)
-
-
-def _serve_for_nobody(system: System) -> None:
-    """Let no race be held in the name of another: a turn for one lane's kept requests serves those of all."""
-    turns = system.front_end.waits._turns  # noqa: SLF001 - as whom a turn works is known nowhere else
-    work = turns._work  # noqa: SLF001 - as above
-
-    def serve(group: Group, most: int) -> int:
-        label = LABEL.set(None)
-        try:
-            return work(group, most)
-        finally:
-            LABEL.reset(label)
-
-    turns._work = serve  # noqa: SLF001 - as above
