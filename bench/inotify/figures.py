@@ -149,10 +149,10 @@ class Overload:
     per_s: float  # of it
     limit_per_s: float
     made: int  # changes of the flood
-    told: int  # of these, told to the subscriber
-    covered: int  # not told, but within a gap that was told
+    delivered: int  # of these, to the subscriber
+    covered: int  # not delivered, but within a gap that was named
     silent: int  # neither
-    wrong: int  # told twice, or out of order
+    wrong: int  # delivered twice, or out of order
     over_limit: int  # events that the publisher says it has left out
     grown_mib: float  # resident memory of the publisher, at most
     most_waiting: int  # events
@@ -166,7 +166,7 @@ class Overload:
     def is_good(self) -> bool:
         """Whether it is as promised."""
         return (
-            self.made == self.told + self.covered
+            self.made == self.delivered + self.covered
             and not (self.silent or self.wrong or self.quiet_gaps)
             and self.covered > 0
             and self.grown_mib <= MAX_GROWN_MIB
@@ -178,8 +178,9 @@ class Overload:
         """Return it for people."""
         return (
             f"{'met  ' if self.is_good else 'SHORT'} flood of {self.per_s:.0f} events/s for {self.seconds:.0f} s at a "
-            f"limit of {self.limit_per_s:g}: {self.made} made, {self.told} told, {self.covered} within gaps told, "
-            f"{self.silent} in silence, {self.wrong} wrong ({self.over_limit} left out); memory +{self.grown_mib:.1f} "
+            f"limit of {self.limit_per_s:g}: {self.made} made, {self.delivered} delivered, "
+            f"{self.covered} within named gaps, {self.silent} in silence, {self.wrong} wrong ({self.over_limit} left out); "
+            f"memory +{self.grown_mib:.1f} "
             f"MiB (at most {MAX_GROWN_MIB:g}), {self.most_waiting} events waiting; normal {self.normal_after_s:.1f} s "
             f"after (at most {MAX_NORMAL_S:g}); the other tenant: {self.quiet_events} events, {self.quiet_gaps} gaps, "
             f"p99 {self.quiet_p99_s * 1000:.0f} ms (before and after {self.quiet_p99_before_s * 1000:.0f} ms)"

@@ -1,4 +1,4 @@
-"""Subscribers of filters, and what each is told, when. (bench/inotify/following.py)"""
+"""Subscribers of filters, and what each received, and when. (bench/inotify/following.py)"""
 
 import asyncio
 import threading
@@ -15,8 +15,8 @@ READY_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A path that appeared, or events that are missing (path ""), and when a subscriber was told."""
+class Received:
+    """A path that appeared, or events that are missing (path ""), and when a subscriber learnt of them."""
 
     at: float  # time.monotonic()
     first_txid: int
@@ -26,13 +26,13 @@ class Told:
 
 @dataclass(slots=True)
 class Heard:
-    """What one subscriber was told, in order."""
+    """What one subscriber received, in order."""
 
-    told: list[Told] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
 
     def paths(self) -> dict[str, float]:
         """Return the paths, each with the time."""
-        return {each.path: each.at for each in self.told if each.path}
+        return {each.path: each.at for each in self.received if each.path}
 
 
 class Following:
@@ -100,6 +100,6 @@ class Following:
                     now = time.monotonic()
                     for event in batch.events:
                         if isinstance(event, Create):
-                            heard.told.append(Told(now, batch.txid, batch.txid, event.path))
+                            heard.received.append(Received(now, batch.txid, batch.txid, event.path))
             except nncache.MissingEventsError as gap:
-                heard.told.append(Told(time.monotonic(), gap.first_txid or 0, gap.last_txid or 0))
+                heard.received.append(Received(time.monotonic(), gap.first_txid or 0, gap.last_txid or 0))

@@ -41,14 +41,14 @@ SETTLE_S: Final = 3.0
 class Accounting:
     """What a subscriber misses of what was made in order."""
 
-    told: int
-    covered: int  # made, not told, and within a gap that was told of
-    silent: int  # made, and neither told nor within one
-    wrong: int  # told twice, or out of order
+    delivered: int
+    covered: int  # made, not delivered, and within a gap that was named
+    silent: int  # made, and neither delivered nor within one
+    wrong: int  # delivered twice, or out of order
 
 
 def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) -> Overload:
-    """Flood the filter LOUD for so long, and return what its subscriber and that of QUIET were told."""
+    """Flood the filter LOUD for so long, and return what its subscriber and that of QUIET received."""
     assert cluster.zookeeper is not None
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     with Following((LOUD, QUIET), zookeeper=cluster.zookeeper.address, nameservice="ns1") as following:
@@ -91,7 +91,7 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
         per_s=len(made_loud) / (ended - began),
         limit_per_s=WRITES_PER_S,
         made=len(made_loud),
-        told=accounts.told,
+        delivered=accounts.delivered,
         covered=accounts.covered,
         silent=accounts.silent,
         wrong=accounts.wrong,
@@ -105,19 +105,19 @@ def measured_overload(cluster: Cluster, publisher: Publisher, seconds: float) ->
         quiet_events=len(during),
         quiet_p99_s=quiet_p99(is_during=True),
         quiet_p99_before_s=quiet_p99(is_during=False),
-        quiet_gaps=sum(not each.path for each in following.heard[QUIET].told),
+        quiet_gaps=sum(not each.path for each in following.heard[QUIET].received),
     )
 
 
 def accounting(heard: Heard, made: Mapping[str, int]) -> Accounting:
-    """Hold what a subscriber was told against what was made, given with its transactions."""
-    told = [each for each in heard.told if each.path in made]
-    gaps = [each for each in heard.told if not each.path]
-    missing = made.keys() - {each.path for each in told}
+    """Hold what a subscriber received against what was made, given with its transactions."""
+    delivered = [each for each in heard.received if each.path in made]
+    gaps = [each for each in heard.received if not each.path]
+    missing = made.keys() - {each.path for each in delivered}
     covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
-    order = [each.last_txid for each in heard.told]
+    order = [each.last_txid for each in heard.received]
     return Accounting(
-        told=len(made) - len(missing),
+        delivered=len(made) - len(missing),
         covered=covered,
         silent=len(missing) - covered,
         wrong=sum(later <= earlier for earlier, later in pairwise(order)),

@@ -73,7 +73,7 @@ OVERLOAD = Overload(
     per_s=400.0,
     limit_per_s=20.0,
     made=100,
-    told=60,
+    delivered=60,
     covered=40,
     silent=0,
     wrong=0,
@@ -107,7 +107,7 @@ def test_a_delivery_that_is_late_lossy_or_dear_falls_short(worse: dict[str, floa
         {"silent": 1},
         {"wrong": 1},
         {"made": 101},
-        {"told": 100, "covered": 0},
+        {"delivered": 100, "covered": 0},
         {"grown_mib": 65.0},
         {"normal_after_s": 5.5},
         {"quiet_gaps": 1},
@@ -117,7 +117,7 @@ def test_a_delivery_that_is_late_lossy_or_dear_falls_short(worse: dict[str, floa
 def test_a_flood_costs_its_own_tenant_and_that_is_told(worse: dict[str, float]) -> None:
     """Also a flood that was none falls short: nothing was left out."""
     assert OVERLOAD.line().startswith(
-        "met   flood of 400 events/s for 60 s at a limit of 20: 100 made, 60 told"
+        "met   flood of 400 events/s for 60 s at a limit of 20: 100 made, 60 delivered"
     )
     short = replace(OVERLOAD, **worse)  # type: ignore[arg-type]  # of the right types
     assert short.line().startswith("SHORT")

@@ -7,25 +7,12 @@ import pytest
 
 from nncache.invalidation.channel.published_filters import (
     FilterTerms,
-    PublishedFilter,
     encode_published_filter,
     parse_published_filter,
 )
 from nncache.invalidation.errors import CorruptZnodeError
+from tests.invalidation.channel.examples import PUBLISHED, PUBLISHED_JSON
 from tests.invalidation.channel.test_records import changed
-
-PUBLISHED = PublishedFilter(
-    name="joe",
-    id="c0ffee",
-    path_glob="/user/joe/*/_SUCCESS",
-    since_txid=17,
-    owner="joe",
-    allowed_subscribers=("ann", "bob"),
-)
-PUBLISHED_JSON = (
-    b'{"version":1,"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
-    b'"allowedSubscribers":["ann","bob"]}'
-)
 
 
 def test_a_definition_is_plain_json_under_the_filters_name() -> None:

@@ -22,7 +22,6 @@ from nncache.hadoop.change import (
 from nncache.hadoop.events import Close, EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import (
     FilterTerms,
-    PublishedFilter,
     parse_published_filter,
 )
 from nncache.invalidation.channel.records import (
@@ -43,6 +42,7 @@ from nncache.invalidation.channel.znodes import MAX_TXID
 from nncache.invalidation.errors import CorruptZnodeError
 from tests.hadoop.any_changes import any_paths, changes_at, in_order
 from tests.hadoop.any_events import batches, texts
+from tests.invalidation.channel.examples import PUBLISHED, PUBLISHED_JSON
 
 LINK = Link("c0ffee", 10, 20)
 
@@ -54,6 +54,7 @@ FILTER_JSON = (
     b'{"txid":12,"events":[{"type":"CLOSE","path":"/a","fileSize":7,"timestamp":8}]},'
     b'{"txid":20,"events":[{"type":"UNLINK","path":"/a"},{"type":"UNLINK","path":"/b"}]}]}'
 )
+
 CACHE_RECORD = CacheRecord(
     LINK,
     3,
@@ -78,18 +79,6 @@ CACHE_JSON = (
 )
 DROPPED = Dropped(11, 20, "the edits were purged")
 DROPPED_JSON = b'"dropped":{"first":11,"last":20,"reason":"the edits were purged"}'
-PUBLISHED = PublishedFilter(
-    name="joe",
-    id="c0ffee",
-    path_glob="/user/joe/*/_SUCCESS",
-    since_txid=17,
-    owner="joe",
-    allowed_subscribers=("ann", "bob"),
-)
-PUBLISHED_JSON = (
-    b'{"version":1,"id":"c0ffee","pathGlob":"/user/joe/*/_SUCCESS","since":17,"owner":"joe",'
-    b'"allowedSubscribers":["ann","bob"]}'
-)
 
 
 def test_a_filters_record_is_plain_json() -> None:
