@@ -180,7 +180,8 @@ class Overload:
             f"{'met  ' if self.is_good else 'SHORT'} flood of {self.per_s:.0f} events/s for {self.seconds:.0f} s at a "
             f"limit of {self.limit_per_s:g}: {self.made} made, {self.delivered} delivered, "
             f"{self.covered} within named gaps, {self.silent} in silence, {self.wrong} wrong "
-            f"({self.over_limit} left out); memory +{self.grown_mib:.1f} MiB (at most {MAX_GROWN_MIB:g}), {self.most_waiting} events waiting; normal {self.normal_after_s:.1f} s "
+            f"({self.over_limit} left out); memory +{self.grown_mib:.1f} MiB (at most {MAX_GROWN_MIB:g}), "
+            f"{self.most_waiting} events waiting; normal {self.normal_after_s:.1f} s "
             f"after (at most {MAX_NORMAL_S:g}); the other tenant: {self.quiet_events} events, {self.quiet_gaps} gaps, "
             f"p99 {self.quiet_p99_s * 1000:.0f} ms (before and after {self.quiet_p99_before_s * 1000:.0f} ms)"
         )
