@@ -56,6 +56,26 @@ class UnknownAddressError(ClientError):
     java_class = "java.io.FileNotFoundException"
 
 
+class NotMountedError(UnknownAddressError):
+    """No namespace is mounted where the path lies (`InodeTree.resolve`)."""
+
+
+class MountPointError(ClientError):
+    """The call is for a mount point, or above one, where the mount table allows none (`readOnlyMountTable`)."""
+
+    status = 403
+    reason = "Forbidden"
+    java_class = "org.apache.hadoop.security.AccessControlException"
+
+
+class AcrossNamespacesError(ClientError):
+    """The call names paths of several namespaces (`ViewFileSystem.verifyRenameStrategy`)."""
+
+    status = 403
+    reason = "Forbidden"
+    java_class = "java.io.IOException"
+
+
 class MethodNotAllowedError(ClientError):
     """The target knows other methods only."""
 

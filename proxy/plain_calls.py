@@ -65,6 +65,31 @@ class QuickCall(Protocol):
         """Go on, or end, without the client."""
 
 
+class PlainPath(Protocol):
+    """`PlainCalls`, or several (`nncache.proxy.federated`)."""
+
+    @property
+    def requests(self) -> int:
+        """Those that ended here, one way or the other."""
+
+    @property
+    def under_way(self) -> int:
+        """Those under way."""
+
+    @property
+    def errors(self) -> int:
+        """Exceptions of our own, each logged (FailToNameNode)."""
+
+    def learn(self, head: bytes, fields: Iterable[Header]) -> None:
+        """Take note of the fields of a vetted GET without a body, after which its connection goes on."""
+
+    def concerns(self, head: bytes) -> bool:
+        """Whether `begin` would forward it, if nothing stood against that for the moment."""
+
+    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> QuickCall | None:
+        """Pass a call on, or ask what may be kept, if it is one of these and can be sent at once."""
+
+
 @dataclass(slots=True)
 class _Reading:
     """What a request is.

@@ -7,7 +7,8 @@ from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
 from nncache.daemons.clients_authentication import clients_authentication_of
 from nncache.daemons.daemon import Signals, run_until_signal
-from nncache.daemons.proxy_wiring import ProxySystem, Security
+from nncache.daemons.namespace_stack import Security
+from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PROXY
 from nncache.daemons.service_manager import ServiceManager

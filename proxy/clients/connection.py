@@ -15,10 +15,9 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestPayloadError, _ErrInfo
 
 from nncache.proxy.clients.error_replies import error_reply, raw_error_reply
-from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.head_buffer import HeadBuffer, is_one_head
 from nncache.proxy.clients.one_task import OneTaskHandler
-from nncache.proxy.clients.quick_connection import Admission, Held
+from nncache.proxy.clients.quick_connection import Admission, Held, KnownHeads
 from nncache.proxy.clients.response import peer_of
 from nncache.proxy.clients.vetting import (
     ascii_request_line,
@@ -80,7 +79,7 @@ class ClientConnection(OneTaskHandler):
         loop: asyncio.AbstractEventLoop,
         *,
         admission: Admission,
-        fast_path: FastPath,
+        fast_path: KnownHeads,
         limits: LimitSettings,
         holder: str,
         is_admitted: bool,

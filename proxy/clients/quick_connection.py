@@ -9,7 +9,6 @@ import asyncio
 import select
 from typing import Final, Protocol, cast
 
-from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.plain_calls import QuickCall
@@ -60,6 +59,20 @@ class Admission(Protocol):
         self, transport: asyncio.Transport, holder: str, data: bytes = b"", *, held: Held | None = None
     ) -> None:
         """Serve one on without aiohttp: from these bytes on, or while its request is held."""
+
+
+class KnownHeads(Protocol):
+    """`nncache.proxy.clients.fastpath.FastPath`, or several (`nncache.proxy.federated`)."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the last answer is to be observed once it is written."""
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Return the reply to this head, if it is known and still good."""
+
+    def observe(self, head: bytes, peer: str) -> None:
+        """Show the last answer to the observers, now that it is written."""
 
 
 class Ordinary(Protocol):
@@ -121,7 +134,7 @@ class QuickConnection(asyncio.Protocol):
         "transport",
     )
 
-    def __init__(self, owner: Owner, fast_path: FastPath, idle_timeout_s: float) -> None:
+    def __init__(self, owner: Owner, fast_path: KnownHeads, idle_timeout_s: float) -> None:
         self._owner = owner
         self._fast_path = fast_path
         self._idle_timeout_s = idle_timeout_s  # without a request for so long, the connection ends

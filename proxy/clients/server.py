@@ -13,16 +13,15 @@ from nncache.proxy.clients.catching_up import CatchingUp
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.endings import Endings
 from nncache.proxy.clients.error_replies import bug_reply, error_reply
-from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.hit_memory import repeatable_head
-from nncache.proxy.clients.quick_connection import Held, QuickConnection
+from nncache.proxy.clients.quick_connection import Held, KnownHeads, QuickConnection
 from nncache.proxy.clients.response import RawResponse, peer_of, reset
 from nncache.proxy.clients.server_certificate import certificate_of
 from nncache.proxy.clients.tls_listener import TlsListener, TlsStats
 from nncache.proxy.clients.vetting import is_last, vet
 from nncache.proxy.errors import ClientGoneError, ProxyError, StartError
 from nncache.proxy.limits import MAX_TOLD, LimitSettings
-from nncache.proxy.plain_calls import PlainCalls, QuickCall
+from nncache.proxy.plain_calls import PlainPath, QuickCall
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.shares import Shares, holder_of
 from nncache.proxy.traffic import Traffic
@@ -48,17 +47,15 @@ class Server:
     def __init__(
         self,
         handler: Handler,
-        fast_path: FastPath,
+        fast_path: KnownHeads,
         limits: LimitSettings,
-        plain_calls: PlainCalls | None = None,
+        plain_calls: PlainPath | None = None,
         traffic: Traffic | None = None,
     ) -> None:
         self._traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
         self._plain_calls = plain_calls
-        if plain_calls is not None:
-            fast_path.whole_blocks = plain_calls.blocks.without_credential
         self._limits = limits
         self._http = web.Server(self._handle)
         self._quick: set[QuickConnection] = set()  # the open ones

@@ -154,6 +154,8 @@ class Side:
         self.front_end.hit_memory = FastPathMemory(self.fast_path)
         front, upstream = self.front_end, self.upstream
         plain = PlainCalls(front, self.cache, upstream, self.now, LIMITS)
+        if is_quick:
+            self.fast_path.whole_blocks = plain.blocks.without_credential
         self.server = Server(front.handle, self.fast_path, LIMITS, plain if is_quick else None, traffic)
 
     async def __aenter__(self) -> Self:

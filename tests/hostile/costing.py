@@ -117,7 +117,9 @@ async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict
         cache, namenode, namenode, NoSignal(), ProxySettings(join_wait_s=0.5), clock
     ) as front:
         calls = PlainCalls(front, cache, namenode, clock, limits)
-        server = Server(front.handle, fast_path_alone(clock), limits, calls)
+        fast_path = fast_path_alone(clock)
+        fast_path.whole_blocks = calls.blocks.without_credential
+        server = Server(front.handle, fast_path, limits, calls)
         transport = DeafTransport()
         transport.connect(server.connection())
         await asyncio.sleep(0)

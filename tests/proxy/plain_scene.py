@@ -93,7 +93,9 @@ async def plain_scene(
     ):
         front.cookies = upstream.cookies
         calls = PlainCalls(front, cache, upstream, clock, limits)
-        server = Server(front.handle, fast_path_alone(boottime), limits, calls if is_plain else None)
+        fast_path = fast_path_alone(boottime)
+        fast_path.whole_blocks = calls.blocks.without_credential
+        server = Server(front.handle, fast_path, limits, calls if is_plain else None)
         await server.start("127.0.0.1", 0)
         try:
             yield PlainScene(server, upstream, front, calls, pool, cache, queries)

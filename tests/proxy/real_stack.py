@@ -95,6 +95,7 @@ async def real_stack(cluster: Cluster, directory: str) -> AsyncIterator[RealStac
     ):
         tasks = [background.create_task(pool.run()), background.create_task(consumer.run())]
         plain_calls = PlainCalls(front_end, cache, upstream, boottime, limits)
+        fast_path.whole_blocks = plain_calls.blocks.without_credential
         server = Server(front_end.handle, fast_path, limits, plain_calls)
         await server.start("127.0.0.1", 0)
         try:

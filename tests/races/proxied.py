@@ -59,11 +59,11 @@ class Proxied:
     def __init__(self, system: ProxySystem, address: str) -> None:
         self.address = address
         self.clock = boottime
-        inside = cast("Any", system)
-        self.cache: MetadataCache = inside._cache  # noqa: SLF001 - to see what became of a reply
-        self.consumer: Consumer = inside._consumer  # noqa: SLF001 - to know what was applied
-        self._upstream: Upstream = inside._upstream  # noqa: SLF001 - to see that every connection came back
-        self._flights: Flights = inside._front_end.flights  # noqa: SLF001 - to see that none is left
+        inside = system.stack
+        self.cache: MetadataCache = inside.cache  # to see what became of a reply
+        self.consumer: Consumer = inside.consumer  # to know what was applied
+        self._upstream: Upstream = inside.upstream  # to see that every connection came back
+        self._flights: Flights = inside.front_end.flights  # to see that none is left
 
     def flight_of(self, path: str) -> Flight | None:
         """Return the newest question about a path that is under way."""

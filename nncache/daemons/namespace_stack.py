@@ -1,0 +1,301 @@
+"""Build what stands behind the clients' connections for one namespace. (nncache/daemons/namespace_stack.py)
+
+Its NameNodes and their changes, its cache and gate, its front end and quick ways: nothing of it is shared with another
+namespace, so that a trouble in one leaves the others alone (docs/decisions/0024).
+"""
+
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from types import TracebackType
+from typing import Final, Self
+
+from nncache.admin.proxy_pages import ProxyReadiness
+from nncache.cache import MetadataCache
+from nncache.clock import unix_time_of_boot
+from nncache.coordination.login import Login
+from nncache.daemons.announcer import announce
+from nncache.daemons.clients_authentication import ClientsAuthentication
+from nncache.daemons.event_streams import event_streams_of
+from nncache.daemons.held_paths import HeldPaths
+from nncache.daemons.housekeeping import reclaim_in_slices
+from nncache.daemons.namenodes_shown import namenodes_shown
+from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
+from nncache.daemons.proxy_status import Seen, status_of, totals_of
+from nncache.daemons.purging import Purger
+from nncache.daemons.recent import Recent, Totals
+from nncache.daemons.start_lines import warn_of_globs
+from nncache.daemons.watchdog import LoopStats
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
+from nncache.hadoop.pool import NameNodePool
+from nncache.invalidation.consumer import Consumer
+from nncache.invalidation.settings import ZOOKEEPER
+from nncache.invalidation.stream import ChannelSetup, load_stream_class
+from nncache.proxy.auditor import Auditor
+from nncache.proxy.cache_status import MEANINGS
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.hit_memory import FastPathMemory
+from nncache.proxy.front_end import FrontEnd
+from nncache.proxy.hottest import HottestStats
+from nncache.proxy.plain_calls import PlainCalls
+from nncache.proxy.traffic import Observer, Traffic
+from nncache.proxy.upstream.client import Upstream
+from nncache.proxy.upstream.queries import PoolQueries
+from nncache.settings.commands import SettingsOfProxy
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """As whom a proxy acts, and how it knows others.
+
+    Attributes:
+        identity: of the service itself, on a secured cluster.
+        login: at ZooKeeper, if that wants one.
+        web: how the NameNodes' web servers are reached.
+        clients: authenticates clients; None: the NameNodes do.
+    """
+
+    identity: KerberosIdentity | None = None
+    login: Login | None = None
+    web: NameNodeWeb = PLAIN
+    clients: ClientsAuthentication | None = None
+
+
+NO_SECURITY: Final = Security()
+
+
+class NamespaceStack:
+    """One namespace. Use it as an async context: leaving it waits for the questions under way to its NameNodes.
+
+    Attributes:
+        settings: in force.
+        cache: what may be answered from memory.
+        consumer: of its changes.
+        traffic: what became of its requests.
+        front_end: answers its requests.
+        events: streams of its filters' events.
+        handle: answers its requests, those for events as well.
+        fast_path: answers those that are known.
+        plain_calls: forwards those that are plain; None where the proxy itself authenticates.
+        upstream: the way to its NameNodes.
+        sample: some of the paths that the cache holds.
+        purger: has the cache forget.
+    """
+
+    def __init__(
+        self,
+        settings: SettingsOfProxy,
+        clock: Clock,
+        *,
+        security: Security = NO_SECURITY,
+        observers: tuple[Observer, ...] = (),
+    ) -> None:
+        """Build it.
+
+        Args:
+            settings: all of them.
+            clock: seconds of CLOCK_BOOTTIME.
+            security: as whom it acts, and how it knows others.
+            observers: of its requests.
+        """
+        self.settings = settings
+        self._clock = clock
+        self._pool = NameNodePool(settings.namenodes, clock, security.identity, security.web)
+        self.cache = MetadataCache(settings.cache)
+        setup = ChannelSetup(
+            namenodes=self._pool,
+            nameservice=settings.namenodes.nameservice,
+            channel=settings.channel,
+            polling=settings.polling,
+            zookeeper=settings.zookeeper,
+            clock=clock,
+            login=security.login,
+        )
+        self._stream = load_stream_class(settings.channel_name)(setup)
+        self.consumer = Consumer(self.cache, self._stream, clock)
+        limits = settings.limits
+        own = security.clients
+        self.upstream = Upstream(self._pool, limits, clock, security.web, None if own is None else own.login)
+        queries = PoolQueries(
+            self._pool,
+            timeout_s=settings.proxy.namenode_query_timeout_s,
+            asks_txid_over_jmx=settings.channel_name == ZOOKEEPER,  # no superuser is needed then
+            clock=clock,
+        )
+        traffic = self.traffic = Traffic(clock)
+        self._auditor = Auditor(
+            self.cache, self.upstream, self.consumer, clock, share=settings.proxy.audit_share
+        )
+        auditors = (self._auditor,) if settings.proxy.audit_share > 0 else ()
+        traffic.observers = (*auditors, *observers)
+        self.front_end = FrontEnd(
+            self.cache, self.upstream, queries, self.consumer, settings.proxy, clock, limits, traffic
+        )
+        self.front_end.cookies = self.upstream.cookies
+        self.fast_path = FastPath(
+            self.cache.is_good, self.cache.store, clock, settings.limits, traffic.sampled
+        )
+        if settings.request_logs.access_log:
+            sampler = self.fast_path.sampler
+            sampler.max_every = min(sampler.max_every, settings.request_logs.access_log_sample)
+        traffic.hits_of_fast_path = lambda: self.fast_path.hits
+        self.front_end.hit_memory = FastPathMemory(self.fast_path)
+        self.plain_calls: PlainCalls | None = None
+        if own is None:
+            self.plain_calls = PlainCalls(self.front_end, self.cache, self.upstream, clock, settings.limits)
+            self.fast_path.whole_blocks = self.plain_calls.blocks.without_credential
+        else:
+            own.serve(self.front_end, self.fast_path)
+        self.events = event_streams_of(
+            settings,
+            traffic,
+            clock,
+            login=security.login,
+            terminator=self.front_end.terminator,
+            is_secured=security.identity is not None,
+        )
+        self.handle = self.events.before(self.front_end.handle)
+        self._started_at = clock()
+        self._recent = Recent(self._started_at, Totals())
+        self.sample = HeldPaths(self.cache, self._filter_names).sample
+        self.purger = Purger(self.cache, clock, self._filter_names)
+        self._under_way = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._under_way.enter_async_context(self.upstream)
+        await self._under_way.enter_async_context(self.front_end)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._under_way.__aexit__(kind, exc, trace)
+
+    async def close(self) -> None:
+        """Ask its NameNodes nothing more."""
+        await self._stream.shut_down()
+        await self._pool.close()
+
+    @property
+    def background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
+        """Return the work beside the requests. None of it is needed to forward a call."""
+        return (
+            ("the watch over the NameNodes", self._pool.run),
+            ("the stream of changes", self.consumer.run),
+            ("taking forgotten entries apart", lambda: reclaim_in_slices(self.cache)),
+            ("the auditor", self._auditor.run),
+            ("streams of events", self.events.run),
+            ("the log of what changes", lambda: announce(self._look, lines)),
+        )
+
+    def take_globs(self, settings: SettingsOfProxy) -> None:
+        """Keep what the globs of these settings match from now on, and nothing else."""
+        self.cache.set_filters({glob: glob for glob in settings.cache.glob})
+        warn_of_globs(settings)
+
+    def figures(self) -> dict[str, object]:
+        """Return the figures of now of each room that is the namespace's own."""
+        stream = self.consumer.stats()
+        return {
+            "audit": self._auditor.stats(),
+            "cache": self.cache.stats(self._clock()),
+            "events": self.events.stats(),
+            "fast_path": self.fast_path.stats(),
+            "forward": self.upstream.stats(),
+            "front_end": self.front_end.stats(),
+            "polling": stream.channel,
+            "records": stream.channel.records,
+            "pool": self._pool.stats(),
+            "stream": stream,
+            "traffic": self.traffic.stats(),
+            "zookeeper": stream.channel.session,
+        }
+
+    def readiness(self, *, is_listening: bool, is_stopping: bool) -> ProxyReadiness:
+        """Say whether it can serve, and whether from memory; the arguments are about the whole proxy."""
+        now = self._situation()
+        return ProxyReadiness(
+            is_listening=is_listening,
+            is_stopping=is_stopping,
+            active=None if now.active is None else now.active.namenode.http,
+            is_login_failing=self._pool.is_login_failing,
+            is_gate_open=now.is_gate_open,
+            gate=now.gate,
+        )
+
+    def explain(self, path: str) -> Mapping[str, object]:
+        """Say what is known of a canonical path."""
+        explanation = self.cache.explain(path, self._clock())
+        self.consumer.request_probe()  # the next explanation can say what is applied by now
+        return asdict(explanation) | {
+            "meaning": MEANINGS.get(explanation.answer, ""),
+            "gate": self._situation().gate,
+            "namenodes": namenodes_shown(self._pool),
+        }
+
+    def status(
+        self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats
+    ) -> Mapping[str, object]:
+        """Return the document of the status page; `loop` and `hottest` are those of the whole proxy."""
+        now = self._clock()
+        return status_of(
+            Seen(
+                version=version("nncache"),
+                host=socket.gethostname(),
+                is_ready=readiness.is_ready,
+                ready_reason=readiness.reason,
+                now=now,
+                boot_at=unix_time_of_boot(),
+                started_at=self._started_at,
+                max_staleness_s=self.settings.cache.max_staleness_s,
+                max_cache_bytes=self.settings.cache.max_cache_bytes,
+                gate=readiness.gate,
+                totals=self._totals(),
+                recent=self._recent,
+                cache=self.cache.stats(now),
+                loop=loop,
+                hottest=hottest,
+                globs=self.cache.glob_of,
+                filter_names=self._filter_names(),
+                changes=self.cache.store.recent_changes,
+                namenodes=namenodes_shown(self._pool),
+                settings=self.settings,
+            )
+        )
+
+    def _filter_names(self) -> Mapping[str, str]:
+        return self.consumer.stats().channel.records.filter_names
+
+    def _totals(self) -> Totals:
+        channel = self.consumer.stats().channel
+        return totals_of(self.traffic.stats(), self.front_end.stats(), self._pool.stats(), channel)
+
+    def _look(self) -> ProxySituation:
+        """Return the situation, and take note of it for the status page."""
+        now = self._situation()
+        self._recent.look(self._clock(), self._totals(), is_well=now.is_gate_open, state=now.gate)
+        return now
+
+    def _situation(self) -> ProxySituation:
+        stream = self.consumer.stats()
+        gate = Gate(
+            is_open=self.cache.stats(self._clock()).is_open,
+            is_stream_open=stream.is_open,
+            trouble=self.consumer.trouble,
+            applied_txid=stream.applied_txid,
+            last_probe=self._pool.last_probe,
+            session=stream.channel.session if self.settings.channel_name == ZOOKEEPER else None,
+        )
+        limits = self.settings.limits
+        return ProxySituation(
+            active=self._pool.active,
+            gate=gate_text(gate),
+            namenodes=self._pool.describe(),
+            not_taken_s=limits.failover_wait_s,
+            silent_s=limits.upstream_timeout_s,
+        )
