@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal, Protocol
 
-from nncache.admin.server import Action, Answer, Page, as_json, daemon_pages
+from nncache.admin.server import Action, Answer, Page, Readiness, as_json, daemon_pages
 from nncache.hadoop.paths import InvalidPathError, canonical
 
 MAX_SAMPLE: Final = 100
@@ -60,6 +60,14 @@ class ProxyReadiness:
         return f"active NameNode: {self.active or 'none known'}; gate: {self.gate}"
 
 
+class ReadinessOfProxy(Readiness, Protocol):
+    """`ProxyReadiness`, or that of several namespaces."""
+
+    @property
+    def state(self) -> str:
+        """One line for operators."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySources:
     """Where the pages get what they show. None of these may block.
@@ -73,7 +81,7 @@ class ProxySources:
             name or glob; may raise SampleError.
     """
 
-    readiness: Callable[[], ProxyReadiness]
+    readiness: Callable[[], ReadinessOfProxy]
     metrics: Callable[[], bytes]
     explain: Callable[[str], object]
     status: Callable[[], object]

@@ -7,7 +7,8 @@ import click
 
 from nncache.commands.globbing import GlobCommand
 from nncache.commands.options import given, with_settings
-from nncache.settings.commands import PROXY, load_settings
+from nncache.settings.commands import PROXY
+from nncache.settings.federation import load_proxy
 
 
 @with_settings(PROXY.keys.values())
@@ -15,7 +16,7 @@ from nncache.settings.commands import PROXY, load_settings
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file of settings; flags win over it.")
 def proxy(config: Path | None, **flags: object) -> None:
     """Serve WebHDFS in front of a NameNode until SIGTERM or SIGINT."""
-    load = partial(load_settings, PROXY, config, given(flags))
+    load = partial(load_proxy, config, given(flags))
     settings = load()
     from nncache.daemons.proxy_process import run_proxy  # noqa: PLC0415 - --help and a wrong setting load no server
 

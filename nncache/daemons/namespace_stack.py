@@ -23,7 +23,7 @@ from nncache.daemons.held_paths import HeldPaths
 from nncache.daemons.housekeeping import reclaim_in_slices
 from nncache.daemons.namenodes_shown import namenodes_shown
 from nncache.daemons.proxy_situation import Gate, ProxySituation, gate_text, lines
-from nncache.daemons.proxy_status import Seen, status_of, totals_of
+from nncache.daemons.proxy_status import Seen, totals_of
 from nncache.daemons.purging import Purger
 from nncache.daemons.recent import Recent, Totals
 from nncache.daemons.start_lines import warn_of_globs
@@ -238,47 +238,44 @@ class NamespaceStack:
             "namenodes": namenodes_shown(self._pool),
         }
 
-    def status(
-        self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats
-    ) -> Mapping[str, object]:
-        """Return the document of the status page; `loop` and `hottest` are those of the whole proxy."""
+    def seen(self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats) -> Seen:
+        """Return what the document of its status is made of; `loop` and `hottest` are those of the whole proxy."""
         now = self._clock()
-        return status_of(
-            Seen(
-                version=version("nncache"),
-                host=socket.gethostname(),
-                is_ready=readiness.is_ready,
-                ready_reason=readiness.reason,
-                now=now,
-                boot_at=unix_time_of_boot(),
-                started_at=self._started_at,
-                max_staleness_s=self.settings.cache.max_staleness_s,
-                max_cache_bytes=self.settings.cache.max_cache_bytes,
-                gate=readiness.gate,
-                totals=self._totals(),
-                recent=self._recent,
-                cache=self.cache.stats(now),
-                loop=loop,
-                hottest=hottest,
-                globs=self.cache.glob_of,
-                filter_names=self._filter_names(),
-                changes=self.cache.store.recent_changes,
-                namenodes=namenodes_shown(self._pool),
-                settings=self.settings,
-            )
+        return Seen(
+            version=version("nncache"),
+            host=socket.gethostname(),
+            is_ready=readiness.is_ready,
+            ready_reason=readiness.reason,
+            now=now,
+            boot_at=unix_time_of_boot(),
+            started_at=self._started_at,
+            max_staleness_s=self.settings.cache.max_staleness_s,
+            max_cache_bytes=self.settings.cache.max_cache_bytes,
+            gate=readiness.gate,
+            totals=self.totals(),
+            recent=self._recent,
+            cache=self.cache.stats(now),
+            loop=loop,
+            hottest=hottest,
+            globs=self.cache.glob_of,
+            filter_names=self._filter_names(),
+            changes=self.cache.store.recent_changes,
+            namenodes=namenodes_shown(self._pool),
+            settings=self.settings,
         )
 
     def _filter_names(self) -> Mapping[str, str]:
         return self.consumer.stats().channel.records.filter_names
 
-    def _totals(self) -> Totals:
+    def totals(self) -> Totals:
+        """Return its requests since the start, and what became of them."""
         channel = self.consumer.stats().channel
         return totals_of(self.traffic.stats(), self.front_end.stats(), self._pool.stats(), channel)
 
     def _look(self) -> ProxySituation:
         """Return the situation, and take note of it for the status page."""
         now = self._situation()
-        self._recent.look(self._clock(), self._totals(), is_well=now.is_gate_open, state=now.gate)
+        self._recent.look(self._clock(), self.totals(), is_well=now.is_gate_open, state=now.gate)
         return now
 
     def _situation(self) -> ProxySituation:

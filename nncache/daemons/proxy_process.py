@@ -1,12 +1,14 @@
 """Run a proxy as a process: what its start reads, and its signals. (nncache/daemons/proxy_process.py)"""
 
 from collections.abc import Callable
+from functools import partial
 
 from nncache.admin.settings import access_of
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
 from nncache.daemons.clients_authentication import clients_authentication_of
 from nncache.daemons.daemon import Signals, run_until_signal
+from nncache.daemons.namespace_log import do_named, name_lines
 from nncache.daemons.namespace_stack import Security
 from nncache.daemons.proxy_wiring import ProxySystem
 from nncache.daemons.reloader import Reloader
@@ -21,48 +23,90 @@ from nncache.logs import set_up_logs
 from nncache.proxy.limits import reserve_files
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
+from nncache.settings.federation import Federation
 
 
-def run_proxy(settings: SettingsOfProxy, load: Callable[[], SettingsOfProxy]) -> None:
+def run_proxy(
+    settings: SettingsOfProxy | Federation, load: Callable[[], SettingsOfProxy | Federation]
+) -> None:
     """Serve until SIGTERM or SIGINT, then let what is under way finish. At SIGHUP the settings are loaded again.
 
     Raises:
         StartError: this start cannot succeed; one line says why.
     """
-    set_up_logs(settings.log)
+    by_name = dict(settings.settings) if isinstance(settings, Federation) else {"": settings}
+    of_proxy = next(iter(by_name.values()))
+    set_up_logs(of_proxy.log)
+    name_lines()
     try:
-        reserve_files(settings.limits, len(settings.namenodes.namenodes))
-        load_stream_class(settings.channel_name)
-        access = access_of(settings.admin, settings.proxy.admin_at.host)
-        logs = RequestLogs(settings.request_logs, boottime)
-        identity = identity_of(settings.kerberos, boottime)
-        web = NameNodeWeb(settings.namenode_tls)
-        security = Security(
-            identity=identity,
-            login=login_of(settings.zookeeper, identity),
-            web=web,
-            clients=clients_authentication_of(settings, identity, web, boottime),
-        )
+        reserve_files(of_proxy.limits, sum(len(each.namenodes.namenodes) for each in by_name.values()))
+        for each in by_name.values():
+            load_stream_class(each.channel_name)
+        access = access_of(of_proxy.admin, of_proxy.proxy.admin_at.host)
+        logs = RequestLogs(of_proxy.request_logs, boottime)
+        security = {name: _security_of(each) for name, each in by_name.items()}
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     manager = ServiceManager()
 
     async def serve(signals: Signals) -> None:
-        system = ProxySystem(settings, boottime, access, manager, logs, security)
-        reloader = Reloader(
-            load,
-            settings,
-            OF_PROXY,
-            system.take,
-            manager,
-            lambda outcome: logs.note("reload", outcome=outcome),
+        is_alone = not isinstance(settings, Federation)
+        system = ProxySystem(
+            settings, boottime, access, manager, logs, security[""] if is_alone else security
         )
+        reloaders = {
+            name: Reloader(
+                partial(_again, load, settings, name),
+                each,
+                OF_PROXY,
+                partial(system.take, name=name),
+                manager,
+                lambda outcome: logs.note("reload", outcome=outcome),
+            )
+            for name, each in by_name.items()
+        }
 
         def reload() -> None:
             logs.reopen()
-            reloader.reload()
+            for name, reloader in reloaders.items():
+                do_named(name, reloader.reload)
 
         signals.on_reload = reload
         await system.serve(signals.stop)
 
     run_until_signal(serve, "requests under way are finished, then it ends")
+
+
+def _security_of(settings: SettingsOfProxy) -> Security:
+    """Return as whom a namespace's parts act.
+
+    Raises:
+        SettingError: a keytab or a certificate cannot be used; says what to do.
+    """
+    identity = identity_of(settings.kerberos, boottime)
+    web = NameNodeWeb(settings.namenode_tls)
+    return Security(
+        identity=identity,
+        login=login_of(settings.zookeeper, identity),
+        web=web,
+        clients=clients_authentication_of(settings, identity, web, boottime),
+    )
+
+
+def _again(
+    load: Callable[[], SettingsOfProxy | Federation], begun: SettingsOfProxy | Federation, name: str
+) -> SettingsOfProxy:
+    """Return the settings of a namespace, loaded again; `begun` are those of the start.
+
+    Raises:
+        ConfigurationError: they are wrong, or the namespaces are others.
+    """
+    match begun, load():
+        case SettingsOfProxy(), SettingsOfProxy() as settings:
+            return settings
+        case Federation(), Federation() as wanted if (
+            wanted.settings.keys() == begun.settings.keys() and wanted.mounts.points == begun.mounts.points
+        ):
+            return wanted.settings[name]
+        case _:
+            raise ConfigurationError("the namespaces, or what they hold, have changed: that needs a restart")

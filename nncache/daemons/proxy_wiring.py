@@ -9,30 +9,32 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AsyncExitStack
 from importlib.metadata import version
 
 from nncache.admin.access import Access
-from nncache.admin.proxy_pages import ProxyReadiness, ProxySources, proxy_pages, purge_action
+from nncache.admin.proxy_pages import ProxySources, ReadinessOfProxy, proxy_pages, purge_action
 from nncache.admin.server import AdminServer
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.daemons.housekeeping import calm_collector, tend_collector
-from nncache.daemons.namespace_stack import NO_SECURITY, NamespaceStack, Security
+from nncache.daemons.namespace_stack import NO_SECURITY, Security
+from nncache.daemons.namespaces_served import OneNamespace, Served, SeveralNamespaces
 from nncache.daemons.parsed_urls import forget_targets
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
 from nncache.daemons.service_manager import ServiceManager
-from nncache.daemons.start_lines import say_where
+from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
 from nncache.daemons.watchdog import Watchdog
 from nncache.errors import StartError
 from nncache.logs import set_log_level
 from nncache.metrics.page import MetricsPage
-from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.termination.stats import NO_TERMINATION
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
+from nncache.settings.federation import Federation
 
 _log = logging.getLogger(__name__)
 
@@ -47,48 +49,60 @@ class ProxySystem:
 
     def __init__(
         self,
-        settings: SettingsOfProxy,
+        settings: SettingsOfProxy | Federation,
         clock: Clock,
         access: Access | None = None,
         manager: ServiceManager | None = None,
         logs: RequestLogs | None = None,
-        security: Security = NO_SECURITY,
+        security: Security | Mapping[str, Security] = NO_SECURITY,
     ) -> None:
         """Build it.
 
         Args:
-            settings: all of them.
+            settings: all of them; a Federation has those of several namespaces.
             clock: seconds of CLOCK_BOOTTIME.
             access: what the settings say of the operators' pages, if that was read already.
             manager: told when it serves and when it ends.
             logs: of requests, opened already; closed at the end.
-            security: as whom it acts, and how it knows others.
+            security: as whom it acts, and how it knows others; of several namespaces by their names.
 
         Raises:
             SettingError: one of those logs cannot be opened.
         """
+        federation = self._federation = settings if isinstance(settings, Federation) else None
+        settings = settings.of_proxy if isinstance(settings, Federation) else settings
         self._logs = logs or RequestLogs(settings.request_logs, clock)
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
         self._watchdog = Watchdog()
         self._hottest = Hottest(clock)
-        self._authentication = security.clients
         observers = (*self._logs.observers, self._hottest)
-        stack = self.stack = NamespaceStack(settings, clock, security=security, observers=observers)
-        self._server = Server(
-            stack.handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic
-        )
+        self._served: Served
+        if federation is None:
+            assert isinstance(security, Security), "of one namespace"
+            self._authentication = security.clients
+            self._served = OneNamespace(settings, clock, security, observers)
+        else:
+            by_name = (
+                dict.fromkeys(federation.settings, NO_SECURITY)
+                if isinstance(security, Security)
+                else security
+            )
+            self._authentication = None
+            self._served = SeveralNamespaces(federation, clock, by_name, observers)
+        self.stacks = self._served.stacks
+        self._server = self._served.server
         sources = ProxySources(
             readiness=self._readiness,
-            metrics=MetricsPage("proxy", self.figures).render,
-            explain=stack.explain,
+            metrics=MetricsPage("proxy", self._served.collector(self._figures)).render,
+            explain=self._served.explain,
             status=self._status,
-            sample=stack.sample,
+            sample=self._served.sample,
         )
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*proxy_pages(sources), purge_action(stack.purger)),
+            (*proxy_pages(sources), purge_action(self._served.purges)),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("proxy.html"),
@@ -106,8 +120,10 @@ class ProxySystem:
         failure: StartError | None = None
         self._logs.start()
         try:
-            async with asyncio.timeout(None) as end, self.stack:
-                # By value: raised in here it would leave as a group, since the stack holds task groups.
+            async with asyncio.timeout(None) as end, AsyncExitStack() as under_way:
+                for stack in self.stacks.values():
+                    await under_way.enter_async_context(stack)
+                # By value: raised in here it would leave as a group, since the stacks hold task groups.
                 failure = await self._listen()
                 if failure is None:
                     await self._work_until(stop)
@@ -115,7 +131,8 @@ class ProxySystem:
         except TimeoutError:
             _log.warning("abandoned calls to the NameNode after %g s", QUESTIONS_END_S)
         finally:
-            await self.stack.close()
+            for stack in self.stacks.values():
+                await stack.close()
             self._logs.note("end")
             self._logs.close()
         if failure is not None:
@@ -139,7 +156,10 @@ class ProxySystem:
         try:
             async with background(self._background()):
                 self._is_listening = True
-                say_where(self._settings, self._server.port, self._admin.url)
+                if self._federation is None:
+                    say_where(self._settings, self._server.port, self._admin.url)
+                else:
+                    say_where_all(self._federation, self._server.port, self._admin.url)
                 calm_collector()
                 self._manager.ready()
                 self._logs.note("start", version=version("nncache"), pid=os.getpid())
@@ -153,8 +173,9 @@ class ProxySystem:
                         await asyncio.sleep(lame_duck_s)
                 finally:
                     self._is_listening = False
-                    self.stack.front_end.waits.stop()
-                    self.stack.events.stop()
+                    for stack in self.stacks.values():
+                        stack.front_end.waits.stop()
+                        stack.events.stop()
                     await self._server.stop()
         finally:
             await self._admin.__aexit__(None, None, None)
@@ -162,7 +183,7 @@ class ProxySystem:
     def _background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
         """Return the work beside the requests. None of it is needed to forward a call."""
         return (
-            *self.stack.background,
+            *self._served.background,
             *self._server.background,
             *(() if self._authentication is None else self._authentication.background),
             ("the garbage collector", tend_collector),
@@ -171,17 +192,20 @@ class ProxySystem:
             ("signs of life for the service manager", self._manager.beat),
         )
 
-    def take(self, settings: SettingsOfProxy, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+    def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`).
+
+        `name` is that of the namespace, of several.
+        """
         if "glob" in changed:
-            self.stack.take_globs(settings)
+            self.stacks[name].take_globs(settings)
         if "log_level" in changed:
             set_log_level(settings.log)
-        self._settings = self.stack.settings = settings
+        self._settings = self.stacks[name].settings = settings
 
-    def figures(self) -> Mapping[str, object]:
-        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
-        return self.stack.figures() | {
+    def _figures(self) -> Mapping[str, object]:
+        """Return the figures of now of each room that the proxy has once."""
+        return {
             "admin": self._admin.stats(),
             "loop": self._watchdog.stats(),
             "request_logs": self._logs.stats(),
@@ -190,10 +214,13 @@ class ProxySystem:
             "tls": self._server.tls_stats(),
         }
 
-    def _readiness(self) -> ProxyReadiness:
-        return self.stack.readiness(is_listening=self._is_listening, is_stopping=self._is_stopping)
+    def _readiness(self) -> ReadinessOfProxy:
+        return self._served.readiness(is_listening=self._is_listening, is_stopping=self._is_stopping)
 
     def _status(self) -> Mapping[str, object]:
-        return self.stack.status(
-            self._readiness(), loop=self._watchdog.stats(), hottest=self._hottest.stats(HOTTEST_SHOWN)
+        return self._served.status(
+            is_listening=self._is_listening,
+            is_stopping=self._is_stopping,
+            loop=self._watchdog.stats(),
+            hottest=self._hottest.stats(HOTTEST_SHOWN),
         )

@@ -8,6 +8,7 @@ from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.invalidation.settings import ZOOKEEPER
 from nncache.settings.commands import SettingsOfProxy
+from nncache.settings.federation import Federation
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +28,39 @@ def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
         settings.channel_name,
     )
     _log.info("status page, health, readiness, metrics and explain on %s", admin)
+    _say_changes(settings)
+
+
+def say_where_all(federation: Federation, port: int, admin: str) -> None:
+    """Log the same of several namespaces, and what each holds."""
+    settings = federation.of_proxy
+    _log.info(
+        "nncache %s serves WebHDFS on %s in front of %d namespaces, as %s",
+        version("nncache"),
+        Endpoint(settings.proxy.listen_at.host, port),
+        len(federation.settings),
+        who(settings.kerberos, settings.namenodes.user),
+    )
+    _log.info("status page, health, readiness, metrics and explain on %s", admin)
+    for name, own in federation.settings.items():
+        points = federation.mounts.points
+        _log.info(
+            "namespace %s holds %s: nameservice %s (%s), channel %s",
+            name,
+            ", ".join(point for point, holder in points.items() if holder == name),
+            own.namenodes.nameservice,
+            ", ".join(own.namenodes.namenode_http),
+            own.channel_name,
+        )
+        _say_changes(own)
+    if federation.mounts.fallback is None:
+        _log.warning(
+            "no namespace is mounted at /: what lies there, and calls without a path, are answered with an error; "
+            '"/" = "NAME" in [mounts] gives them to one'
+        )
+
+
+def _say_changes(settings: SettingsOfProxy) -> None:
     if settings.channel_name == ZOOKEEPER:
         _log.info(
             "filters and changes come from the publisher of %s in ZooKeeper, %s at %s",
@@ -35,7 +69,8 @@ def say_where(settings: SettingsOfProxy, port: int, admin: str) -> None:
             ", ".join(settings.zookeeper.zookeeper),
         )
     elif not settings.cache.glob:
-        _log.warning("no --glob is given: nothing is answered from memory")
+        of = f" for {settings.namespace.namespace}" if settings.namespace.namespace else ""
+        _log.warning("no --glob is given%s: nothing is answered from memory", of)
     warn_of_globs(settings)
 
 

@@ -50,9 +50,10 @@ class StatsCollector(Collector):
 class MetricsPage:
     """The page at `/metrics`: our figures, the process's and the interpreter's."""
 
-    def __init__(self, daemon: Daemon, read: Callable[[], Figures]) -> None:
+    def __init__(self, daemon: Daemon, read: Callable[[], Figures] | Collector) -> None:
+        """Make it of what reads our figures, or makes families of them."""
         self._registry = CollectorRegistry()
-        self._registry.register(StatsCollector(daemon, read))
+        self._registry.register(StatsCollector(daemon, read) if callable(read) else read)
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)

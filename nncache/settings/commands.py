@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from nncache.admin.settings import AdminSettings, ExplainSettings
 from nncache.cache.settings import CacheSettings
@@ -28,9 +28,12 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
-from nncache.settings.hadoop_conf import from_hadoop
+from nncache.settings.hadoop_conf import from_hadoop, viewfs_of
+from nncache.settings.keys import keys_of
+from nncache.settings.namespaces import NamespaceSettings
 
 THE_CLUSTER = {"heading": "The cluster's own configuration"}
+THE_NAMESPACE = {"heading": "Which namespace of several"}
 THE_NAMENODES = {"heading": "The NameNodes"}
 THE_TLS = {"heading": "TLS towards the NameNodes"}
 THE_IDENTITY = {"heading": "The service's own Kerberos identity"}
@@ -50,6 +53,7 @@ class SettingsOfProxy:
         default_factory=ProxySettings, metadata={"heading": "Where the proxy listens"}
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
+    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
     namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
@@ -122,6 +126,7 @@ class SettingsOfPublisher:
         default_factory=PublisherSettings, metadata={"heading": "What is published"}
     )
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
+    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     namenodes: NameNodeSettings = field(default_factory=NameNodeSettings, metadata=THE_NAMENODES)
     namenode_tls: NameNodeTlsSettings = field(default_factory=NameNodeTlsSettings, metadata=THE_TLS)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
@@ -146,6 +151,7 @@ class SettingsOfFilters:
     """All that `nncache filters` may be told of its surroundings."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
+    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     namenodes: WebHdfsSettings = field(
         default_factory=WebHdfsSettings, metadata={"heading": "Whom to ask, and as whom"}
     )
@@ -159,6 +165,7 @@ class SettingsOfWatch:
     """All that `nncache watch` may be told of its surroundings."""
 
     hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
+    namespace: NamespaceSettings = field(default_factory=NamespaceSettings, metadata=THE_NAMESPACE)
     nameservice: NameserviceSettings = field(
         default_factory=NameserviceSettings, metadata={"heading": "The nameservice"}
     )
@@ -200,10 +207,28 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
         )
 
 
-PROXY = Form("proxy", SettingsOfProxy, from_hadoop)
-PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop)
-FILTERS = Form("filters", SettingsOfFilters, from_hadoop)
-WATCH = Form("watch", SettingsOfWatch, from_hadoop)
+_OF_ALL: Final = frozenset(
+    key.name
+    for key in keys_of(
+        (
+            NamespaceSettings,
+            ProxySettings,
+            KerberosSettings,
+            TerminationSettings,
+            LimitSettings,
+            AdminSettings,
+            LogSettings,
+            RequestLogSettings,
+        )
+    )
+    if key.name != "namenode_principal"
+)
+"""Keys of a proxy that have one value for all of its namespaces."""
+
+PROXY = Form("proxy", SettingsOfProxy, from_hadoop, viewfs_of, _OF_ALL)
+PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_ALL)
+FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
+WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)

@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Generic, TypeVar, get_type_hints
 
 from nncache.errors import ConfigurationError
+from nncache.hadoop.mounts import KEY
 from nncache.hadoop.settings import SettingError
 from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, build, from_flag, from_toml, keys_of
+from nncache.settings.namespaces import (
+    CHOICE,
+    NOTHING_WRITTEN,
+    TABLES,
+    Namespaces,
+    namespaces_of,
+    own_keys_at_the_top,
+    written_in,
+)
 
 SettingsT = TypeVar("SettingsT")
 
@@ -35,12 +45,25 @@ class Supplement:
 Supply = Callable[[Mapping[str, object], Collection[str]], Supplement]
 """Given what was said and the keys of a form, find what else is known; may raise a ConfigurationError."""
 
+View = Callable[[Mapping[str, object]], tuple[Mapping[str, str], str]]
+"""Given what was said, find the mount table of the cluster's clients, and where it stands; may raise as above."""
+
 
 class Form(Generic[SettingsT]):
     """The settings of one command; `settings` is a dataclass with one component and a `heading` for each field."""
 
-    def __init__(self, command: str, settings: type[SettingsT], supply: Supply | None = None) -> None:
+    def __init__(
+        self,
+        command: str,
+        settings: type[SettingsT],
+        supply: Supply | None = None,
+        view: View | None = None,
+        of_all: Collection[str] = (),
+    ) -> None:
+        """Make one; the keys `of_all` have one value for all namespaces."""
         self._supply = supply
+        self._view = view
+        self._of_all = of_all
         self.command = command  # as it is typed: `proxy`
         self.settings = settings
         self.components = _components(settings)  # field -> component
@@ -67,14 +90,24 @@ class Form(Generic[SettingsT]):
     ) -> "Filled[SettingsT]":
         """Return the settings of a start, as `fill` does, with where each value comes from."""
         table = {} if config is None else _read(config)
-        faults = [] if config is None else self._unknown(table, config, {*self.keys, *keys_of_others})
-        from_file = {name: value for name, value in table.items() if name in self.keys and name not in flags}
-        places = {name: f"{name} in {config}" for name in from_file}
+        known = {*self.keys, *keys_of_others}
+        faults = [] if config is None else self._unknown(table, config, known)
+        namespaces = self._namespaces(table, config, flags, known)
+        chosen = (
+            _chosen(namespaces, str(flags.get(CHOICE, table.get(CHOICE, "")))) if CHOICE in self.keys else ""
+        )
+        own: Mapping[str, object] = {} if namespaces is None else namespaces.tables[chosen]
+        said = {**table, **own}
+        from_file = {name: value for name, value in said.items() if name in self.keys and name not in flags}
+        origins = {
+            name: f"[{TABLES}.{chosen}] of {config}" if name in own else str(config) for name in from_file
+        }
+        places = {name: f"{name} in {origin}" for name, origin in origins.items()}
         places |= {name: self.keys[name].flag for name in flags}
 
         def fault(error: SettingError) -> str:
             if error.key in from_file:
-                return f"{error} (in {config})"
+                return f"{error} (in {origins[error.key]})"
             return f"{error} (in {supplement.origin})" if error.key in supplement.values else str(error)
 
         values: dict[str, object] = {}
@@ -85,6 +118,8 @@ class Form(Generic[SettingsT]):
                     values[name] = read(self.keys[name], value)
                 except SettingError as error:
                     faults.append(fault(error))
+        if chosen:
+            values.setdefault("nameservice", chosen)
         if self._supply is not None and not faults:  # else it could be misled
             try:
                 supplement = self._supply(values, self.keys)
@@ -103,21 +138,51 @@ class Form(Generic[SettingsT]):
             settings, {key.name: places.get(key.name, _unset(key, config)) for key in self.keys.values()}
         )
 
+    def namespaces(
+        self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
+    ) -> Namespaces | None:
+        """Return the namespaces that file or `core-site.xml` name; None if there is only one, or one is chosen.
+
+        Raises:
+            ConfigurationError: they do not fit together.
+        """
+        table = {} if config is None else _read(config)
+        if {**table, **flags}.get(CHOICE):
+            return None
+        return self._namespaces(table, config, flags, {*self.keys, *keys_of_others})
+
+    def _namespaces(
+        self,
+        table: Mapping[str, object],
+        config: Path | None,
+        flags: Mapping[str, object],
+        known: Collection[str],
+    ) -> Namespaces | None:
+        if CHOICE not in self.keys:
+            return None  # of those that ask a daemon, which knows
+        written = NOTHING_WRITTEN if config is None else written_in(table, config)
+        viewfs, origin = ({}, "") if self._view is None or written.mounts else self._view({**table, **flags})
+        found = namespaces_of(written, viewfs, config, origin)
+        if found is None:
+            return None
+        faults = [line for line in (own_keys_at_the_top(table), own_keys_at_the_top(flags)) if line]
+        for name, own in found.tables.items():
+            assert config is not None or not own
+            where = f"{config}: [{TABLES}.{name}]"
+            faults += _unknown(own, where, known)
+            faults += (
+                f"{where}: {key}: must stand at the top: it is the same for all"
+                for key in own
+                if key in self._of_all
+            )
+        if faults:
+            raise ConfigurationError(*faults)
+        return found
+
     def _unknown(self, table: Mapping[str, object], config: Path, known: Collection[str]) -> list[str]:
         """Return a line for each key of the file that no command has."""
-        faults = []
-        for name, value in table.items():
-            if name in known:
-                continue
-            if isinstance(value, dict):
-                faults.append(f"{config}: [{name}]: tables have no meaning here; all keys are at the top")
-                continue
-            if advice := clear_secrets.in_settings(name, known):
-                faults.append(f"{config}: {advice}")
-                continue
-            nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)
-            faults.append(f"{config}: {name}: no such key; the nearest is {nearest[0]}")
-        return faults
+        flat = {name: value for name, value in table.items() if name not in {TABLES, KEY}}
+        return _unknown(flat, str(config), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +196,36 @@ class Filled(Generic[SettingsT]):
 
     settings: SettingsT
     places: Mapping[str, str]
+
+
+def _unknown(table: Mapping[str, object], where: str, known: Collection[str]) -> list[str]:
+    """Return a line for each key that no command has."""
+    faults = []
+    for name, value in table.items():
+        if name in known:
+            continue
+        if isinstance(value, dict):
+            faults.append(f"{where}: [{name}]: tables have no meaning here; all keys are at the top")
+            continue
+        if advice := clear_secrets.in_settings(name, known):
+            faults.append(f"{where}: {advice}")
+            continue
+        nearest = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)
+        faults.append(f"{where}: {name}: no such key; the nearest is {nearest[0]}")
+    return faults
+
+
+def _chosen(namespaces: Namespaces | None, choice: str) -> str:
+    if namespaces is None:
+        if choice:
+            raise ConfigurationError(
+                f"{CHOICE}: {choice}: the settings have no [{TABLES}.NAME] to choose from"
+            )
+        return ""
+    try:
+        return namespaces.chosen(choice)
+    except SettingError as error:
+        raise ConfigurationError(f"{error} (in {namespaces.origin})") from error
 
 
 def _unset(key: Key, config: Path | None) -> str:

@@ -1,6 +1,7 @@
 """Take the nameservice and its NameNodes from the cluster's own configuration. (nncache/settings/hadoop_conf.py)"""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,9 @@ from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Confi
 from nncache.hadoop.configured_namenodes import configured_namenodes, configured_nameservice
 from nncache.hadoop.namenode_settings import HadoopConfSettings
 from nncache.hadoop.settings import SettingError
+from nncache.hadoop.viewfs import viewfs_mounts
 from nncache.settings.forms import Supplement
+from nncache.settings.namespaces import IDENTITY
 
 _DIRECTORY: Final = "hadoop_conf_dir"
 _ADDRESSES: Final = frozenset({"namenode_http", "namenode_rpc"})
@@ -24,21 +27,56 @@ def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement
     Raises:
         ConfigurationError: one line that names the directory or the file, the key and what would be right.
     """
-    directory = str(said.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
-    if not directory or _ADDRESSES & said.keys():
+    if _ADDRESSES & said.keys():
         return _NOTHING
-    files = [Path(directory, name) for name in RESOURCES]
-    if not any(file.exists() for file in files):
+    directory = _directory(said)
+    if not directory:
+        return _NOTHING
+    with _told(directory):
+        values = _values_of(_read(directory), said, keys)
+    return Supplement({key: value for key, value in values.items() if key in keys}, directory)
+
+
+def viewfs_of(said: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
+    """Return the mount table of the cluster's clients, and the directory where it stands; none as above.
+
+    Raises:
+        ConfigurationError: it has a link that a proxy cannot follow; or as above.
+    """
+    directory = "" if IDENTITY & said.keys() else _directory(said)
+    if not directory:
+        return {}, ""
+    with _told(directory):
+        return viewfs_mounts(_read(directory)), directory
+
+
+def _directory(said: Mapping[str, object]) -> str:
+    """Return the directory that was said, or that the environment names and that holds a configuration; "" for none."""
+    directory = str(said.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
+    if directory and not any(file.exists() for file in _files(directory)):
         if _DIRECTORY not in said:
-            return _NOTHING
+            return ""
         raise ConfigurationError(f"{_DIRECTORY}: {directory}: must hold {' or '.join(RESOURCES)}")
+    return directory
+
+
+def _files(directory: str) -> tuple[Path, ...]:
+    return tuple(Path(directory, name) for name in RESOURCES)
+
+
+def _read(directory: str) -> Configuration:
+    return Configuration.read(_files(directory))
+
+
+@contextmanager
+def _told(directory: str) -> Iterator[None]:
+    """Make errors of a configuration those of the settings."""
     try:
-        values = _values_of(Configuration.read(files), said, keys)
+        yield
     except BadConfigurationError as error:
         raise ConfigurationError(str(error)) from error
     except SettingError as error:
         raise ConfigurationError(f"{error} (in {directory})") from error
-    return Supplement({key: value for key, value in values.items() if key in keys}, directory)
 
 
 def _values_of(

@@ -59,7 +59,7 @@ class Proxied:
     def __init__(self, system: ProxySystem, address: str) -> None:
         self.address = address
         self.clock = boottime
-        inside = system.stack
+        inside = system.stacks[""]
         self.cache: MetadataCache = inside.cache  # to see what became of a reply
         self.consumer: Consumer = inside.consumer  # to know what was applied
         self._upstream: Upstream = inside.upstream  # to see that every connection came back

@@ -1,0 +1,155 @@
+"""What operators see of several namespaces together. (nncache/daemons/federated_status.py)
+
+Pure. The documents are those of one namespace, with the sums of all, and what each says of itself beside them.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from nncache.admin.proxy_pages import ProxyReadiness
+from nncache.cache.stats import CacheStats
+from nncache.daemons.proxy_status import Json, Seen, status_of
+from nncache.daemons.recent import Recent, Totals
+
+_SUMMED: Final = ("entries", "grants", "bytes", "windows", "evictions")
+"""Figures of a cache that the document has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederatedReadiness:
+    """Whether the proxy can serve, and each of its namespaces.
+
+    It is ready while one of them is: the others' clients would be no better off elsewhere.
+
+    Attributes:
+        is_listening: clients can connect.
+        is_stopping: it was asked to end.
+        namespaces: what is to be said of each.
+    """
+
+    is_listening: bool
+    is_stopping: bool
+    is_gate_open: bool
+    gate: str
+    namespaces: Mapping[str, ProxyReadiness]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether clients should be sent here."""
+        return any(each.is_ready for each in self.namespaces.values())
+
+    @property
+    def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
+        """What is out of order in the first namespace in which something is; a closed gate comes last."""
+        reasons = [each.reason for each in self.namespaces.values() if each.reason]
+        return min(reasons, key=lambda reason: reason == "gate-closed", default="")
+
+    @property
+    def state(self) -> str:
+        """One line for operators."""
+        return "; ".join(f"{name}: {each.state}" for name, each in self.namespaces.items())
+
+
+def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> FederatedReadiness:
+    """Return what follows for the whole proxy; at least one namespace is there."""
+    first = next(iter(namespaces.values()))
+    return FederatedReadiness(
+        is_listening=first.is_listening,
+        is_stopping=first.is_stopping,
+        is_gate_open=all(each.is_gate_open for each in namespaces.values()),
+        gate=gate_of({name: each.gate for name, each in namespaces.items() if not each.is_gate_open}),
+        namespaces=namespaces,
+    )
+
+
+def gate_of(closed: Mapping[str, str]) -> str:
+    """Return the state of all gates, given those that are closed, each with its state."""
+    if not closed:
+        return "open"
+    return "closed: " + "; ".join(
+        f"{name}: {state.removeprefix('closed: ')}" for name, state in closed.items()
+    )
+
+
+def total_of(totals: Iterable[Totals]) -> Totals:
+    """Return the sums."""
+    every = tuple(totals)
+    forwarded = dict[str, int]()
+    for each in every:
+        for reason, count in each.forwarded.items():
+            forwarded[reason] = forwarded.get(reason, 0) + count
+    names = (field.name for field in dataclasses.fields(Totals) if field.name != "forwarded")
+    return Totals(forwarded=forwarded, **{name: sum(getattr(each, name) for each in every) for name in names})
+
+
+def federated_status(
+    namespaces: Mapping[str, Seen], points: Mapping[str, str], refused: int, recent: Recent[Totals]
+) -> Json:
+    """Return the document at `/status`.
+
+    Args:
+        namespaces: what each has to show, at least one.
+        points: the names of the namespaces, by mount point.
+        refused: requests that are about none of them.
+        recent: of the sums.
+    """
+    document = status_of(_together(namespaces, refused, recent))
+    gate = document["gate"]
+    assert isinstance(gate, dict)
+    gate["covered_txid"] = None  # each has its own transactions
+    return document | {"namespaces": [_row(name, seen, points) for name, seen in namespaces.items()]}
+
+
+def _row(name: str, seen: Seen, points: Mapping[str, str]) -> Json:
+    document = status_of(seen)
+    return {
+        "name": name,
+        "mounts": sorted(point for point, namespace in points.items() if namespace == name),
+        "is_ready": seen.is_ready,
+        "reason": seen.ready_reason,
+        "gate": seen.gate,
+        "saved": document["saved"],
+    }
+
+
+def _together(namespaces: Mapping[str, Seen], refused: int, recent: Recent[Totals]) -> Seen:
+    every = tuple(namespaces.values())
+    first = every[0]
+    closed = {name: seen.gate for name, seen in namespaces.items() if not seen.cache.is_open}
+    total = total_of(seen.totals for seen in every)
+    return dataclasses.replace(
+        first,
+        is_ready=any(seen.is_ready for seen in every),
+        max_cache_bytes=sum(seen.max_cache_bytes for seen in every),
+        max_staleness_s=max(seen.max_staleness_s for seen in every),
+        gate=gate_of(closed),
+        totals=with_refused(total, refused),
+        recent=recent,
+        cache=_cache_of([seen.cache for seen in every]),
+        globs={
+            f"{name}:{id_}": glob for name, seen in namespaces.items() for id_, glob in seen.globs.items()
+        },
+        filter_names={
+            f"{name}:{id_}": f"{name}: {seen.filter_names.get(id_, id_)}"
+            for name, seen in namespaces.items()
+            for id_ in seen.globs
+        },
+        changes=sorted((change for seen in every for change in seen.changes), key=lambda change: change.at),
+        namenodes=tuple(namenode for seen in every for namenode in seen.namenodes),
+    )
+
+
+def with_refused(totals: Totals, refused: int) -> Totals:
+    """Return the sums, with requests that are about no namespace."""
+    return dataclasses.replace(totals, requests=totals.requests + refused, refused=totals.refused + refused)
+
+
+def _cache_of(caches: list[CacheStats]) -> CacheStats:
+    sums = {name: sum(getattr(each, name) for each in caches) for name in _SUMMED}
+    return CacheStats(
+        is_open=all(each.is_open for each in caches),
+        gate_age_s=max(each.gate_age_s for each in caches),
+        **sums,
+    )

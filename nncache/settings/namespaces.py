@@ -1,0 +1,164 @@
+"""Several namespaces in one settings file: their tables, and which of them is meant. (nncache/settings/namespaces.py)
+
+`[namespaces.NAME]` holds the keys of one namespace, `[mounts]` says what each holds; where there is no `[mounts]`, the
+mount table of the cluster's `core-site.xml` does. A key at the top holds for every namespace whose table does not have
+it.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from nncache.errors import ConfigurationError
+from nncache.hadoop.mounts import KEY, MountTable
+from nncache.hadoop.paths import ROOT, InvalidPathError, canonical
+from nncache.hadoop.settings import SettingError
+
+TABLES: Final = "namespaces"
+CHOICE: Final = "namespace"
+IDENTITY: Final = frozenset({"nameservice", "namenode_http", "namenode_rpc"})
+"""Keys that say which namespace one is; no two can have the same values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSettings:
+    """Which namespace of a settings file is meant."""
+
+    namespace: str = field(
+        default="",
+        metadata={
+            "help": "Which namespace is meant where the settings file has several, [namespaces.NAME]: its name, or a "
+            "path that it holds, such as /data/x. Empty: all of them for nncache proxy; the only one elsewhere."
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """All that a settings file, or a mount table, says of namespaces.
+
+    Attributes:
+        tables: keys and values as in the file, by the name of the namespace.
+        mounts: what each holds.
+        origin: where the mount table stands, for messages.
+    """
+
+    tables: Mapping[str, Mapping[str, object]]
+    mounts: MountTable
+    origin: str
+
+    def chosen(self, choice: str) -> str:
+        """Return the name of the namespace that a name or a path stands for; of one alone, "" is enough.
+
+        Raises:
+            SettingError: it stands for none.
+        """
+        names = ", ".join(self.tables)
+        if choice in self.tables:
+            return choice
+        if not choice and len(self.tables) == 1:
+            return next(iter(self.tables))
+        if not choice.startswith(ROOT):
+            raise SettingError(
+                CHOICE, choice or "none", f"must be one of {names}, or a path that one of them holds"
+            )
+        try:
+            found = self.mounts.find(canonical(choice))
+        except InvalidPathError as error:
+            raise SettingError(CHOICE, choice, str(error)) from error
+        if found is None:
+            points = ", ".join(self.mounts.points)
+            raise SettingError(
+                CHOICE, choice, f"must lie below a mount point ({points}), or be one of {names}"
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a settings file says of namespaces, not judged yet; both empty: nothing.
+
+    Attributes:
+        tables: by name.
+        mounts: the names, by mount point.
+    """
+
+    tables: Mapping[str, Mapping[str, object]]
+    mounts: Mapping[str, str]
+
+
+NOTHING_WRITTEN: Final = Written({}, {})
+
+
+def written_in(table: Mapping[str, object], config: Path) -> Written:
+    """Return what the tables of a settings file say.
+
+    Raises:
+        ConfigurationError: they have another form.
+    """
+    faults, tables, mounts = list[str](), dict[str, Mapping[str, object]](), dict[str, str]()
+    for name, own in _table(table, TABLES, f"must be tables of keys: [{TABLES}.NAME]", config).items():
+        if isinstance(own, dict):
+            tables[name] = own
+        else:
+            faults.append(f"{config}: {TABLES}.{name}: {own}: must be a table: [{TABLES}.{name}]")
+    for point, namespace in _table(table, KEY, 'must be a table: [mounts], "/data" = "NAME"', config).items():
+        if isinstance(namespace, str):
+            mounts[point] = namespace
+        else:
+            faults.append(f"{config}: {KEY}: {point}: {namespace}: must be the name of a namespace")
+    if faults:
+        raise ConfigurationError(*faults)
+    return Written(tables, mounts)
+
+
+def _table(table: Mapping[str, object], name: str, allowed: str, config: Path) -> Mapping[str, object]:
+    found = table.get(name, {})
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"{config}: {name}: {found}: {allowed}")
+    return found
+
+
+def namespaces_of(
+    written: Written, of_viewfs: Mapping[str, str], config: Path | None, viewfs: str
+) -> Namespaces | None:
+    """Return the namespaces that file and `core-site.xml` (`of_viewfs`, in the directory `viewfs`) name; None for one.
+
+    Raises:
+        ConfigurationError: they do not fit together.
+    """
+    if not written.tables and not written.mounts and len(set(of_viewfs.values())) <= 1:
+        return None  # of one namespace the NameNodes are asked for any path, as ever
+    mounts, origin = (written.mounts, str(config)) if written.mounts else (of_viewfs, viewfs or str(config))
+    tables = {name: written.tables.get(name, {}) for name in (*written.tables, *mounts.values())}
+    faults = list[str]()
+    if written.mounts:
+        faults += (
+            f"{KEY}: {point}: {name}: must be the name of a namespace, [{TABLES}.{name}] (in {config})"
+            for point, name in mounts.items()
+            if name not in written.tables
+        )
+    faults += (
+        f"{TABLES}.{name}: is mounted nowhere: give it a path in [{KEY}] (in {config})"
+        for name in written.tables
+        if name not in mounts.values() and mounts
+    )
+    try:
+        table = MountTable(mounts)
+    except SettingError as error:
+        raise ConfigurationError(*faults, f"{error} (in {origin})") from error
+    if faults:
+        raise ConfigurationError(*faults)
+    return Namespaces(tables, table, origin)
+
+
+def own_keys_at_the_top(said: Collection[str]) -> str:
+    """Return what is wrong with keys at the top, or flags, that would make all namespaces one; "" if nothing is."""
+    wrong = sorted(IDENTITY & set(said))
+    if not wrong:
+        return ""
+    return (
+        f"{', '.join(wrong)}: must stand in [{TABLES}.NAME] where there are several namespaces; {CHOICE} says which is "
+        "meant"
+    )
