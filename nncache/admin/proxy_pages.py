@@ -75,7 +75,8 @@ class ProxySources:
     Attributes:
         readiness: the state of the proxy now.
         metrics: all metrics in the Prometheus text format.
-        explain: what is known of a canonical path; a dataclass or mapping that JSON can hold.
+        explain: what is known of a canonical path; a dataclass or mapping that JSON can hold; may raise
+            NoNamespaceError.
         status: all that operators look at; JSON can hold it.
         sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
             name or glob; may raise SampleError.
@@ -86,6 +87,10 @@ class ProxySources:
     explain: Callable[[str], object]
     status: Callable[[], object]
     sample: Callable[[int, str | None], Sequence[str]]
+
+
+class NoNamespaceError(Exception):
+    """Of several namespaces none holds the path; `str()` says so."""
 
 
 class SampleError(Exception):
@@ -101,7 +106,10 @@ def proxy_pages(sources: ProxySources) -> tuple[Page, ...]:
         except InvalidPathError as error:
             told = {"error": f"{error}; ask /explain?path=/an/absolute/path"}
             return as_json(told, status=HTTPStatus.BAD_REQUEST)
-        return as_json(sources.explain(path))
+        try:
+            return as_json(sources.explain(path))
+        except NoNamespaceError as error:
+            return as_json({"error": str(error)}, status=HTTPStatus.NOT_FOUND)
 
     def status(_: Mapping[str, str]) -> Answer:
         return as_json(sources.status())

@@ -11,6 +11,7 @@ from nncache.checks.facts import Facts, NameNodeFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.ha_state import HaState
+from nncache.hadoop.paths import ROOT
 from nncache.hadoop.server_kind import ServerKind
 
 _NOT_ASKED: Final = "no NameNode answers over HTTP"
@@ -307,15 +308,20 @@ def read(facts: Facts) -> Iterator[Finding]:
 
 def through(facts: Facts) -> Iterator[Finding]:
     """Judge one read through the proxy that already runs at `listen`."""
-    found = facts.through
+    found, path = facts.through, facts.subject.mount
     if found is None:
         yield skipped("no nncache proxy runs at listen")
     elif found.status == HTTPStatus.OK:
         yield ok(
-            f"GETFILESTATUS of / through the running proxy answers 200 (Cache-Status: {found.cache_status})"
+            f"GETFILESTATUS of {path} through the running proxy answers 200 (Cache-Status: {found.cache_status})"
+        )
+    elif found.status == HTTPStatus.NOT_FOUND and path != ROOT:
+        yield warning(
+            f"{path} is mounted and does not exist: GETFILESTATUS through the running proxy answers 404: {found.says}",
+            f"make it (hdfs dfs -mkdir {path}), or correct [mounts]",
         )
     else:
         yield failed(
-            f"GETFILESTATUS of / through the running proxy answers {found.status or 'nothing'}: {found.says}",
+            f"GETFILESTATUS of {path} through the running proxy answers {found.status or 'nothing'}: {found.says}",
             "see its /ready and its log; restart it if it runs with other settings",
         )

@@ -10,7 +10,7 @@ import aiohttp
 from nncache.checks.contacts import contact
 from nncache.checks.facts import Facts, HostFound, NameNodeFound, Read, StoredFound, ZooKeeperFound
 from nncache.checks.host_probe import look_at_host
-from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_root
+from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
 from nncache.checks.subject import Subject
 from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
@@ -186,4 +186,4 @@ async def _through(facts: Facts) -> Read | None:
         return None
     timeout = aiohttp.ClientTimeout(total=ANSWER_S)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
-        return await read_root(session, running.address, facts.subject.user)
+        return await read_status(session, running.address, facts.subject.user, path=facts.subject.mount)

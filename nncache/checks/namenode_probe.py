@@ -29,6 +29,7 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
+from nncache.hadoop.paths import ROOT
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 
@@ -79,7 +80,7 @@ async def ask_over_http(
             _get(session, base + STARTED_QUERY, web, logs_in=False),
             _get(session, f"{base}{STARTED_QUERY}&{who}", web, logs_in=False),
             _get(session, f"{base}/conf?format=json&{who}", web),
-            read_root(session, namenode.http, user, web),
+            read_status(session, namenode.http, user, web),
         )
     properties, conf_silence = _properties(conf)
     return NameNodeFound(
@@ -95,11 +96,11 @@ async def ask_over_http(
     )
 
 
-async def read_root(
-    session: aiohttp.ClientSession, address: str, user: str, web: NameNodeWeb = PLAIN
+async def read_status(
+    session: aiohttp.ClientSession, address: str, user: str, web: NameNodeWeb = PLAIN, path: str = ROOT
 ) -> Read:
-    """Read the status of the root directory; a cache in between takes no part in it."""
-    url = f"{web.url(address)}{PREFIX}/?op=GETFILESTATUS&user.name={quote(user, safe='')}"
+    """Read the status of a directory; a cache in between takes no part in it."""
+    url = f"{web.url(address)}{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={quote(user, safe='')}"
     got = await _get(session, url, web, {"Cache-Control": "no-store"})
     says = got.why
     if got.status and got.status != HTTPStatus.OK:

@@ -8,6 +8,7 @@ from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.namenode_settings import NameNodeSettings
+from nncache.hadoop.paths import ROOT
 from nncache.invalidation.settings import DIRECT, ZOOKEEPER
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
@@ -19,10 +20,12 @@ class Subject:
     Attributes:
         settings: all of them.
         places: key -> where its value can be changed.
+        mount: the first path that a proxy in front of several namespaces gives this one; of one alone the root.
     """
 
     settings: SettingsOfProxy | SettingsOfPublisher
     places: Mapping[str, str]
+    mount: str = ROOT
 
     def at(self, key: str) -> str:
         """Return where a key's value can be changed: a flag, or the key in its file."""

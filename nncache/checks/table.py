@@ -181,15 +181,16 @@ CHECKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check has come to."""
+    """What one check has come to; `namespace` is the one that it is about, of several."""
 
     check: str
     findings: tuple[Finding, ...]
+    namespace: str = ""
 
 
-def judged(facts: Facts) -> tuple[Result, ...]:
-    """Return what each check makes of the facts."""
-    return tuple(Result(check.name, tuple(check.judge(facts))) for check in CHECKS)
+def judged(facts: Facts, namespace: str = "") -> tuple[Result, ...]:
+    """Return what each check makes of the facts, of this namespace if there are several."""
+    return tuple(Result(check.name, tuple(check.judge(facts)), namespace) for check in CHECKS)
 
 
 def exit_code(results: Iterable[Result], *, strict: bool) -> int:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import click
 
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
+from nncache.hadoop.paths import ROOT
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER
-from nncache.settings.forms import Form
+from nncache.settings.federation import fill_proxy
+from nncache.settings.forms import Filled, Form
 
 _EPILOG = (
     "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2, an option, a key or a value "
@@ -64,25 +67,39 @@ def _run(
 
     began = time.monotonic()
     try:
-        filled = form.fill_in(config, given(flags), KEYS)
+        filled, mounts = _filled(form, config, given(flags))
     except ConfigurationError as error:
         wrong = tuple(failed(line, "") for line in error.lines)
         results: tuple[Result, ...] = (Result(SETTINGS, wrong),)
         code = ConfigurationError.exit_code
     else:
         where = "no file" if config is None else str(config)
+        results = (Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"),)),)
         with waiting() as tell:
-            facts = gathered(Subject(filled.settings, filled.places), tell)
-        results = (
-            Result(SETTINGS, (ok(f"{where} and {len(given(flags))} flags can be read"),)),
-            *judged(facts),
-        )
+            for name, each in filled.items():
+                subject = Subject(each.settings, each.places, mounts.get(name, ROOT))
+                results += judged(gathered(subject, tell), name)
         code = exit_code(results, strict=strict)
     if as_json:
         click.echo(rendered(results, code))
     else:
         _print(results, time.monotonic() - began)
     sys.exit(code)
+
+
+def _filled(
+    form: Form[Any], config: Path | None, flags: dict[str, object]
+) -> tuple[Mapping[str, Filled[Any]], Mapping[str, str]]:
+    """Return the settings by namespace, and the first path that each holds; of one alone its name is "", and no path.
+
+    Raises:
+        ConfigurationError: as at the start of the daemon.
+    """
+    if form is not PROXY:
+        return {"": form.fill_in(config, flags, KEYS)}, {}
+    filled, table = fill_proxy(config, flags)
+    points = {} if table is None else table.points
+    return filled, {name: point for point, name in reversed(tuple(points.items()))}
 
 
 def _print(results: Any, seconds: float) -> None:  # noqa: ANN401 - tuple[Result, ...], which is loaded late

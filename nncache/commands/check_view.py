@@ -24,8 +24,12 @@ def lines(results: Iterable[Result]) -> Iterator[tuple[str, str, str]]:
             yield (
                 f"{finding.verdict.value:<8}",
                 _COLOURS[finding.verdict],
-                f"{result.check:<15} {one_line(_sentence(finding))}",
+                f"{result.check:<15} {_of(result)}{one_line(_sentence(finding))}",
             )
+
+
+def _of(result: Result) -> str:
+    return f"[{result.namespace}] " if result.namespace else ""
 
 
 def _sentence(finding: Finding) -> str:
@@ -45,6 +49,7 @@ def as_json(results: Sequence[Result], exit_code: int) -> str:
             "exit_code": exit_code,
             "findings": [
                 {
+                    **({"namespace": result.namespace} if result.namespace else {}),
                     "check": result.check,
                     "verdict": finding.verdict.value,
                     "text": finding.text,

@@ -28,7 +28,7 @@ def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -
 
 def readable(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines for people; the keys are those of `nncache.cache.explanation.Explanation`."""
-    yield answer["path"]
+    yield f"{answer['path']} (namespace {answer['namespace']})" if "namespace" in answer else answer["path"]
     if answer["answer"] == "hit":
         yield "  answered from memory to every caller proven to be allowed to see it"
     else:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from nncache.admin.proxy_pages import PurgeError, SampleError
+from nncache.admin.proxy_pages import NoNamespaceError, PurgeError, SampleError
 from nncache.daemons.federated_status import (
     FederatedReadiness,
     federated_status,
@@ -47,15 +47,15 @@ class FederatedPages:
         )
 
     def explain(self, path: str) -> Mapping[str, object]:
-        """Say what is known of a canonical path, by the namespace that holds it."""
+        """Say what is known of a canonical path, by the namespace that holds it.
+
+        Raises:
+            NoNamespaceError: none does.
+        """
         name = self._mounts.find(path)
         if name is None:
-            told = "lies above the mount points" if self._mounts.is_above(path) else "is mounted nowhere"
-            return {
-                "path": path,
-                "namespace": None,
-                "meaning": f"{path} {told}: it is answered with an error",
-            }
+            why = "lies above the mount points" if self._mounts.is_above(path) else "is mounted nowhere"
+            raise NoNamespaceError(f"{path} {why}: requests for it are answered with an error")
         return {"namespace": name, **self._stacks[name].explain(path)}
 
     def status(self, seen: Mapping[str, Seen]) -> Json:
