@@ -5,6 +5,7 @@ mount table of the cluster's `core-site.xml` does. A key at the top holds for ev
 it.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from nncache.hadoop.settings import SettingError
 
 TABLES: Final = "namespaces"
 CHOICE: Final = "namespace"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
 IDENTITY: Final = frozenset({"nameservice", "namenode_http", "namenode_rpc"})
 """Keys that say which namespace one is; no two can have the same values."""
 
@@ -99,10 +102,12 @@ def written_in(table: Mapping[str, object], config: Path) -> Written:
     """
     faults, tables, mounts = list[str](), dict[str, Mapping[str, object]](), dict[str, str]()
     for name, own in _table(table, TABLES, f"must be tables of keys: [{TABLES}.NAME]", config).items():
-        if isinstance(own, dict):
-            tables[name] = own
-        else:
+        if not isinstance(own, dict):
             faults.append(f"{config}: {TABLES}.{name}: {own}: must be a table: [{TABLES}.{name}]")
+        elif not _NAME.fullmatch(name):  # it becomes a label, and a part of an address
+            faults.append(f"{config}: {TABLES}.{name}: must be letters, digits and ._- only")
+        else:
+            tables[name] = own
     for point, namespace in _table(table, KEY, 'must be a table: [mounts], "/data" = "NAME"', config).items():
         if isinstance(namespace, str):
             mounts[point] = namespace
@@ -130,7 +135,8 @@ def namespaces_of(
     """
     if not written.tables and not written.mounts and len(set(of_viewfs.values())) <= 1:
         return None  # of one namespace the NameNodes are asked for any path, as ever
-    mounts, origin = (written.mounts, str(config)) if written.mounts else (of_viewfs, viewfs or str(config))
+    is_written = bool(written.mounts) or not of_viewfs
+    mounts, origin = (written.mounts, str(config)) if is_written else (of_viewfs, viewfs)
     tables = {name: written.tables.get(name, {}) for name in (*written.tables, *mounts.values())}
     faults = list[str]()
     if written.mounts:
