@@ -18,6 +18,7 @@ from nncache.settings import clear_secrets
 from nncache.settings.keys import Key, build, from_flag, from_toml, keys_of
 from nncache.settings.namespaces import (
     CHOICE,
+    IDENTITY,
     NOTHING_WRITTEN,
     TABLES,
     Namespaces,
@@ -99,10 +100,12 @@ class Form(Generic[SettingsT]):
         own: Mapping[str, object] = {} if namespaces is None else namespaces.tables[chosen]
         said = {**table, **own}
         from_file = {name: value for name, value in said.items() if name in self.keys and name not in flags}
-        origins = {
-            name: f"[{TABLES}.{chosen}] of {config}" if name in own else str(config) for name in from_file
-        }
-        places = {name: f"{name} in {origin}" for name, origin in origins.items()}
+        its_table = f"[{TABLES}.{chosen}] of {config}"
+        origins = {name: its_table if name in own else str(config) for name in from_file}
+        places = (
+            {name: f"{name} in {its_table}" for name in IDENTITY} if chosen and config is not None else {}
+        )
+        places |= {name: f"{name} in {origin}" for name, origin in origins.items()}
         places |= {name: self.keys[name].flag for name in flags}
 
         def fault(error: SettingError) -> str:

@@ -1,0 +1,174 @@
+"""Several namespaces behind one server: the mount table alone says whose a request is, on every way."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from nncache.hadoop.mounts import MountTable
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
+from nncache.proxy.messages import Header
+from nncache.proxy.plain_calls import QuickCall
+from nncache.proxy.plain_fills import PlainClient
+from nncache.proxy.traffic import Exchange, Result, Traffic
+
+MOUNTS = MountTable({"/a": "one", "/b": "two"})
+
+
+@dataclass
+class Namespace:
+    """One namespace that says its name; it knows every head, and forwards every call."""
+
+    name: str
+    heads: list[bytes] = field(default_factory=list)
+    is_sampled: bool = False
+    observed: list[bytes] = field(default_factory=list)
+    learnt: list[bytes] = field(default_factory=list)
+    begun: list[bytes] = field(default_factory=list)
+    knows: bool = True
+    requests: int = 1
+    under_way: int = 2
+    errors: int = 3
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer with its name and the request's path."""
+        return RawResponse(200, "OK", (), body=f"{self.name} {request.path}".encode())
+
+    def answer(self, head: bytes) -> bytes | None:
+        """Answer any head."""
+        self.heads.append(head)
+        return self.name.encode() if self.knows else None
+
+    def observe(self, head: bytes, _peer: str) -> None:
+        """Take note."""
+        self.observed.append(head)
+
+    def learn(self, head: bytes, _fields: Iterable[Header]) -> None:
+        """Take note."""
+        self.learnt.append(head)
+
+    def concerns(self, _head: bytes) -> bool:
+        """Take any."""
+        return self.knows
+
+    def begin(self, head: bytes, _peer: str, _holder: str, _client: PlainClient) -> QuickCall | None:
+        """Take any."""
+        self.begun.append(head)
+        return cast("QuickCall", self.name)
+
+
+@dataclass
+class Scene:
+    """Two namespaces."""
+
+    one: Namespace = field(default_factory=lambda: Namespace("one"))
+    two: Namespace = field(default_factory=lambda: Namespace("two"))
+    seen: list[Exchange] = field(default_factory=list)
+
+    @property
+    def members(self) -> dict[str, Member]:
+        """Both."""
+        return {
+            each.name: Member(handle=each.handle, known=each, plain=each) for each in (self.one, self.two)
+        }
+
+    def answered(self, exchange: Exchange) -> None:
+        """Observe."""
+        self.seen.append(exchange)
+
+
+def head(path: str, method: str = "GET") -> bytes:
+    """Return the head of a request."""
+    return f"{method} /webhdfs/v1{path}?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n".encode()
+
+
+def request(path: str) -> web.BaseRequest:
+    """Return a request."""
+    return make_mocked_request("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS", {"X-Request-Id": "7b"})
+
+
+async def body_of(front_end: FederatedFrontEnd, path: str) -> tuple[int, bytes]:
+    """Return status and body."""
+    response = await front_end.handle(request(path))
+    return response.status, cast("Any", response)._whole  # noqa: SLF001 - it is sent by a connection only
+
+
+async def test_a_request_goes_to_the_front_end_of_its_namespace() -> None:
+    """One that is about none is answered with ViewFs's error, counted and shown."""
+    scene = Scene()
+    traffic = Traffic(lambda: 1.0)
+    traffic.observers = (scene,)
+    front_end = FederatedFrontEnd(MOUNTS, scene.members, traffic)
+    assert await body_of(front_end, "/a/x") == (200, b"one /webhdfs/v1/a/x")
+    assert await body_of(front_end, "/b") == (200, b"two /webhdfs/v1/b")
+    assert not scene.seen
+    status, body = await body_of(front_end, "/c")
+    assert (status, b"FileNotFoundException" in body) == (404, True)
+    status, body = await body_of(front_end, "/")
+    assert (status, b"org.apache.hadoop.security.AccessControlException" in body) == (403, True)
+    assert traffic.stats().of(Result.REFUSED) == 2
+    assert [(each.status, each.request_id, each.result) for each in scene.seen] == [
+        (404, "7b", Result.REFUSED),
+        (403, "7b", Result.REFUSED),
+    ]
+
+
+def test_only_the_namespace_of_a_head_may_answer_it() -> None:
+    """Also where another one would: no entry of one answers for another's path (ProvenGrant)."""
+    scene = Scene()
+    heads = FederatedHeads(MOUNTS, scene.members)
+    assert [heads.answer(head(path)) for path in ("/a/x", "/b/x", "/c", "/a%2Fx")] == [
+        b"one",
+        b"two",
+        None,
+        b"one",
+    ]
+    assert scene.one.heads == [head("/a/x"), head("/a%2Fx")]
+    assert scene.two.heads == [head("/b/x")]
+
+
+def test_what_is_sampled_is_shown_by_the_one_that_answered() -> None:
+    """It alone has the answer; one that did not answer changes nothing."""
+    scene = Scene()
+    heads = FederatedHeads(MOUNTS, scene.members)
+    sampled = [heads.is_sampled]
+    heads.answer(head("/b/x"))
+    scene.two.is_sampled = True
+    assert [*sampled, heads.is_sampled] == [False, True]
+    scene.one.knows = False
+    assert heads.answer(head("/a/x")) is None
+    heads.observe(head("/b/x"), "peer")
+    assert (scene.one.observed, scene.two.observed) == ([], [head("/b/x")])
+
+
+def test_a_plain_call_goes_out_by_the_way_of_its_namespace() -> None:
+    """What none can be chosen for is for the ordinary path; figures are sums."""
+    scene = Scene()
+    calls, client = FederatedCalls(MOUNTS, scene.members), cast("PlainClient", None)
+    begun: list[object] = [calls.begin(head(path), "p", "h", client) for path in ("/a", "/b/x", "/c")]
+    assert begun == ["one", "two", None]
+    assert [calls.concerns(head(path)) for path in ("/a", "/c")] == [True, False]
+    for path in ("/a", "/b", "/c"):
+        calls.learn(head(path), ())
+    assert (scene.one.learnt, scene.two.learnt) == ([head("/a")], [head("/b")])
+    assert (calls.requests, calls.under_way, calls.errors) == (2, 4, 6)
+
+
+@pytest.mark.parametrize("path", ["/a/../b", "/a/%2e%2e/b"])
+def test_a_head_that_readers_could_differ_about_is_for_the_ordinary_path(path: str) -> None:
+    """Nothing quick answers or forwards it."""
+    scene = Scene()
+    assert FederatedHeads(MOUNTS, scene.members).answer(head(path)) is None
+    assert not FederatedCalls(MOUNTS, scene.members).concerns(head(path))
+
+
+def test_a_namespace_without_a_quick_way_forwards_nothing_at_once() -> None:
+    """Its calls are for the ordinary path."""
+    scene = Scene()
+    members = {**scene.members, "one": Member(handle=scene.one.handle, known=scene.one, plain=None)}
+    assert not FederatedCalls(MOUNTS, members).concerns(head("/a"))
+    assert FederatedCalls(MOUNTS, members).concerns(head("/b"))
