@@ -1,16 +1,19 @@
-"""Two healthy clusters, and settings that mix them up: nothing is answered from memory on another cluster's word."""
+"""Two clusters: settings that mix them up make nothing a hit, and behind one proxy neither costs the other anything."""
 
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
+import nncache
+from nncache.hadoop.events import Create
 from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool, parse_cluster_id
 from nncache.hadoop.namespace import Namespace
 from nncache.testbed import Cluster, ClusterSpec, Relay
-from nncache.testbed.asker import Asker
+from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import Proxy, Publisher
 from tests.channels import Channel, proxied
 from tests.cluster import HADOOP, make_directory
@@ -159,3 +162,78 @@ def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: 
         assert not ready["ready"]
         assert names_both(ready["state"], cluster, other), ready
         assert "--namenode-rpc" in said(publisher)
+
+
+FEDERATED = """
+user = "{one.superuser}"
+failover_wait_s = 0.5
+max_staleness_s = 1.5
+filters_path = "{service.filters_path}"
+
+[mounts]
+"/" = "one"
+"/two" = "two"
+
+[namespaces.one]
+namenode_http = ["{one.namenodes[0].http}"]
+namenode_rpc = ["{one.namenodes[0].rpc}"]
+zookeeper = ["{service.zookeeper}"]
+zookeeper_root = "{service.root}"
+
+[namespaces.two]
+namenode_http = ["{two.namenodes[0].http}"]
+namenode_rpc = ["{two.namenodes[0].rpc}"]
+glob = ["/two/*"]
+"""
+
+
+def test_one_of_two_namespaces_is_killed_and_the_other_goes_on(
+    cluster: Cluster, other: Cluster, tmp_path: Path
+) -> None:
+    """Hits, writes, changes and events of the other go on, counted; one file serves every command.
+
+    It stays killed: this test is the last one here.
+    """
+    service = Service.of(cluster)
+    service.add("f", GLOB)
+    config = tmp_path / "nncache.toml"
+    config.write_text(FEDERATED.format(one=cluster, two=other, service=service))
+    make_directory(cluster, "/t")
+    make_directory(other, "/two")
+    make_directory(other, "/two/d")
+    with Publisher("--config", str(config), "--namespace", "/t/x") as publisher:
+        publisher.await_publishing()
+        with Proxy("--config", str(config)) as proxy, Asker(proxy.address) as clients:
+
+            def ask(path: str, op: str = "GETFILESTATUS", method: str = "GET") -> RawReply:
+                return clients.ask(method, f"/webhdfs/v1{path}?op={op}&user.name={cluster.superuser}")
+
+            def make_hit(path: str) -> None:
+                proxy.process.await_that(lambda: ask(path).is_hit, f"{path} is no hit")
+
+            proxy.await_gate()
+            path = fresh()
+            assert ask(path, "MKDIRS", "PUT").status == 200
+            make_hit(path)
+            make_hit("/two/d")
+            before = proxy.metrics()
+            other.namenodes[0].process.kill()
+            asked, died_at, is_known = 0, time.monotonic(), False
+            while not is_known or time.monotonic() < died_at + 1.0:
+                assert ask(path).is_hit
+                asked += 1
+                is_known = asked % 100 == 0 and not proxy.readiness()["namespaces"]["two"]["is_gate_open"]
+            assert ask("/two/d").status == 503
+            after, ready = proxy.metrics(), proxy.readiness()
+            of_one, of_two = (f'nncache_requests_total{{namespace="{name}"}}' for name in ("one", "two"))
+            assert after[of_one] - before[of_one] == asked
+            assert after[of_two] - before[of_two] == 1
+            assert (ready["ready"], ready["reason"]) == (True, "no-active-namenode")
+            assert ready["namespaces"]["one"]["is_gate_open"]
+            assert proxy.explain("/two/d")["namespace"] == "two"
+            with nncache.subscribe("f", config=config, namespace=path) as events:
+                assert ask(f"{path}2", "MKDIRS", "PUT").status == 200
+                (event,) = next(events).events
+                assert isinstance(event, Create)
+                assert event.path == f"{path}2"
+            make_hit(f"{path}2")
