@@ -112,6 +112,15 @@ def daemon_pages(
     readiness: Callable[[], Readiness], meaning_of_ready: str, metrics: Callable[[], bytes]
 ) -> tuple[Page, ...]:
     """Return the pages that every daemon has."""
+    return (
+        Page("/health", "the process lives", lambda _: as_json({"alive": True})),
+        ready_page(readiness, meaning_of_ready),
+        Page("/metrics", "figures for Prometheus", lambda _: Answer(metrics(), METRICS_TYPE)),
+    )
+
+
+def ready_page(readiness: Callable[[], Readiness], meaning: str, link: str = "/ready") -> Page:
+    """Return the page that says whether it can be relied on: to operators all, to others the status and the reason."""
 
     def ready(_: Mapping[str, str]) -> Answer:
         now = readiness()
@@ -124,11 +133,7 @@ def daemon_pages(
         status = HTTPStatus.OK if now.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
         return as_json({"ready": now.is_ready, "reason": now.reason, **fields}, status=status)
 
-    return (
-        Page("/health", "the process lives", lambda _: as_json({"alive": True})),
-        Page("/ready", meaning_of_ready, ready, show_others=ready_for_others),
-        Page("/metrics", "figures for Prometheus", lambda _: Answer(metrics(), METRICS_TYPE)),
-    )
+    return Page(link, meaning, ready, show_others=ready_for_others)
 
 
 class AdminServer:

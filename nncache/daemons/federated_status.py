@@ -6,12 +6,16 @@ Pure. The documents are those of one namespace, with the sums of all, and what e
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.cache.stats import CacheStats
+from nncache.cache.store import RECENT_CHANGES
 from nncache.daemons.proxy_status import Json, Seen, status_of
 from nncache.daemons.recent import Recent, Totals
+from nncache.daemons.settings_shown import settings_shown
+
+ReasonT = TypeVar("ReasonT", bound=str)
 
 _SUMMED: Final = ("entries", "grants", "bytes", "windows", "evictions")
 """Figures of a cache that the document has."""
@@ -43,8 +47,7 @@ class FederatedReadiness:
     @property
     def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
         """What is out of order in the first namespace in which something is; a closed gate comes last."""
-        reasons = [each.reason for each in self.namespaces.values() if each.reason]
-        return min(reasons, key=lambda reason: reason == "gate-closed", default="")
+        return _worst(each.reason for each in self.namespaces.values())
 
     @property
     def state(self) -> str:
@@ -62,6 +65,11 @@ def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> FederatedReadiness
         gate=gate_of({name: each.gate for name, each in namespaces.items() if not each.is_gate_open}),
         namespaces=namespaces,
     )
+
+
+def _worst(reasons: Iterable[ReasonT]) -> ReasonT | Literal[""]:
+    """Return the first that is one; a closed gate comes last, since calls are forwarded then."""
+    return min((each for each in reasons if each), key=lambda reason: reason == "gate-closed", default="")
 
 
 def gate_of(closed: Mapping[str, str]) -> str:
@@ -99,7 +107,15 @@ def federated_status(
     gate = document["gate"]
     assert isinstance(gate, dict)
     gate["covered_txid"] = None  # each has its own transactions
-    return document | {"namespaces": [_row(name, seen, points) for name, seen in namespaces.items()]}
+    settings = {name: settings_shown(seen.settings) for name, seen in namespaces.items()}
+    first, *others = settings.values()
+    of_all = {key: value for key, value in first.items() if all(each[key] == value for each in others)}
+    own = {
+        name: {key: value for key, value in each.items() if key not in of_all}
+        for name, each in settings.items()
+    }
+    rows = [_row(name, seen, points) | {"settings": own[name]} for name, seen in namespaces.items()]
+    return document | {"namespaces": rows, "settings": of_all}
 
 
 def _row(name: str, seen: Seen, points: Mapping[str, str]) -> Json:
@@ -122,6 +138,7 @@ def _together(namespaces: Mapping[str, Seen], refused: int, recent: Recent[Total
     return dataclasses.replace(
         first,
         is_ready=any(seen.is_ready for seen in every),
+        ready_reason=_worst(seen.ready_reason for seen in every),
         max_cache_bytes=sum(seen.max_cache_bytes for seen in every),
         max_staleness_s=max(seen.max_staleness_s for seen in every),
         gate=gate_of(closed),
@@ -136,7 +153,9 @@ def _together(namespaces: Mapping[str, Seen], refused: int, recent: Recent[Total
             for name, seen in namespaces.items()
             for id_ in seen.globs
         },
-        changes=sorted((change for seen in every for change in seen.changes), key=lambda change: change.at),
+        changes=sorted((change for seen in every for change in seen.changes), key=lambda change: change.at)[
+            -RECENT_CHANGES:
+        ],
         namenodes=tuple(namenode for seen in every for namenode in seen.namenodes),
     )
 

@@ -7,14 +7,14 @@ questions under way to the NameNode, then the watch over the NameNodes and their
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
 from nncache.admin.access import Access
 from nncache.admin.proxy_pages import ProxySources, ReadinessOfProxy, proxy_pages, purge_action
-from nncache.admin.server import AdminServer
+from nncache.admin.server import AdminServer, Page, ready_page
 from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.daemons.housekeeping import calm_collector, tend_collector
@@ -102,7 +102,7 @@ class ProxySystem:
         )
         self._admin = AdminServer(
             settings.proxy.admin_at,
-            (*proxy_pages(sources), purge_action(self._served.purges)),
+            (*proxy_pages(sources), *self._pages_of_each(), purge_action(self._served.purges)),
             lambda: self._readiness().state,
             access=access or access_of(settings.admin, settings.proxy.admin_at.host),
             status_page=StatusPage("proxy.html"),
@@ -202,6 +202,18 @@ class ProxySystem:
         if "log_level" in changed:
             set_log_level(settings.log)
         self._settings = self.stacks[name].settings = settings
+
+    def _pages_of_each(self) -> Iterator[Page]:
+        """Yield what load balancers ask that send clients here for one namespace of several."""
+        for name, stack in self.stacks.items():
+            if name:
+                yield ready_page(
+                    lambda stack=stack: stack.readiness(  # type: ignore[misc] # a default that binds
+                        is_listening=self._is_listening, is_stopping=self._is_stopping
+                    ),
+                    f"the same for {name} alone",
+                    f"/ready/{name}",
+                )
 
     def _figures(self) -> Mapping[str, object]:
         """Return the figures of now of each room that the proxy has once."""

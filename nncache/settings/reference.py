@@ -18,6 +18,8 @@ All keys live at the top of one TOML file (`--config FILE`), and each is also a 
 A flag wins over the file.
 One file may serve all commands of a host: each takes the keys of its own section and leaves those of the others.
 A key that no command has is an error.
+Where a proxy stands in front of several namespaces, `[namespaces.NAME]` holds keys of one of them, and `[mounts]` says
+what each holds: [federation.md](federation.md).
 `admin` is a key of both daemons, and each has a default of its own: where both run on one host, give it as a flag.
 In the file a list is an array of texts.
 On the command line its flag is repeated; those of {_SPLIT} also take a comma-separated list.
@@ -25,6 +27,8 @@ On the command line its flag is repeated; those of {_SPLIT} also take a comma-se
 METRICS_NOTE = """\
 Served in the Prometheus text format at `/metrics` of the admin port of `nncache proxy` and `nncache publisher`.
 Values are read when they are asked for.
+In front of several namespaces ([federation.md](federation.md)) the metrics of what each has of its own have the label
+`namespace`; it is empty for requests that are about none of them.
 The process itself (`process_*`), the interpreter (`python_info`) and its garbage collector (`python_gc_*`)
 are there too.
 

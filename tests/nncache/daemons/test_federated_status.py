@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 from nncache.admin.proxy_pages import ProxyReadiness
+from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.federated_status import federated_status, gate_of, readiness_of, total_of
 from nncache.daemons.recent import Recent, Totals
+from nncache.settings.commands import SettingsOfProxy
 from tests.nncache.daemons.test_proxy_status import SEEN, TOTALS
 
+SETTINGS = SettingsOfProxy()
 WELL = ProxyReadiness(is_listening=True, active="a:1", is_gate_open=True, gate="open")
 DEAD = ProxyReadiness(is_listening=True, active=None, is_gate_open=False, gate="closed: it is too long")
 SHUT = ProxyReadiness(is_listening=True, active="b:1", is_gate_open=False, gate="closed: no stream")
@@ -55,9 +58,13 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         filter_names={},
         changes=(Forgotten("/b/a", "Touched", 9, 455.0),),
         namenodes=({"http": "nn2:9870"},),
+        settings=replace(SETTINGS, cache=CacheSettings(glob=("/b/*",))),
     )
     document = federated_status(
-        {"one": SEEN, "two": two}, {"/": "one", "/b": "two", "/c": "two"}, 5, Recent(100.0, Totals())
+        {"one": replace(SEEN, settings=SETTINGS), "two": two},
+        {"/": "one", "/b": "two", "/c": "two"},
+        5,
+        Recent(100.0, Totals()),
     )
     saved, gate, cache = (document[each] for each in ("saved", "gate", "cache"))
     assert isinstance(saved, dict)
@@ -90,4 +97,10 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
         ("one", ["/"], True, ""),
         ("two", ["/b", "/c"], False, "no-active-namenode"),
     ]
+    assert document["is_ready"]
+    assert document["reason"] == "no-active-namenode"
+    assert [each["settings"] for each in namespaces] == [{"glob": ()}, {"glob": ("/b/*",)}]
+    assert isinstance(document["settings"], dict)
+    assert "listen" in document["settings"]
+    assert "glob" not in document["settings"]
     assert namespaces[0]["saved"]["since_start"]["requests"] == TOTALS.requests

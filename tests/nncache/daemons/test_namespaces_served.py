@@ -99,6 +99,7 @@ async def test_a_namenode_that_is_away_costs_the_others_nothing() -> None:
         await s.two.__aexit__(None, None, None)
         ready = await s.active(True, False)
         assert (ready["ready"], ready["reason"]) == (True, "no-active-namenode")
+        assert [(await s.page(f"/ready/{name}"))["ready"] for name in ("one", "two")] == [True, False]
         assert (await s.ask(f"/two/x?{STATUS}"))[0] == 503
         assert (await s.ask(f"/one/x?{STATUS}"))[0] == 200
 
