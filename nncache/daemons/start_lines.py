@@ -1,8 +1,10 @@
 """What a proxy logs when it begins to serve. (nncache/daemons/start_lines.py)"""
 
 import logging
+from functools import partial
 from importlib.metadata import version
 
+from nncache.daemons.namespace_log import do_named
 from nncache.hadoop.endpoint import Endpoint
 from nncache.hadoop.glob_pitfalls import pitfall
 from nncache.hadoop.kerberos.settings import KerberosSettings
@@ -52,7 +54,7 @@ def say_where_all(federation: Federation, port: int, admin: str) -> None:
             ", ".join(own.namenodes.namenode_http),
             own.channel_name,
         )
-        _say_changes(own)
+        do_named(name, partial(_say_changes, own))
     if federation.mounts.fallback is None:
         _log.warning(
             "no namespace is mounted at /: what lies there, and calls without a path, are answered with an error; "
@@ -69,8 +71,7 @@ def _say_changes(settings: SettingsOfProxy) -> None:
             ", ".join(settings.zookeeper.zookeeper),
         )
     elif not settings.cache.glob:
-        of = f" for {settings.namespace.namespace}" if settings.namespace.namespace else ""
-        _log.warning("no --glob is given%s: nothing is answered from memory", of)
+        _log.warning("no --glob is given: nothing is answered from memory")
     warn_of_globs(settings)
 
 

@@ -15,7 +15,8 @@ from nncache.commands.group import nncache
 from nncache.commands.json_shapes import shapes
 from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import REASONS
-from nncache.settings.commands import FORMS, KEYS, PROXY, PUBLISHER, load_settings
+from nncache.settings.commands import FORMS, KEYS, PUBLISHER, load_settings
+from nncache.settings.federation import Federation, load_proxy
 from tests.docs.pages import DOCS, PAGES, blocks, inline, shell_lines, shown
 from tests.house.tree import ROOT, sources
 
@@ -26,6 +27,7 @@ NOT_OURS = frozenset(
     {
         *("proxy_cache", "proxy_cache_valid"),  # of nginx
         *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # of Prometheus
+        *("honor_labels", "exported_namespace"),  # as above
         *("first_txid", "last_txid", "through_txid"),  # attributes of what a subscriber gets
     }
 )
@@ -146,8 +148,11 @@ def test_each_settings_file_can_be_read(page: Path, tmp_path: Path) -> None:
         if block.language == "toml":
             config = tmp_path / "nncache.toml"
             config.write_text(block.text.replace("/etc/hadoop/conf", str(tmp_path)))
-            load_settings(PROXY, config, {})
-            load_settings(PUBLISHER, config, {"zookeeper": ("zk1.example.com:2181",)})
+            loaded = load_proxy(config, {})
+            names = tuple(loaded.settings) if isinstance(loaded, Federation) else ("",)
+            for name in names:
+                chosen: dict[str, object] = {"namespace": name} if name else {}
+                load_settings(PUBLISHER, config, {"zookeeper": ("zk1.example.com:2181",), **chosen})
 
 
 def test_settings_files_are_looked_at() -> None:
