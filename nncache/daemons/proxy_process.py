@@ -56,7 +56,7 @@ def run_proxy(
         )
         reloaders = {
             name: Reloader(
-                partial(_again, load, settings, name),
+                partial(loaded_again, load, settings, name),
                 each,
                 OF_PROXY,
                 partial(system.take, name=name),
@@ -93,7 +93,7 @@ def _security_of(settings: SettingsOfProxy) -> Security:
     )
 
 
-def _again(
+def loaded_again(
     load: Callable[[], SettingsOfProxy | Federation], begun: SettingsOfProxy | Federation, name: str
 ) -> SettingsOfProxy:
     """Return the settings of a namespace, loaded again; `begun` are those of the start.

@@ -1,5 +1,7 @@
 """What NameNodes say of themselves, and what of it keeps a daemon from its work."""
 
+from dataclasses import replace
+
 import pytest
 
 from nncache.checks.about_namenodes import (
@@ -297,3 +299,17 @@ def test_reads_must_answer_200() -> None:
     assert line.startswith(
         "failed: GETFILESTATUS of / through the running proxy answers 503: no active | see its /ready"
     )
+
+
+def test_a_mount_point_that_is_not_there_is_a_warning() -> None:
+    """Of several namespaces each is read at the first path that it holds."""
+    absent = Read(status=404, says="FileNotFoundException: /data")
+    facts = of_proxy(through=absent)
+    mounted = replace(facts, subject=replace(facts.subject, mount="/data"))
+    (line,) = told(through(mounted))
+    assert line.startswith(
+        "warning: /data is mounted and does not exist: GETFILESTATUS through the running proxy"
+    )
+    assert "hdfs dfs -mkdir /data" in line
+    (line,) = told(through(facts))
+    assert line.startswith("failed: GETFILESTATUS of / through")

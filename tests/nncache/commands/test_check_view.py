@@ -38,3 +38,11 @@ def test_json_has_all_of_it() -> None:
         "remedy": "set --user",
     }
     assert len(printed["findings"]) == 4
+
+
+def test_of_several_namespaces_each_is_named() -> None:
+    """In the line, and by a key of its own."""
+    results = (Result("states", (ok("a is active"),), "lake"),)
+    assert [rest for _, _, rest in lines(results)] == ["states          [lake] a is active"]
+    (finding,) = json.loads(as_json(results, 0))["findings"]
+    assert (finding["namespace"], finding["text"]) == ("lake", "a is active")

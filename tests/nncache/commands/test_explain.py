@@ -147,3 +147,9 @@ def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
     config.write_text('admin = "9872"\n')
     with pytest.raises(ConfigurationError, match=rf"^admin: 9872: .*\(in {config}\)$"):
         explain.main([PATH, "--config", str(config)], standalone_mode=False)
+
+
+def test_of_several_namespaces_the_one_is_named_that_holds_the_path() -> None:
+    """Behind the path."""
+    answer = {**asdict(UNKNOWN), "namespace": "lake", "gate": "open", "namenodes": []}
+    assert next(readable(answer)) == "/x (namespace lake)"

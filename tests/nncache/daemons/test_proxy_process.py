@@ -7,8 +7,10 @@ import pytest
 
 from nncache.admin.access import Access
 from nncache.admin.settings import AdminSettings, access_of
-from nncache.daemons.proxy_process import run_proxy
+from nncache.daemons.proxy_process import loaded_again, run_proxy
 from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.mounts import MountTable
+from nncache.settings.federation import Federation
 from tests.nncache.daemons.test_proxy_wiring import settings
 from tests.nncache.processes import free_address
 
@@ -45,3 +47,20 @@ def test_a_token_file_that_is_not_there_ends_the_start(
             settings(free_address(), admin_token_file=str(tmp_path / "none")),
             lambda: settings(free_address()),
         )
+
+
+def test_namespaces_can_be_reloaded_but_not_replaced() -> None:
+    """Each takes its own settings over; other names or mounts need a restart, and so does one that becomes several."""
+    alone, other = settings("127.0.0.1:1"), settings("127.0.0.1:2")
+    begun = Federation({"one": alone, "two": other}, MountTable({"/": "one", "/b": "two"}))
+    again = Federation({"one": other, "two": alone}, begun.mounts)
+    assert loaded_again(lambda: again, begun, "one") is other
+    assert loaded_again(lambda: other, alone, "") is other
+    for wrong, before in (
+        (Federation(begun.settings, MountTable({"/": "one", "/c": "two"})), begun),
+        (Federation({"one": alone}, MountTable({"/": "one"})), begun),
+        (alone, begun),
+        (begun, alone),
+    ):
+        with pytest.raises(ConfigurationError, match="that needs a restart"):
+            loaded_again(lambda wrong=wrong: wrong, before, "one")  # type: ignore[misc] # a default that binds
