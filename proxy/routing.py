@@ -49,7 +49,7 @@ def namespace_of_head(mounts: MountTable, head: bytes) -> str | None:
     if not head.startswith(_START):
         return None
     end = head.find(b" ", len(_START))
-    if end < 0:
+    if end < 0 or head.find(b"#", len(_START), end) >= 0:
         return None
     query = head.find(b"?", len(_START), end)
     spelled = head[len(_START) : end if query < 0 else query]

@@ -160,6 +160,7 @@ def head(target: str, method: str = "GET") -> bytes:
         (head(f"{P}/data/%zz?op=OPEN"), None),
         (head(f"{P}/data/{{x}}?op=OPEN"), None),
         (head(f"{P}2/data"), None),
+        (head(f"{P}/data?#"), None),
         (b"GET /webhdfs/v1/data", None),
         (b"GET /webhdfs/v1/data/\xff?op=OPEN HTTP/1.1\r\n", None),
     ],
