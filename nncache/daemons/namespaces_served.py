@@ -79,9 +79,7 @@ class OneNamespace:
     ) -> None:
         stack = self._stack = NamespaceStack(settings, clock, security=security, observers=observers)
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType({"": stack})
-        self.server = Server(
-            stack.handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic
-        )
+        self.server = Server(stack.handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic)
         self.purges: Purges = stack.purger
         self.background: Sequence[Work] = stack.background
         self.explain = stack.explain
@@ -119,9 +117,7 @@ class SeveralNamespaces:
         traffic = self._traffic = Traffic(clock)
         traffic.observers = observers
         members = {
-            name: Member(
-                handle=named(name, stack.handle), known=stack.fast_path, plain=stack.plain_calls
-            )
+            name: Member(handle=named(name, stack.handle), known=stack.fast_path, plain=stack.plain_calls)
             for name, stack in self.stacks.items()
         }
         mounts = federation.mounts
