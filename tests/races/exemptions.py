@@ -11,6 +11,11 @@ _LOCK = "leaving a Lock waits for nothing (Lib/asyncio/locks.py)"
 _HANDSHAKE = (
     "with SIMPLE authentication a connection is ready as soon as it is made (hadoop/rpc/handshake.py)"
 )
+_GIVEN_BACK = "giving a connection back is synchronous (hadoop/rpc/callers.py)"
+_NO_IDENTITY = (
+    "with SIMPLE authentication a connection has no initiator; with Kerberos it waits before a connection is made, as "
+    "`loop.create_connection` does, which is raced"
+)
 
 NEVER_WAITS: Final[dict[str, str]] = {
     "proxy.clients.catching_up.CatchingUp.run: enter asyncio.TaskGroup": _TASK_GROUP,
@@ -22,6 +27,8 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "hadoop.rpc.connection.RpcConnection._open_wire: await wire.wait_ready": _HANDSHAKE,
     "hadoop.rpc.connection.RpcConnection._usable_wire: exit self._connecting": _LOCK,
     "hadoop.rpc.wire.Wire.wait_ready: await asyncio.shield": _HANDSHAKE,
+    "hadoop.rpc.connection.RpcConnection._initiator: await self._identity.initiator": _NO_IDENTITY,
+    "hadoop.rpc.connection.RpcConnection._open_wire: await self._initiator": _NO_IDENTITY,
     "invalidation.follower.follower.Follower._read_filters: exit self._filter_lock": _LOCK,
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": "close has nothing to wait for",
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream._begin: await tasks.__aenter__": _TASK_GROUP,
@@ -34,9 +41,8 @@ NEVER_WAITS: Final[dict[str, str]] = {
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self.close": (
         "the life before was closed by its own `async with`, so there are no tasks to wait for"
     ),
-    "proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as": (
-        "giving a connection back is synchronous (hadoop/rpc/callers.py)"
-    ),
+    "proxy.upstream.queries.PoolQueries._is_file_closed_as: exit self._pool.rpc_as": _GIVEN_BACK,
+    "proxy.upstream.queries.PoolQueries._ask_as: exit self._pool.rpc_as": _GIVEN_BACK,
     "proxy.front_end.FrontEnd.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
     "proxy.upstream.client.Upstream.__aenter__: await self._tasks.__aenter__": _TASK_GROUP,
     "proxy.upstream.client.Upstream.__aenter__: await self._login.__aenter__": "nothing is asked yet",
@@ -48,6 +54,7 @@ NEVER_WAITS: Final[dict[str, str]] = {
 """The awaited coroutine has no wait of its own on any way through it."""
 
 _ENDS = "the proxy ends: its clients have gone, and nothing is answered from memory any more"
+_BEGINS = "the proxy begins, and has no client yet"
 _ANSWERED = "its request is answered; what the client still sends of a body is thrown away"
 _NOT_ACCEPTED = (
     "nothing is read yet from a connection that waits here, and no answer exists that could grow old"
@@ -58,8 +65,16 @@ _AS_SERVICE = (
     "and then in `_send`; both are raced"
 )
 _IDLE = "connections that nobody has used for a minute are closed"
+_CHECK_ONLY = "only `nncache check` asks (nncache/checks/namenode_probe.py)"
+_REFUSED = "only where a web server refuses /jmx: what is read there makes the text of an error"
 
 OFF_THE_PATH: Final[dict[str, str]] = {
+    "hadoop.jmx_client.JmxClient.ask: await see_guarded": (
+        "only with Kerberos; it asks between two questions at which races are held, and what it learns is for the life "
+        "of the process that both are about"
+    ),
+    "hadoop.jmx_client.JmxClient._get: await self._refused": _REFUSED,
+    "hadoop.jmx_client.JmxClient._refused: await reply.content.read": _REFUSED,
     "hadoop.pool.NameNodePool.run: exit aiohttp.ClientSession, asyncio.TaskGroup": (
         "the task that watches the NameNodes does its work in others: it waits for their end"
     ),
@@ -69,6 +84,12 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "hadoop.pool.NameNodePool._close_idle: await self._callers.close_idle": _IDLE,
     "hadoop.rpc.callers.CallerConnections.close: await connection.rpc.close": _ENDS,
     "hadoop.rpc.callers.CallerConnections.close_idle: await connection.rpc.close": _IDLE,
+    "hadoop.rpc.namenode.NameNodeRpc.groups_of: await self._call": _CHECK_ONLY,
+    "hadoop.rpc.namenode.NameNodeRpc.namespace: await self._call": _CHECK_ONLY,
+    "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.open: await self._namenodes.wait_active": (
+        "it waits only while no NameNode is active; the stream has not begun, so that the gate is closed, and the "
+        "waits before and after it, at which nothing more is known, are raced"
+    ),
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await self.close": _ENDS,
     "invalidation.follower.stream.ZooKeeperInotifyEventInputStream.shut_down: await zookeeper.__aexit__": _ENDS,
     "proxy.upstream.failover.FailoverClient.ask: await answer.close": (
@@ -91,12 +112,26 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.clients.one_task.OneTaskHandler._discard: await payload.readany": _ANSWERED,
     "proxy.clients.one_task.OneTaskHandler._serve_next: await self._discard": _ANSWERED,
     "proxy.front_end.FrontEnd.__aexit__: await self._tasks.__aexit__": _ENDS,
-    "proxy.clients.server.Server.start: await loop.create_server": "the proxy begins: it listens after this",
+    "proxy.clients.server.Server.catch_up: await self._catching_up.run": _NOT_ACCEPTED,
+    "proxy.clients.server.Server.listen: await self.start": _BEGINS,
+    "proxy.clients.server.Server.listen: await self.stop": _BEGINS,
+    "proxy.clients.server.Server.start: await loop.create_server": _BEGINS,
     "proxy.clients.server.Server.stop: await self._all_left.wait": _ENDS,
     "proxy.clients.server.Server.stop: await self._http.shutdown": _ENDS,
     "proxy.upstream.client.Upstream._pass_on: await answer.close": (
         "it waits only for the body of a request whose reply was too long to be held and came whole before the body "
         "was sent; the same wait is raced in `Upstream.stream`"
+    ),
+    "proxy.upstream.client.Upstream.stream: await answer.close#2": (
+        "the second close of an answer waits for nothing; it is the first only where the client has left, or after a "
+        "fault of ours, when the outcome is settled: the same wait as the first, which is raced"
+    ),
+    "proxy.upstream.queries.PoolQueries._ask_as: enter self._pool.rpc_as": (
+        "it waits only while the connection of another caller is closed to make room, as in `_is_file_closed_as`, "
+        "where it is raced"
+    ),
+    "proxy.upstream.queries.PoolQueries._ask_as: await asyncio.sleep": (
+        "only while all connections as callers are in use, and no question has been asked yet"
     ),
     "proxy.upstream.client.Upstream.__aexit__: await self._tasks.__aexit__": _ENDS,
     "proxy.waiting.Waits.answer: await self._reads.answer#2": (
