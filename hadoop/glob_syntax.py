@@ -20,6 +20,12 @@ from nncache.hadoop.errors import HadoopError
 MAX_EXPANSIONS: Final = 1000
 """How many globs one may stand for, by braces with a "/"; each costs memory."""
 
+MAX_EXPANDED_ITEMS: Final = 2**17
+"""How many characters and wildcards these may have together, alternatives that are passed on the way to them included.
+
+They are worked out within 50 ms of CPU then, on the event loop of a proxy that reads a filter.
+"""
+
 MAX_DEPTH: Final = 10
 """How deep braces may stand within braces."""
 
@@ -85,17 +91,10 @@ _DOTS: Final[tuple[Component, ...]] = ((Literal("."),), (Literal("."), Literal("
 
 @dataclass(frozen=True, slots=True)
 class _Braces:
-    """Alternatives as written; they may hold a "/"."""
+    """Alternatives as written, of which one holds a "/"."""
 
     alternatives: tuple["_Sequence", ...]
     end: int  # the position behind "}"
-
-    def holds_slash(self) -> bool:
-        return any(
-            isinstance(item, _Slash) or (isinstance(item, _Braces) and item.holds_slash())
-            for alternative in self.alternatives
-            for item, _ in alternative
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +102,11 @@ class _Slash:
     """The separator."""
 
 
-_SIMPLE: Final[dict[str, AnyString | AnyChar | _Slash]] = {"*": AnyString(), "?": AnyChar(), "/": _Slash()}
-_Item: TypeAlias = Literal | AnyChar | AnyString | OneOf | _Slash | _Braces
+_SLASH: Final = _Slash()
+_SIMPLE: Final[dict[str, AnyString | AnyChar | _Slash]] = {"*": AnyString(), "?": AnyChar(), "/": _SLASH}
+_Item: TypeAlias = Token | _Slash | _Braces
 _Sequence: TypeAlias = tuple[tuple[_Item, int], ...]  # with the position of each
+_Flat: TypeAlias = tuple[tuple[Token | _Slash, int], ...]
 
 
 def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
@@ -122,7 +123,7 @@ def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
             'Hadoop loses a backslash before the end of {...} with a "/" in it: give each alternative as a glob',
         )
     flat: list[tuple[Component, ...]] = []
-    for expanded in _expand(sequence):
+    for expanded in _expand(reader, sequence):
         if len(flat) == MAX_EXPANSIONS:
             reader.fail(0, f"stands for more than {MAX_EXPANSIONS} globs")
         flat.append(_components(reader, expanded))
@@ -178,17 +179,17 @@ class _Reader:
         self._at += 1
         return char
 
-    def _braces(self, start: int, depth: int) -> _Braces:
+    def _braces(self, start: int, depth: int) -> _Braces | EitherOf:
         if depth == MAX_DEPTH:
             self.fail(start, f"more than {MAX_DEPTH} braces within each other")
-        alternatives = []
+        alternatives: list[_Sequence] = []
         while True:
             alternatives.append(self.sequence(depth + 1))
             if self._at == len(self._glob):
                 self.fail(start, "no } closes this {")
             self._at += 1
             if self._glob[self._at - 1] == "}":
-                return _Braces(tuple(alternatives), self._at)
+                return _either(alternatives) or _Braces(tuple(alternatives), self._at)
 
     def _set(self, start: int, depth: int) -> OneOf:
         negated = self._glob.startswith(("^", "!"), self._at)
@@ -228,27 +229,44 @@ class _Reader:
         return char
 
 
+def _either(alternatives: list[_Sequence]) -> EitherOf | None:
+    """Return what stays within one name of a path; None if an alternative holds a "/"."""
+    within: list[Component] = []
+    for alternative in alternatives:
+        tokens: list[Token] = []
+        for item, _ in alternative:
+            if isinstance(item, _Slash | _Braces):
+                return None
+            tokens.append(item)
+        within.append(tuple(tokens))
+    return EitherOf(tuple(within))
+
+
 def _end_of_expansion(sequence: _Sequence) -> int:
-    ends = [item.end for item, _ in sequence if isinstance(item, _Braces) and item.holds_slash()]
-    return max(ends, default=0)
+    return max((item.end for item, _ in sequence if isinstance(item, _Braces)), default=0)
 
 
-def _expand(sequence: _Sequence) -> Iterator[_Sequence]:
+def _expand(reader: _Reader, sequence: _Sequence) -> Iterator[_Flat]:
     """Replace braces that hold a "/" by their alternatives, the leftmost first."""
-    waiting = [sequence]
+    waiting: list[tuple[_Flat, _Sequence]] = [((), sequence)]  # what is flat, and what follows it
+    left = MAX_EXPANDED_ITEMS
     while waiting:
-        flat = waiting.pop()
-        for at, (item, _) in enumerate(flat):
-            if isinstance(item, _Braces) and item.holds_slash():
-                waiting += (
-                    flat[:at] + alternative + flat[at + 1 :] for alternative in reversed(item.alternatives)
-                )
+        begun, rest = waiting.pop()
+        flat = [*begun]
+        for at, (item, position) in enumerate(rest):
+            if isinstance(item, _Braces):
+                behind = rest[at + 1 :]
+                left -= sum(len(flat) + len(each) + len(behind) for each in item.alternatives)
+                if left < 0:
+                    reader.fail(0, f"stands for globs of more than {MAX_EXPANDED_ITEMS} characters together")
+                waiting += ((tuple(flat), each + behind) for each in reversed(item.alternatives))
                 break
+            flat.append((item, position))
         else:
-            yield flat
+            yield tuple(flat)
 
 
-def _components(reader: _Reader, sequence: _Sequence) -> tuple[Component, ...]:
+def _components(reader: _Reader, sequence: _Flat) -> tuple[Component, ...]:
     if not sequence or not isinstance(sequence[0][0], _Slash):
         reader.fail(sequence[0][1] if sequence else 0, "a glob begins with a /")
     if len(sequence) > 1 and isinstance(sequence[1][0], _Slash):
@@ -260,19 +278,8 @@ def _components(reader: _Reader, sequence: _Sequence) -> tuple[Component, ...]:
             components.append([])
             starts.append(position + 1)
         else:
-            components[-1].append(_token(item))
+            components[-1].append(item)
     for start, component in zip(starts, components, strict=True):
         if tuple(component) in _DOTS:
             reader.fail(start, "a glob names its path without . and .. (Hadoop would resolve them)")
     return tuple(tuple(component) for component in components if component)
-
-
-def _token(item: Literal | AnyChar | AnyString | OneOf | _Braces) -> Token:
-    if not isinstance(item, _Braces):
-        return item
-    return EitherOf(
-        tuple(
-            tuple(_token(inner) for inner, _ in alternative if not isinstance(inner, _Slash))
-            for alternative in item.alternatives
-        )
-    )

@@ -134,6 +134,9 @@ class FastPath:
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
         self._second = -1  # of the local clock, to which `_texts` belong
         self._texts: list[_Answer] = []
+        self._is_by_digest = (
+            False  # the last head that was found had a credential, and nothing else in its way
+        )
         self.hits = 0  # requests answered
         self._bytes_sent = 0
         self._observe = observe
@@ -145,19 +148,10 @@ class FastPath:
 
     def answer(self, head: bytes) -> bytes | None:
         """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
-        answer = self._table.get(head)
+        # Most clients are like the one before: with a credential only the digest is looked up, else only the head.
+        answer = self._table.get(self._digest(head) if self._is_by_digest else head) or self._found(head)
         if answer is None:
-            if len(head) > self._max_head_bytes:
-                return None
-            has_token = b"elegation=" in head
-            if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
-                return None  # nothing is left out of it, nor does a digest stand for it
-            # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
-            is_tried = has_token or b"ookie:" in head
-            if is_tried:
-                answer = self._table.get(self._digest(head))
-            if answer is None and (answer := self._known_otherwise(head, is_tried=is_tried)) is None:
-                return None
+            return None
         now = self._clock()
         if not self._is_good(answer, now):
             self._store.forget_hit(answer)
@@ -171,6 +165,24 @@ class FastPath:
         if self.hits >= self._next_sample:
             self._sampled, self.is_sampled = (answer, now, text), True
         return text
+
+    def _found(self, head: bytes) -> _Answer | None:
+        """Find the answer to a head that was not looked up as the one before it."""
+        answer = self._table.get(head)
+        if answer is not None:
+            self._is_by_digest = False
+            return answer
+        if len(head) > self._max_head_bytes:
+            return None
+        has_token = b"elegation=" in head
+        if not has_token and head[head.find(b"\r\n") + 2 :] in self.whole_blocks:
+            return None  # nothing is left out of it, nor does a digest stand for it
+        # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
+        is_tried = has_token or b"ookie:" in head
+        if is_tried and (answer := self._table.get(self._digest(head))) is not None:
+            self._is_by_digest = True
+            return answer
+        return self._known_otherwise(head, is_tried=is_tried)
 
     def _known_otherwise(self, head: bytes, *, is_tried: bool) -> _Answer | None:
         """Find the answer to a head without the fields that differ each time; `is_tried`: its own digest is none."""

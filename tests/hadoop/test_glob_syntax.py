@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.glob_syntax import (
     MAX_DEPTH,
+    MAX_EXPANDED_ITEMS,
     MAX_EXPANSIONS,
     AnyChar,
     AnyString,
@@ -145,9 +146,23 @@ def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
         parse_glob("/" + ten * 30)
 
 
+@pytest.mark.parametrize(
+    "glob",
+    [
+        "/" + "{" + ",".join(f"{number}/x" for number in range(900)) + "}" + "a" * 3000,  # each costs its length
+        "/" + "{" + "/," * 2000 + "}" + "a" * 3000,  # what waits to be expanded costs, too
+        "/" + "{a/b}" * 1500,  # and so does what is passed on the way
+    ],
+)
+def test_a_glob_stands_for_a_bounded_number_of_characters(glob: str) -> None:
+    """So that a filter's author cannot hold the event loops of all proxies; the work ends at the bound."""
+    with pytest.raises(GlobError, match=f"of more than {MAX_EXPANDED_ITEMS} characters together"):
+        parse_glob(glob)
+
+
 def test_a_glob_may_be_long_and_is_refused_when_deep() -> None:
     """Neither exhausts the interpreter's stack."""
-    assert len(parse_glob("/" + "{a/b}" * 1500)) == 1
+    assert len(parse_glob("/" + "{a/b}" * 150)) == 1
     assert len(parse_glob("/" + "{" * MAX_DEPTH + "}" * MAX_DEPTH)) == 1
     with pytest.raises(GlobError, match=f"more than {MAX_DEPTH} braces within each other"):
         parse_glob("/" + "{" * 5000)
