@@ -124,6 +124,23 @@ def test_a_change_is_published_at_once() -> None:
     play(story, 5.0, read(11, batch(11, "/f")))
 
 
+def test_what_comes_in_one_page_is_no_reason_to_space_records_out() -> None:
+    """A mkdirs with its parents is several transactions at once; ten a second wait for nothing."""
+
+    async def story(on: Scene) -> None:
+        for txid in range(14, 14 + 4 * 20, 4):
+            await until(lambda txid=txid: on.covered[-1:] == [txid])  # type: ignore[misc]  # a lambda with a default
+            assert on.run.waiting_s(clock()) == 0.0
+            late_s.append((clock() - 1005.0) % 0.1)
+        assert max(late_s) <= 0.02
+
+    late_s: list[float] = []
+    pages = (
+        read(last, *(batch(txid, "/f") for txid in range(last - 3, last + 1))) for last in range(14, 94, 4)
+    )
+    play(story, 5.0, *(part for page in pages for part in (page, 0.1)))
+
+
 def test_what_comes_while_writing_goes_into_the_next_record() -> None:
     """Reading goes on; records are spaced out under load."""
 
