@@ -58,7 +58,7 @@ class PollingSettings:
         },
     )
     roll_interval_s: float = field(
-        default=10.0,
+        default=3.0,
         metadata={"help": "Seconds between two calls of rollEdits at least; 0 never calls it."},
     )
 
