@@ -169,6 +169,7 @@ class Waits:
         if not group.members:
             assert group.watch is not None
             self._cache.store.watches.remove(group.watch)
+            group.watch = None  # which knows the group: no collection would find the two (housekeeping)
             del self._groups[key_of(read)]
 
     async def _hold(

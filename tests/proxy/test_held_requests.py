@@ -1,6 +1,7 @@
 """Requests that are held without a task, seen on the wire: one connection, what is sent there, and in which order."""
 
 import asyncio
+import gc
 import socket
 import struct
 from collections.abc import AsyncIterator
@@ -10,10 +11,12 @@ from itertools import pairwise
 
 import pytest
 
+from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
 from nncache.proxy.clients.connection import ClientConnection
+from nncache.proxy.held_requests import HeldRequest
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
-from nncache.proxy.wait_groups import WaitEnd
+from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
 from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, turns
@@ -84,6 +87,27 @@ async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
             assert "Connection" not in fields
         client.send("/w/f")
         assert (await client.reply())[0] == 200
+
+
+async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
+    """The collector looks once at what grows old, and never finds what dies after that."""
+
+    def left() -> int:
+        return sum(isinstance(each, Group | KeptWait | HeldRequest | Watch) for each in gc.get_objects())
+
+    before = left()
+    async with scene() as s, line(s) as client:
+        for path in ("/w/one", "/w/two"):
+            client.send(path, WAITS)
+            await held(s)
+            appears(s, path)
+            assert (await client.reply())[0] == 200
+        client.send("/w/three", WAITS)
+        await held(s)
+        client.writer.transport.abort()
+        await held(s, 0)
+        await turns(3)  # the event loop lets go of what it has just called
+        assert left() == before
 
 
 @pytest.mark.parametrize(("fields", "version"), [((), "1.0"), (("Connection: close",), "1.1")])
