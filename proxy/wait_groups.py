@@ -8,9 +8,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Final, Protocol, TypeAlias
 
+from nncache.cache.decisions import Reason
 from nncache.cache.watches import Watch
+from nncache.proxy.cache_status import shows_path
 from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.conditional import Wish
 from nncache.proxy.reads import Collapsed, FromMemory, FromNameNode, Read, ReadAnswer
@@ -98,7 +101,9 @@ class KeptWait:
 
     Attributes:
         entered: rounds of the group that had begun when it came.
+        is_asking: its first question is under way; it is none of those in `Group.kept` yet.
         is_over: it is answered, whatever there is to say.
+        is_gone: its client left meanwhile.
         is_queued: it is in a queue of its group.
     """
 
@@ -109,6 +114,8 @@ class KeptWait:
         "deadline",
         "entered",
         "group",
+        "is_asking",
+        "is_gone",
         "is_over",
         "is_queued",
         "read",
@@ -135,7 +142,9 @@ class KeptWait:
         self.entered = entered
         self.began = began
         self.deadline = began + wish.wait_s
+        self.is_asking = True
         self.is_over = False
+        self.is_gone = False
         self.is_queued = False
         self._let_look = let_look
         self._timer = asyncio.get_running_loop().call_at(self.deadline, self.end)
@@ -147,6 +156,7 @@ class KeptWait:
 
     def abandon(self) -> None:
         """Answer it no more: its client is gone."""
+        self.is_gone = True
         if self.group.kept.pop(self, False) is None:
             self.release()
             self._let_look(self)
@@ -246,5 +256,23 @@ def is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:
             return wish.is_met(known.reply.status, body_of(known.reply, read.plain.as_requested))
         case FromNameNode(reply=said):
             return wish.is_met(said.status, said.body)
+        case _:
+            return False
+
+
+def is_sure(answer: ReadAnswer, term: int) -> bool:
+    """Whether the answer shows its caller the path, and a change of it will be noticed; `term` is the cache's.
+
+    It will where the next read is answered from memory. What does not exist begins with an event, also while a
+    two-step write is to make it. An open file grows without one.
+    """
+    match answer:
+        case FromMemory() | Collapsed():
+            return True
+        case FromNameNode(reply, why, _, is_known):
+            is_awaited = why is Reason.TWO_STEP_WRITE and reply.term == term
+            return is_known or (
+                is_awaited and reply.status == HTTPStatus.NOT_FOUND and shows_path(reply.status, reply.body)
+            )
         case _:
             return False

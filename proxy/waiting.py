@@ -4,22 +4,23 @@ Nothing is answered here with what was known when the wait began: at its end `Re
 request that comes just then. What a NameNode said to a question that was put for several waiters goes to those alone
 who were there before it was put, and in whose very name it was.
 
-A request that its connection can let go of is kept without a task (`nncache.proxy.wait_groups`): all that waits of it
-then is what is needed to ask in its name and to write its answer. Those are looked at a few in each turn of the event
-loop, so that a crowd that waits for one path, or for the end of a stream, stops no other.
+A request that its connection can let go of is kept without its task (`nncache.proxy.wait_groups`), from its first
+question on: all that waits of it is what is needed to ask in its name and to write its answer, also of a crowd that
+comes while the NameNode is slow. Those who wait are looked at a few in each turn of the event loop, so that a crowd
+that waits for one path, or for the end of a stream, stops no other.
 """
 
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from typing import Final
 
 from nncache.cache.decisions import Reason
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
+from nncache.proxy.cache_status import Bypass, ForwardReason
 from nncache.proxy.conditional import Wish
 from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
 from nncache.proxy.ports import Clock, Fetcher
@@ -46,6 +47,7 @@ from nncache.proxy.wait_groups import (
     WaitEnd,
     Woken,
     is_met,
+    is_sure,
     key_of,
     wake,
 )
@@ -124,35 +126,15 @@ class Waits:
         group = self._enter(read)
         is_kept = False
         try:
-            waited = await self._hold(group, read, wish, client, request)
-            is_kept = waited is None
+            is_kept = request is not None and self._keep(group, read, wish, request)
+            return None if is_kept else await self._hold(group, read, wish, client)
         finally:
             if not is_kept:
                 self._leave(read, group)
-        return waited
 
     def _is_followed(self, read: Read) -> bool:
         """Whether each change of the path will be seen."""
         return self._cache.why_no_trace(read.plain.path, self._clock()) in {None, Reason.TWO_STEP_WRITE}
-
-    def _is_sure(self, answer: ReadAnswer) -> bool:
-        """Whether the answer shows its caller the path, and a change of it will be noticed.
-
-        It will where the next read is answered from memory. What does not exist begins with an event, also while a
-        two-step write is to make it. An open file grows without one.
-        """
-        match answer:
-            case FromMemory() | Collapsed():
-                return True
-            case FromNameNode(reply, why, _, is_known):
-                is_awaited = why is Reason.TWO_STEP_WRITE and reply.term == self._cache.term
-                return is_known or (
-                    is_awaited
-                    and reply.status == HTTPStatus.NOT_FOUND
-                    and shows_path(reply.status, reply.body)
-                )
-            case _:
-                return False
 
     def _enter(self, read: Read) -> Group:
         key = key_of(read)
@@ -172,9 +154,7 @@ class Waits:
             group.watch = None  # which knows the group: no collection would find the two (housekeeping)
             del self._groups[key_of(read)]
 
-    async def _hold(
-        self, group: Group, read: Read, wish: Wish, client: Client | None, request: Keepable | None
-    ) -> Waited | None:
+    async def _hold(self, group: Group, read: Read, wish: Wish, client: Client | None) -> Waited:
         loop = asyncio.get_running_loop()
         began = loop.time()
         deadline = began + wish.wait_s
@@ -183,14 +163,8 @@ class Waits:
         again = replace(read, asked=None)
         is_over = self._is_stopping
         while not (is_over or is_met(answer, read, wish)) and (
-            group.touches != seen or self._is_sure(answer)  # a change beside the question: it is put again
+            group.touches != seen or is_sure(answer, self._cache.term)  # touched: it is put again
         ):
-            if (
-                not was_held
-                and request is not None
-                and self._keep(group, again, wish, request, entered, seen)
-            ):
-                return None
             leaves = await self._wait(group, seen, deadline, client)
             if leaves and (client is None or client.transport is None):
                 self.ended[WaitEnd.ABANDONED] += 1
@@ -254,17 +228,22 @@ class Waits:
         """Put a question for all of the group; `is_past_cache`: to the NameNode itself, since the cache fails."""
         group.rounds += 1
         this = group.round = Round(group.rounds, group.touches)
-        asking = self._put(group, this, read, is_past_cache=is_past_cache)
+        self._put(read, partial(self._is_answered, group, this), is_past_cache=is_past_cache)
+        return this
+
+    def _put(self, read: Read, answered: Callable[[ReadAnswer], None], *, is_past_cache: bool) -> None:
+        """Ask in a task of its own: who leaves costs no other the answer."""
+        asking = self._answer_to(read, answered, is_past_cache=is_past_cache)
         try:
             self._tasks.create_task(asking)
         except RuntimeError:  # the group of tasks is being shut down
             asking.close()
-            stopped = NoActiveNameNodeError("the proxy is being stopped")
-            self._is_answered(group, this, Unanswered(stopped, Reason.MISS))
-        return this
+            answered(Unanswered(NoActiveNameNodeError("the proxy is being stopped"), Reason.MISS))
 
-    async def _put(self, group: Group, this: Round, read: Read, *, is_past_cache: bool) -> None:
-        """Ask in a task of its own: who leaves costs no other the answer. Never raises."""
+    async def _answer_to(
+        self, read: Read, answered: Callable[[ReadAnswer], None], *, is_past_cache: bool
+    ) -> None:
+        """Give a question its answer. Never raises."""
         answer: ReadAnswer = Unanswered(ProxyError("internal error"), Bypass.CACHE_ERROR)
         try:
             try:
@@ -275,7 +254,7 @@ class Waits:
                 self._note_error(read)
                 answer = await self._fetched(read, Bypass.CACHE_ERROR)
         finally:
-            self._is_answered(group, this, answer)
+            answered(answer)
 
     def _is_answered(self, group: Group, this: Round, answer: ReadAnswer) -> None:
         """End a question: let those with a task go on, and the kept ones look in their turn."""
@@ -300,22 +279,45 @@ class Waits:
 
     # -- requests that are kept without a task -------------------------------------------------------
 
-    def _keep(self, group: Group, read: Read, wish: Wish, request: Keepable, entered: int, seen: int) -> bool:
-        """Keep a request that is to wait, if its connection lets go of it."""
+    def _keep(self, group: Group, read: Read, wish: Wish, request: Keepable) -> bool:
+        """Keep a request, if its connection lets go of it, and put its first question."""
         began = asyncio.get_running_loop().time()
-        wait = KeptWait(group, read, wish, request, entered=entered, began=began, let_look=self._let_one_look)
+        wait = KeptWait(
+            group, read, wish, request, entered=group.rounds, began=began, let_look=self._let_one_look
+        )
         if not request.keep(wait):
             wait.release()
             return False
-        group.kept[wait] = None
-        self.waiting += 1
-        if group.touches != seen or self._is_stopping:
-            self._let_one_look(wait)
+        self._put(read, partial(self._has_asked, wait, group.touches), is_past_cache=False)
         return True
+
+    def _has_asked(self, wait: KeptWait, seen: int, answer: ReadAnswer) -> None:
+        """Answer one whose first question is answered, or let it wait. Never raises."""
+        group, read, wish, wait.is_asking = wait.group, wait.read, wait.wish, False
+        try:
+            is_over = wait.is_gone or wait.is_over or self._is_stopping or is_met(answer, read, wish)
+            waits = not is_over and (group.touches != seen or is_sure(answer, self._cache.term))
+            waited = self._ended(answer, read, wish, wait.began, was_held=False, is_shared=False)
+        except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
+            self._note_error(read)
+            waits, waited = False, Waited(answer=answer)
+        if waits:
+            wait.read = replace(read, asked=None)
+            group.kept[wait] = None
+            self.waiting += 1
+            if group.touches != seen:  # a change beside the question: it is put again
+                self._let_one_look(wait)
+            return
+        wait.release()
+        self._leave(read, group)
+        if not wait.is_gone:
+            wait.request.answered(waited)
 
     def _let_one_look(self, wait: KeptWait) -> None:
         """Have one look in its turn; of one that is gone, take note."""
         group = wait.group
+        if wait.is_asking:
+            return  # it is looked at when its question is answered
         if wait in group.kept:
             group.queue_up(wait)
             self._let_look(group)
@@ -372,7 +374,7 @@ class Waits:
                 pass
         is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
         if not (is_over or is_met(answer, wait.read, wait.wish)) and (
-            group.touches != seen or self._is_sure(answer)
+            group.touches != seen or is_sure(answer, self._cache.term)
         ):
             wait.is_queued = False
             if group.touches != seen:  # a change beside the question: it is put again

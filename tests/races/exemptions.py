@@ -137,7 +137,7 @@ OFF_THE_PATH: Final[dict[str, str]] = {
     "proxy.waiting.Waits.answer: await self._reads.answer#2": (
         "only where more clients wait than may; it is answered as one that wishes no wait, which is raced there"
     ),
-    "proxy.waiting.Waits._put: await self._fetched": (
+    "proxy.waiting.Waits._answer_to: await self._fetched": (
         "only where a fault of ours has ended the question before; the same wait is raced in `_asked`"
     ),
     "proxy.waiting.Waits._hold: await self._reads.answer": (
