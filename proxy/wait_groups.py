@@ -260,7 +260,7 @@ def is_met(answer: ReadAnswer, read: Read, wish: Wish) -> bool:
             return False
 
 
-def is_sure(answer: ReadAnswer, term: int) -> bool:
+def is_sure(answer: ReadAnswer, term: int | None) -> bool:
     """Whether the answer shows its caller the path, and a change of it will be noticed; `term` is the cache's.
 
     It will where the next read is answered from memory. What does not exist begins with an event, also while a

@@ -13,9 +13,12 @@ import pytest
 
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
+from nncache.proxy import waiting
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.held_requests import HeldRequest
+from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
+from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import Group, KeptWait, WaitEnd
 from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
@@ -69,9 +72,27 @@ def appears(s: Scene, path: str) -> None:
     s.cache.apply(Appeared(path), s.clock.now, 101)
 
 
+def resets(client: Line) -> None:
+    """Leave with a reset: what ends in order may still read."""
+    end = client.writer.get_extra_info("socket")
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.writer.transport.abort()
+
+
 def of_aiohttp(s: Scene) -> list[object]:
     """Return the connections that have a task."""
     return [each for each in s.server._http.connections if isinstance(each, ClientConnection)]  # noqa: SLF001 - no figure tells them apart
+
+
+def left() -> int:
+    """Return how much is left of all that wait or have waited."""
+    return sum(isinstance(each, Group | KeptWait | HeldRequest | Watch) for each in gc.get_objects())
+
+
+def waits_of(s: Scene) -> list[KeptWait]:
+    """Return the requests that are kept, also while their first question is under way."""
+    ours = s.front_end.waits._groups.values()  # noqa: SLF001 - no figure tells them apart
+    return [each for each in gc.get_objects() if isinstance(each, KeptWait) and each.group in ours]
 
 
 async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
@@ -91,10 +112,6 @@ async def test_nothing_of_aiohttp_is_left_of_a_request_that_waits() -> None:
 
 async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
     """The collector looks once at what grows old, and never finds what dies after that."""
-
-    def left() -> int:
-        return sum(isinstance(each, Group | KeptWait | HeldRequest | Watch) for each in gc.get_objects())
-
     before = left()
     async with scene() as s, line(s) as client:
         for path in ("/w/one", "/w/two"):
@@ -108,6 +125,111 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
         await held(s, 0)
         await turns(3)  # the event loop lets go of what it has just called
         assert left() == before
+
+
+@asynccontextmanager
+async def first_question(s: Scene, client: Line, path: str) -> AsyncIterator[None]:
+    """Have the first question of a wait under way; the NameNode replies at the end."""
+    fetch, is_there, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
+
+    async def slow(head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+        is_there.set()
+        await goes_on.wait()
+        return await fetch(head, begun)
+
+    s.namenode.fetch = slow  # type: ignore[method-assign]
+    client.send(path, WAITS)
+    async with asyncio.timeout(HANG_S):
+        await is_there.wait()
+    s.namenode.fetch = fetch  # type: ignore[method-assign]
+    await until(lambda: not of_aiohttp(s))
+    yield
+    goes_on.set()
+
+
+async def test_nothing_of_aiohttp_is_left_while_the_first_question_is_under_way() -> None:
+    """A crowd comes within a second, and the NameNode may take longer: each would take three times as much memory."""
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/new"):
+            assert s.server.stats().connections_open == 1
+            assert s.front_end.waits.waiting == 0
+        await held(s)
+        appears(s, "/w/new")
+        assert (await client.reply())[0] == 200
+
+
+async def test_own_writes_what_changes_beside_the_first_question_is_asked_again() -> None:
+    """Its reply may be from before the change."""
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/new"):
+            s.cache.apply(Appeared("/w/new"), s.clock.now, 101)
+        await until(lambda: len(s.namenode.fetched) == 2)
+        await held(s)
+        appears(s, "/w/new")
+        assert (await client.reply())[0] == 200
+
+
+async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
+    """As the NameNode gave it: it was asked for this request alone."""
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/f"):
+            pass
+        status, fields, body = await client.reply()
+        assert (status, body, fields["Preference-Applied"]) == (200, FILE, "wait=60")
+        assert fields["Cache-Status"] == "nncache; fwd=miss; stored"
+        assert not sum(s.front_end.waits.ended.values())
+        client.send("/w/f")
+        assert (await client.reply())[0] == 200
+
+
+@pytest.mark.parametrize("stops", [False, True], ids=["client", "proxy"])
+async def test_an_end_beside_the_first_question_is_answered_with_its_reply(*, stops: bool) -> None:
+    """Without a word that the wait was granted."""
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/new"):
+            if stops:
+                s.front_end.waits.stop()
+            else:
+                client.writer.write_eof()
+                await until(lambda: bool([each for each in waits_of(s) if each.is_over]))
+        status, fields, _ = await client.reply()
+        assert status == 404
+        assert "Preference-Applied" not in fields
+        assert len(s.namenode.fetched) == 1
+
+
+async def test_a_client_that_is_gone_beside_the_first_question_leaves_nothing() -> None:
+    """It is counted once, and its place is free."""
+    before = left()
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/new"):
+            resets(client)
+            await until(lambda: not s.server.stats().connections_open)
+            assert len(s.cache.store.watches) == 1
+        await until(lambda: not len(s.cache.store.watches))
+        assert not s.front_end.waits.waiting
+        assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
+        await turns(3)  # the event loop lets go of what it has just called
+        assert left() == before, "its timer neither"
+
+
+async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FailToNameNode: of the question, and of what is made of its reply."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("bug")
+
+    async with scene() as s, line(s) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(s.front_end._reads, "answer", broken)  # noqa: SLF001 - FailToNameNode
+            client.send("/w/f", WAITS)
+            assert (await client.reply())[0] == 200
+        with monkeypatch.context() as patched:
+            patched.setattr(waiting, "is_met", broken)
+            client.send("/w/f", WAITS)
+            assert (await client.reply())[0] == 200
+        assert s.front_end.stats().cache_errors == 2
+        assert not len(s.cache.store.watches)
 
 
 @pytest.mark.parametrize(("fields", "version"), [((), "1.0"), (("Connection: close",), "1.1")])
@@ -170,9 +292,7 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
         client.send("/w/new", WAITS)
         await held(s)
         asked = len(s.namenode.fetched)
-        end = client.writer.get_extra_info("socket")
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it ends with a reset
-        client.writer.transport.abort()
+        resets(client)
         await held(s, 0)
         appears(s, "/w/new")
         await turns(20)
