@@ -132,10 +132,10 @@ async def first_question(s: Scene, client: Line, path: str) -> AsyncIterator[Non
     """Have the first question of a wait under way; the NameNode replies at the end."""
     fetch, is_there, goes_on = s.namenode.fetch, asyncio.Event(), asyncio.Event()
 
-    async def slow(head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+    async def slow(head: RequestHead, _: Begun | None = None) -> UpstreamReply:
         is_there.set()
         await goes_on.wait()
-        return await fetch(head, begun)
+        return await fetch(head)
 
     s.namenode.fetch = slow  # type: ignore[method-assign]
     client.send(path, WAITS)
