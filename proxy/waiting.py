@@ -254,7 +254,10 @@ class Waits:
                 self._note_error(read)
                 answer = await self._fetched(read, Bypass.CACHE_ERROR)
         finally:
-            answered(answer)
+            try:
+                answered(answer)
+            except Exception:  # noqa: BLE001 - it must not take the other questions along
+                self._note_error(read)
 
     def _is_answered(self, group: Group, this: Round, answer: ReadAnswer) -> None:
         """End a question: let those with a task go on, and the kept ones look in their turn."""

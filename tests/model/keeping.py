@@ -22,8 +22,9 @@ class KeepingConnection:
         held.held_by(self)
 
     def answered(self, response: RawResponse) -> None:
-        """Take the answer."""
-        self._answer.set_result(response)
+        """Take the answer; a client that leaves in this very turn of the event loop takes none."""
+        if not self._answer.done():
+            self._answer.set_result(response)
 
     def end(self) -> None:
         """Lose the connection: the client sees that there is no answer."""

@@ -232,6 +232,25 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
         assert not len(s.cache.store.watches)
 
 
+async def test_a_fault_of_ours_behind_the_first_question_costs_no_other_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All questions are tasks of one group, which ends with the first that fails."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("bug")
+
+    async with scene() as s, line(s) as client, line(s) as other:
+        other.send("/w/new", WAITS)
+        await held(s)
+        with monkeypatch.context() as patched:
+            patched.setattr(HeldRequest, "answered", broken)
+            client.send("/w/f", WAITS)
+            await until(lambda: s.front_end.stats().cache_errors == 1)
+        appears(s, "/w/new")
+        assert (await other.reply())[0] == 200
+
+
 @pytest.mark.parametrize(("fields", "version"), [((), "1.0"), (("Connection: close",), "1.1")])
 async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
     fields: tuple[str, ...], version: str
