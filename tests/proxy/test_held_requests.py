@@ -2,11 +2,8 @@
 
 import asyncio
 import gc
-import socket
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
@@ -24,59 +21,8 @@ from nncache.proxy.waiting import AT_A_TURN
 from tests.patience import HANG_S
 from tests.proxy.doubles import FILE, turns
 from tests.proxy.front_scene import Scene, scene
+from tests.proxy.held_line import WAITS, Line, appears, line, resets
 from tests.proxy.test_waiting import held, until
-
-WAITS = "Prefer: wait=60"
-
-
-@dataclass
-class Line:
-    """One connection of a client."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    def send(self, path: str, *fields: str, version: str = "1.1") -> None:
-        """Ask for a status."""
-        line = f"GET /webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice HTTP/{version}"
-        self.writer.write("\r\n".join((line, "Host: nn", *fields, "", "")).encode())
-
-    async def reply(self) -> tuple[int, dict[str, str], bytes]:
-        """Return the next reply: its status, its fields and its body."""
-        async with asyncio.timeout(HANG_S):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().removesuffix("\r\n\r\n")
-            line, *fields = head.split("\r\n")
-            told = dict(field.split(": ", 1) for field in fields)
-            body = await self.reader.readexactly(int(told.get("Content-Length", 0)))
-        return int(line.split(" ")[1]), told, body
-
-    async def ends(self) -> bool:
-        """Whether nothing more comes."""
-        async with asyncio.timeout(HANG_S):
-            return await self.reader.read() == b""
-
-
-@asynccontextmanager
-async def line(s: Scene) -> AsyncIterator[Line]:
-    """Connect."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", s.port)
-    try:
-        yield Line(reader, writer)
-    finally:
-        writer.close()
-
-
-def appears(s: Scene, path: str) -> None:
-    """Let there be a file."""
-    s.namenode.statuses[path] = FILE
-    s.cache.apply(Appeared(path), s.clock.now, 101)
-
-
-def resets(client: Line) -> None:
-    """Leave with a reset: what ends in order may still read."""
-    end = client.writer.get_extra_info("socket")
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.writer.transport.abort()
 
 
 def of_aiohttp(s: Scene) -> list[object]:
@@ -137,11 +83,11 @@ async def first_question(s: Scene, client: Line, path: str) -> AsyncIterator[Non
         await goes_on.wait()
         return await fetch(head)
 
-    s.namenode.fetch = slow  # type: ignore[method-assign]
+    s.namenode.fetch = slow  # type: ignore[method-assign]  # the NameNode is slow for a while
     client.send(path, WAITS)
     async with asyncio.timeout(HANG_S):
         await is_there.wait()
-    s.namenode.fetch = fetch  # type: ignore[method-assign]
+    s.namenode.fetch = fetch  # type: ignore[method-assign]  # the NameNode is slow for a while
     await until(lambda: not of_aiohttp(s))
     yield
     goes_on.set()
