@@ -70,6 +70,23 @@ class Waited:
     is_shared: bool = False
 
 
+def outcome(
+    answer: ReadAnswer, read: Read, wish: Wish, spent_s: float, *, was_held: bool, is_shared: bool
+) -> tuple[WaitEnd, Waited]:
+    """Say how a wait ended that took so long since it began."""
+    is_over = spent_s >= wish.wait_s
+    end = (
+        WaitEnd.CHANGED if is_met(answer, read, wish) else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
+    )
+    return end, Waited(
+        answer=answer,
+        applied_s=None if end is WaitEnd.CUT_SHORT else wish.wait_s,
+        was_held=was_held,
+        held_s=spent_s if was_held else 0.0,
+        is_shared=is_shared,
+    )
+
+
 class Keepable(Protocol):
     """A request that may be kept without its task."""
 

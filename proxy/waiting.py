@@ -49,6 +49,7 @@ from nncache.proxy.wait_groups import (
     is_met,
     is_sure,
     key_of,
+    outcome,
     wake,
 )
 
@@ -181,18 +182,11 @@ class Waits:
         self, answer: ReadAnswer, read: Read, wish: Wish, began: float, *, was_held: bool, is_shared: bool
     ) -> Waited:
         """Say how a wait ended, and count it if there was one."""
-        now = asyncio.get_running_loop().time()
-        met, is_over = is_met(answer, read, wish), now >= began + wish.wait_s
-        end = WaitEnd.CHANGED if met else WaitEnd.UNCHANGED if is_over else WaitEnd.CUT_SHORT
+        spent_s = asyncio.get_running_loop().time() - began
+        end, waited = outcome(answer, read, wish, spent_s, was_held=was_held, is_shared=is_shared)
         if was_held:
             self.ended[end] += 1
-        return Waited(
-            answer=answer,
-            applied_s=None if end is WaitEnd.CUT_SHORT else wish.wait_s,
-            was_held=was_held,
-            held_s=now - began if was_held else 0.0,
-            is_shared=is_shared,
-        )
+        return waited
 
     async def _wait(self, group: Group, seen: int, deadline: float, client: Client | None) -> bool:
         """Wait until the path may have changed since `seen`, the time is over, or the client leaves: then it is true.
@@ -238,7 +232,7 @@ class Waits:
             self._tasks.create_task(asking)
         except RuntimeError:  # the group of tasks is being shut down
             asking.close()
-            answered(Unanswered(NoActiveNameNodeError("the proxy is being stopped"), Reason.MISS))
+            answered(_stopped())
 
     async def _answer_to(
         self, read: Read, answered: Callable[[ReadAnswer], None], *, is_past_cache: bool
@@ -253,6 +247,9 @@ class Waits:
             except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
                 self._note_error(read)
                 answer = await self._fetched(read, Bypass.CACHE_ERROR)
+        except asyncio.CancelledError:  # only the end of the proxy does that
+            answer = _stopped()
+            raise
         finally:
             try:
                 answered(answer)
@@ -373,8 +370,6 @@ class Waits:
             case FromMemory() | Collapsed():  # that of another request; the next time it comes from memory
                 group.queue.append(wait)
                 return
-            case _:
-                pass
         is_over = wait.is_over or self._is_stopping or asyncio.get_running_loop().time() >= wait.deadline
         if not (is_over or is_met(answer, wait.read, wait.wish)) and (
             group.touches != seen or is_sure(answer, self._cache.term)
@@ -398,3 +393,7 @@ class Waits:
     def _forget(self, wait: KeptWait) -> None:
         self.waiting -= 1
         self._leave(wait.read, wait.group)
+
+
+def _stopped() -> Unanswered:
+    return Unanswered(NoActiveNameNodeError("the proxy is being stopped"), Reason.MISS)

@@ -144,6 +144,17 @@ async def test_an_end_beside_the_first_question_is_answered_with_its_reply(*, st
         assert len(s.namenode.fetched) == 1
 
 
+async def test_failtonamenode_the_end_of_the_proxy_beside_the_first_question_is_said() -> None:
+    """It cancels the question; the client is told to come again, and not that something is broken."""
+    async with scene() as s, line(s) as client:
+        async with first_question(s, client, "/w/new"):
+            (asking,) = [task for task in asyncio.all_tasks() if "_answer_to" in repr(task.get_coro())]
+            asking.cancel()
+            status, fields, body = await client.reply()
+        assert (status, b"the proxy is being stopped" in body) == (503, True)
+        assert "Retry-After" in fields
+
+
 async def test_a_client_that_is_gone_beside_the_first_question_leaves_nothing() -> None:
     """It is counted once, and its place is free."""
     before = left()

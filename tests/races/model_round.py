@@ -20,6 +20,9 @@ _T = TypeVar("_T")
 _ASKS_THE_NAMENODE: Final = frozenset({"LimitedFetcher.fetch", "Writes.pass_through"})
 """What is raised where these wait is what the NameNode's side said: the client is told so."""
 
+_OWN_TASKS: Final = frozenset({"Flights._run", "Waits._answer_to"})
+"""They ask for others, in a task of their own that only the end of the proxy cancels: clients are told of that."""
+
 
 class Running:
     """A race from its beginning to its end: the label of all tasks that work for it.
@@ -112,9 +115,11 @@ class Running:
         if make is None or self.stand is None:
             return None
         verdict = make()
-        is_flight = self.stand.places[0].qualname == "Flights._run"
+        is_own_task = self.stand.places[0].qualname in _OWN_TASKS
         self.may_fail = (
-            is_flight if isinstance(verdict, Cancel) else self.stand.innermost.qualname in _ASKS_THE_NAMENODE
+            is_own_task
+            if isinstance(verdict, Cancel)
+            else self.stand.innermost.qualname in _ASKS_THE_NAMENODE
         )
         return verdict
 
