@@ -252,6 +252,7 @@ class World:
         system.cluster.sync()
         for namenode in system.cluster.namenodes:
             namenode.is_reachable = namenode.answers_jmx = namenode.answers_journal = True
+            namenode.answers_http = True
             namenode.max_events = 1000
             namenode.rpc_leads_to = None
         system.channel.heal()

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.model.channels import ChannelName
+from tests.model.federated_acts import BESIDE_A_TROUBLE, TWO_NAMESPACES
+from tests.model.federated_history import FEDERATED_EVERY, is_federated, tell_federated
 from tests.model.history import History, tell
 
 MIN_SHARE: Final = 0.10
@@ -80,12 +82,20 @@ class Figures:
             for feature in WANTED
             if self.share(feature) < MIN_SHARE
         ]
+        beside, both = self.features[BESIDE_A_TROUBLE], self.features[TWO_NAMESPACES]
+        if both < histories // FEDERATED_EVERY or beside < both * MIN_SHARE:
+            short.append(
+                f"only {both:,} histories of two namespaces, {beside:,} of them with hits beside a trouble"
+            )
         return short
 
 
 def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
-    """Tell the histories of these seeds, some with plots in them."""
+    """Tell the histories of these seeds, some with plots in them, and some of two namespaces."""
     figures = Figures()
     for seed in seeds:
-        figures.take(tell(seed, steps, channel=channel, is_plotted=seed % PLOTTED_EVERY == 1))
+        if is_federated(seed):
+            figures.take(tell_federated(seed, steps, channel=channel))
+        else:
+            figures.take(tell(seed, steps, channel=channel, is_plotted=seed % PLOTTED_EVERY == 1))
     return figures

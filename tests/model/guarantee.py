@@ -27,3 +27,5 @@ class Guarantee(StrEnum):
     """Whatever breaks on our side, the call is forwarded; the proxy never makes a read fail."""
     HITS_KEPT = "HitsKept"
     """A call costs others no hits but those of what it changes, or of what its caller has a right to change."""
+    OWN_NAMESPACE = "OwnNamespace"
+    """A request reaches the namespace to which the mount table gives its paths, and no trouble of another one."""

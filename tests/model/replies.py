@@ -1,5 +1,6 @@
 """What the front end's replies say, without a wire. (tests/model/replies.py)"""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -9,14 +10,16 @@ from nncache.cache import Hit
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Headers
+from tests.invalidation.virtual_time import clock
 from tests.model.namespace import Answer
-from tests.model.upstream import ODD_ANSWERS
+from tests.model.upstream import ODD_ANSWERS, ClientRequest
 
 
 @dataclass
 class Remembered:
-    """The fast path, as far as it decides: hits by request, served while the cache says that they are good."""
+    """The fast path, as far as it decides: hits by request, served while `is_good`, the cache's, says so."""
 
+    is_good: Callable[[Hit, float], bool]
     hits: dict[tuple[str, Headers], tuple[Hit, bytes]] = field(default_factory=dict)
 
     def remember(self, request: web.BaseRequest, hit: Hit, body: bytes, *, until: float) -> None:
@@ -24,6 +27,15 @@ class Remembered:
         expires_at = min(hit.expires_at, until)
         kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)
         self.hits[request.raw_path, tuple(request.raw_headers)] = kept, body
+
+    def answer(self, request: ClientRequest) -> tuple[Headers, Answer] | None:
+        """Return the reply to a request that is remembered, if it is still good."""
+        remembered = self.hits.get((request.raw_path, request.raw_headers))
+        if remembered is None or not self.is_good(remembered[0], clock()):
+            return None
+        hit, body = remembered
+        reply = hit.entry.reply
+        return (*reply.headers, (b"Cache-Status", b"nncache; hit")), Answer(reply.status, body)
 
 
 def unquoted(answer: Answer, path: str, spelled: str) -> Answer:

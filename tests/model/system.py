@@ -32,7 +32,7 @@ from tests.model.guarantee import Guarantee
 from tests.model.judge import Judge, Told
 from tests.model.namespace import Answer
 from tests.model.replies import Remembered, made, parts, unquoted
-from tests.model.upstream import ClientRequest, ModelQueries, ModelUpstream, ended
+from tests.model.upstream import ClientRequest, Door, ModelQueries, ModelUpstream, ended
 from tests.model.watched_cache import WatchedCache
 
 PROBE_S: Final = 1.0
@@ -104,7 +104,8 @@ class System:
         self.cache.on_cost = self._cost
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
         self.queries = self.queries_class(self.cluster, self._takes_s)
-        self.fast_path = Remembered()
+        self.fast_path = Remembered(self.cache.is_good)
+        self.door: Door = self  # through which its clients come
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
         self.judge.user_of = self.upstream.vault.user_of
@@ -147,6 +148,10 @@ class System:
         while True:
             self.pool.probe()
             await asyncio.sleep(PROBE_S)
+
+    def of(self, _path: str) -> "System":
+        """Return what answers for a path: this one, unless there are others (`tests/model/federation.py`)."""
+        return self
 
     # -- clients -------------------------------------------------------------------------------------------------------
 
@@ -214,17 +219,13 @@ class System:
     async def told_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Told | None:
         """Send a read, by the fast path if that has it; None if there was no answer."""
         started = clock()
-        fast_path = (request.door or self).fast_path
-        remembered = fast_path.hits.get((request.raw_path, request.raw_headers))
-        if remembered is not None and self.cache.is_good(remembered[0], started):
-            hit, body = remembered
-            fields: Headers = (*hit.entry.reply.headers, (b"Cache-Status", b"nncache; hit"))
-            answer = Answer(hit.entry.reply.status, body)
-        else:
+        known = (request.door or self.door).fast_path.answer(request)
+        if known is None:
             response = await self.call(request, path)
             if response is None:
                 return None
-            fields, answer = parts(response)
+            known = parts(response)
+        fields, answer = known
         answer = unquoted(answer, path, spelled)
         return Told(path=path, user=user, started=started, answer=answer, fields=fields, made=made(fields))
 
@@ -367,7 +368,7 @@ class System:
         """Send a request; None for a failure, which is judged."""
         failures = self.upstream.failures
         try:
-            front_end = (request.door or self).front_end
+            front_end = (request.door or self.door).front_end
             response = await front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
             if isinstance(response, LetGo):
                 assert request.protocol is not None

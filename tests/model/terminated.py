@@ -63,7 +63,7 @@ class Terminated:
         handshakes._threads = _AtOnce()  # type: ignore[assignment] # noqa: SLF001 - a seam for virtual time
         self._used: set[bytes] = set()
         self._given = 0
-        self.fast_path = Remembered()
+        self.fast_path = Remembered(system.cache.is_good)
         asks_again = system.cache.windows.on_doubt
         self.front_end = FrontEnd(
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock

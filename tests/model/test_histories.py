@@ -26,7 +26,7 @@ pauses = st.sampled_from(PAUSES_S)
 
 
 def test_seeded_histories_break_no_guarantee() -> None:
-    """All eight, after each step; and the histories are full enough to mean something."""
+    """All of them, after each step; and the histories are full enough to mean something."""
     figures = tell_chunk(range(1, SEEDED + 1), steps=STEPS, channel=None)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(histories=SEEDED, steps=STEPS) == []

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
 from aiohttp import HttpVersion, HttpVersion11, web
@@ -34,10 +34,6 @@ from tests.model.cluster import Cluster, ModelNameNode, Operation, Writing
 from tests.model.keeping import KeepingConnection
 from tests.model.namespace import SUPERUSER, Answer, RefusedError, allows, missing, remote_exception
 from tests.model.vault import Asker, Vault
-
-if TYPE_CHECKING:
-    from nncache.proxy.front_end import FrontEnd
-    from tests.model.replies import Remembered
 
 FAILOVER_WAIT_S: Final = 15.0
 _PAUSE_S: Final = 0.1
@@ -70,11 +66,30 @@ class PlainTransport:
         """Know nothing of TLS."""
 
 
-class Door(Protocol):
-    """One way into a proxy: `tests/model/terminated.py` has another than `tests/model/system.py`."""
+class Handles(Protocol):
+    """The front end, or several (`nncache.proxy.federated`)."""
 
-    front_end: "FrontEnd"
-    fast_path: "Remembered"
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+
+
+class AtOnce(Protocol):
+    """What answers requests that it has answered before."""
+
+    def answer(self, request: "ClientRequest") -> tuple[Headers, Answer] | None:
+        """Return the reply to such a request; None if it is for the front end."""
+
+
+class Door(Protocol):
+    """One way into a proxy: of `system.py`, of `terminated.py`, or of `federated_door.py`."""
+
+    @property
+    def front_end(self) -> Handles:
+        """The ordinary path."""
+
+    @property
+    def fast_path(self) -> AtOnce:
+        """The quick one."""
 
 
 @dataclass(eq=False)

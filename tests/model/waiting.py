@@ -20,6 +20,7 @@ async def wait(
 
     `is_kept`: the connection lets go of the request while it is held.
     """
+    system = system.of(path)
     tag: Headers = ()
     answer = Answer(0, b"")
     for fields in ((), ((b"Prefer", b"wait=%d" % wait_s),)):

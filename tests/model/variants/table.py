@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.model.variants.cache_rules import CACHE_RULES
 from tests.model.variants.credential_rules import CREDENTIAL_RULES
+from tests.model.variants.federation_rules import FEDERATION_RULES
 from tests.model.variants.proxy_rules import PROXY_RULES
 from tests.model.variants.stream_rules import STREAM_RULES
 from tests.model.variants.termination_rules import TERMINATION_RULES
@@ -18,6 +19,7 @@ _ALL: Final = (
     TERMINATION_RULES,
     STREAM_RULES,
     ZOOKEEPER_RULES,
+    FEDERATION_RULES,
 )
 
 VARIANTS: Final = {variant.name: variant for rules in _ALL for variant in rules}

@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections import Counter
+from functools import partial
 from types import FrameType
 from typing import Any, Final, NoReturn
 
@@ -29,16 +30,18 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     if not is_whole:
         patching.install(variant)
     from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, hence not before it is broken
+    from tests.model.federated_history import tell_federated  # noqa: PLC0415 - as above
     from tests.model.history import begin, tell  # noqa: PLC0415 - as above
 
     begin()
     channel = ChannelName(variant.channel) if variant.channel else None
+    told_of = tell_federated if variant.is_federated else partial(tell, is_plotted=True)
     signal.signal(signal.SIGALRM, _give_up)
     others: Counter[str] = Counter()  # in how many histories something else was found
     for told in range(1, histories + 1):
         signal.alarm(PATIENCE_S)
         try:
-            violations = tell(first_seed + told - 1, steps, channel=channel, is_plotted=True).violations
+            violations = told_of(first_seed + told - 1, steps, channel=channel).violations
         except Exception as exc:  # noqa: BLE001 - a broken product may do anything
             violations = ()
             others[f"{type(exc).__name__} at {_place(exc)}"] += 1

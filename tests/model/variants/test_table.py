@@ -20,6 +20,7 @@ CAUGHT_SOON = (
     "open-file-kept",
     "refusal-to-forward",
     "refused-call-forgets",
+    "one-gate-for-all",
 )
 """For each guarantee a variant that is caught after few histories; all are seen to be by the long run."""
 

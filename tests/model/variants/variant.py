@@ -28,6 +28,7 @@ class Variant:
         old: text that stands once in it; lines around the one that changes may make it so.
         new: what stands there instead.
         channel: the one on which it can be seen, by its name in the settings; "" leaves it to the history's seed.
+        is_federated: it can be seen where there are two namespaces only.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Variant:
     old: str
     new: str
     channel: str = ""
+    is_federated: bool = False
 
     @property
     def dotted(self) -> str:

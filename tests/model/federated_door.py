@@ -1,0 +1,226 @@
+"""The way into several namespaces: the product's federated front end, each choice of it judged.
+
+(tests/model/federated_door.py)
+
+A client comes as on a connection of the product: known heads are answered at once, of the others some are passed on as
+plain calls, and the rest goes to the front end. The oracle says beforehand where each belongs.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from aiohttp import web
+
+from nncache.hadoop.mounts import MountTable
+from nncache.proxy.clients.fastpath import FastPath
+from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
+from nncache.proxy.messages import Header, Headers
+from nncache.proxy.plain_calls import CallUnderWay
+from nncache.proxy.plain_fills import PlainClient
+from nncache.proxy.traffic import Exchange, Result, Traffic
+from tests.invalidation.virtual_time import clock
+from tests.model.guarantee import Guarantee
+from tests.model.judge import Judge
+from tests.model.mount_oracle import MountOracle, Refusal
+from tests.model.namespace import Answer
+from tests.model.replies import parts
+from tests.model.upstream import ClientRequest, Handles
+
+_PEER: Final = "127.0.0.1"
+
+
+class _RefusedWronglyError(Exception):
+    """A client has no answer, though a namespace would have given one."""
+
+
+class Stack(Protocol):
+    """What the door has to know of one namespace."""
+
+    judge: Judge
+    front_end: Any
+    heads: FastPath
+    observed: list[Exchange]
+
+
+@dataclass(slots=True)
+class _Passed:
+    """A plain call that one namespace passes on: here its front end does."""
+
+    head: bytes
+    front_end: Handles
+
+    def hand_over(self) -> CallUnderWay:
+        """Nothing is under way."""
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """Nothing is under way."""
+
+
+@dataclass(slots=True)
+class _PlainPath:
+    """`PlainPath` of one namespace that takes any call."""
+
+    front_end: Handles
+    requests: int = 0
+    under_way: int = 0
+    errors: int = 0
+
+    def learn(self, head: bytes, fields: Iterable[Header]) -> None:
+        """Learn nothing."""
+
+    def concerns(self, head: bytes) -> bool:
+        """Take any."""
+        return True
+
+    def begin(self, head: bytes, peer: str, holder: str, client: PlainClient) -> _Passed:
+        """Take any."""
+        self.requests += 1
+        return _Passed(head, self.front_end)
+
+
+@dataclass
+class _OwnFrontEnd:
+    """The front end of one namespace, which must get nothing but its own."""
+
+    name: str
+    stack: Stack
+    oracle: MountOracle
+    arrived: set[ClientRequest]  # where it is noted that a request has come to some namespace
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Judge where a request has come to, and answer it."""
+        client = cast("ClientRequest", request)
+        verdict = self.oracle.verdict(client.method, client.raw_path)
+        if verdict != self.name:
+            said = f"{client.method} {client.raw_path} has come to {self.name}: it is for {verdict}"
+            self.stack.judge.say(Guarantee.OWN_NAMESPACE, said)
+        self.arrived.add(client)
+        return cast("web.StreamResponse", await self.stack.front_end.handle(request))
+
+
+class FederatedDoor:
+    """`Door` to all namespaces.
+
+    Attributes:
+        refused: requests that no namespace has answered.
+    """
+
+    def __init__(self, table: Mapping[str, str], oracle: MountOracle, stacks: Mapping[str, Stack]) -> None:
+        self._oracle = oracle
+        self._stacks = stacks
+        self._judge = next(iter(stacks.values())).judge  # of what is about no namespace
+        self._arrived: set[ClientRequest] = set()
+        own = {name: _OwnFrontEnd(name, stack, oracle, self._arrived) for name, stack in stacks.items()}
+        members = {
+            name: Member(handle=each.handle, known=each.stack.heads, plain=_PlainPath(each))
+            for name, each in own.items()
+        }
+        mounts = MountTable(table)
+        self._traffic = Traffic(clock)
+        self._front_end = FederatedFrontEnd(mounts, members, self._traffic)
+        self._heads = FederatedHeads(mounts, members)
+        self._calls = FederatedCalls(mounts, members)
+        self._turn = 0
+        self.refused = 0
+
+    @property
+    def front_end(self) -> "FederatedDoor":
+        """The ordinary path, and that of plain calls."""
+        return self
+
+    @property
+    def fast_path(self) -> "FederatedDoor":
+        """The tables of known heads."""
+        return self
+
+    # -- known heads ---------------------------------------------------------------------------------------------------
+
+    def answer(self, request: ClientRequest) -> tuple[Headers, Answer] | None:
+        """Return the reply to a known head: the one that its own namespace gives."""
+        head, verdict = head_of(request), self._oracle.verdict(request.method, request.raw_path)
+        own = None if isinstance(verdict, Refusal) else self._stacks[verdict]
+        before = 0 if own is None else own.heads.hits
+        reply = self._heads.answer(head)
+        if own is None:
+            if reply is not None:
+                self._judge.say(Guarantee.OWN_NAMESPACE, f"{request.raw_path} is answered, of which none is")
+            return None
+        if reply is None:
+            if own.heads.answer(head) is not None:
+                own.judge.say(
+                    Guarantee.OWN_NAMESPACE, f"{request.raw_path}: {verdict} would have answered it"
+                )
+            return None
+        if own.heads.hits == before:
+            own.judge.say(
+                Guarantee.OWN_NAMESPACE, f"{request.raw_path} is answered by another than {verdict}"
+            )
+        self._observe(own, head)
+        return _taken_apart(reply)
+
+    def _observe(self, own: Stack, head: bytes) -> None:
+        """Show an answer that is sampled, to the observers of its own namespace alone."""
+        is_sampled, seen = own.heads.is_sampled, len(own.observed)
+        if self._heads.is_sampled:
+            self._heads.observe(head, _PEER)
+        if len(own.observed) != seen + is_sampled:
+            own.judge.say(Guarantee.OWN_NAMESPACE, f"{head!r} is not shown to the observers of its namespace")
+
+    # -- all others ----------------------------------------------------------------------------------------------------
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request, every other read as a plain call, and judge what the proxy itself says of it."""
+        client = cast("ClientRequest", request)
+        verdict = self._oracle.verdict(client.method, client.raw_path)
+        self._turn += client.method == "GET"
+        call = None
+        if client.method == "GET" and self._turn % 2:
+            call = self._calls.begin(head_of(client), _PEER, _PEER, cast("PlainClient", client))
+        way: Handles = self._front_end if call is None else cast("_Passed", call).front_end
+        try:
+            response = await way.handle(request)
+            if isinstance(verdict, Refusal):
+                self.refused += 1
+                self._see_refusal(client, verdict, response)
+            elif client not in self._arrived:
+                raise _RefusedWronglyError(f"{response.status}, but it is for {verdict}")
+        finally:
+            self._arrived.discard(client)
+        return response
+
+    def check(self) -> None:
+        """Judge whether the proxy has counted what it has refused itself."""
+        counted = self._traffic.stats().of(Result.REFUSED)
+        if counted != self.refused:
+            self._judge.say(
+                Guarantee.OWN_NAMESPACE, f"{self.refused} were to be refused, {counted} are counted"
+            )
+
+    def _see_refusal(self, client: ClientRequest, verdict: Refusal, response: web.StreamResponse) -> None:
+        status, body = response.status, b""
+        if isinstance(response, RawResponse):
+            body = parts(response)[1].body
+        said = json.loads(body)["RemoteException"]["javaClassName"] if body.startswith(b"{") else ""
+        if (status, said) != (verdict.status, verdict.java_class) or client.is_sent:
+            what = f"{client.method} {client.raw_path}: {status} {said} instead of {verdict}"
+            self._judge.say(Guarantee.OWN_NAMESPACE, what)
+
+
+def head_of(request: ClientRequest) -> bytes:
+    """Return what a client sends."""
+    fields = b"".join(b"%b: %b\r\n" % each for each in request.raw_headers)
+    line = f"{request.method} {request.raw_path} HTTP/1.1\r\n".encode()
+    return b"".join((line, b"Host: nn\r\n", fields, b"\r\n"))
+
+
+def _taken_apart(reply: bytes) -> tuple[Headers, Answer]:
+    """Return fields and answer of what goes over the wire, without what frames the message."""
+    head, _, body = reply.partition(b"\r\n\r\n")
+    line, *lines = head.split(b"\r\n")
+    pairs = (each.partition(b": ") for each in lines)
+    fields = tuple((name, value) for name, _, value in pairs if name != b"Content-Length")
+    return fields, Answer(int(line.split(b" ")[1]), body)

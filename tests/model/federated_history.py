@@ -1,0 +1,126 @@
+"""One seeded history of two namespaces behind one proxy, told and judged. (tests/model/federated_history.py)
+
+Each namespace's own judge looks at what its own clients are told, as in any other history; `federated_door.py` judges
+where each request goes, and `federated_acts.py` what a trouble of one costs the other.
+"""
+
+import asyncio
+import random
+from typing import Final
+
+from tests.invalidation.virtual_time import VirtualLoop
+from tests.model.acts import PAUSES_S, World
+from tests.model.channels import ChannelName
+from tests.model.federated_acts import FEDERATED_ACTS, TWO_NAMESPACES, Worlds
+from tests.model.federation import Federation, NamespaceSystem
+from tests.model.guarantee import Guarantee
+from tests.model.history import ALONE_EVERY, CHECKED_EVERY, STEPS, ZOOKEEPER_EVERY, History, Step
+from tests.model.mount_oracle import NAMESPACES, TABLES
+
+FEDERATED_EVERY: Final = 6
+"""Of so many histories one is of two namespaces."""
+
+_CALM_EVERY: Final = 25
+"""After so many steps the one that is spared must answer from memory beside a trouble of the other."""
+
+_NAMES: Final = list(FEDERATED_ACTS)
+_WEIGHTS: Final = [weight for weight, _ in FEDERATED_ACTS.values()]
+
+
+def is_federated(seed: int) -> bool:
+    """Whether a seed's history is of two namespaces."""
+    return seed % FEDERATED_EVERY == FEDERATED_EVERY - 1
+
+
+def tell_federated(
+    seed: int, steps: int = STEPS, *, channel: ChannelName | None = None, stop_early: bool = False
+) -> History:
+    """Tell the history of a seed.
+
+    Args:
+        seed: of everything in it.
+        steps: how many acts.
+        channel: of both namespaces; None leaves it to the seed, for each.
+        stop_early: end it with the first violation.
+    """
+    chance = random.Random(seed)
+    names = chance.choices(_NAMES, _WEIGHTS, k=steps)
+    drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
+    random.seed(seed)  # parts of the product draw from the module's own chance
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(_story(drawn, seed, channel, stop_early=stop_early))
+    finally:
+        loop.close()
+
+
+async def _story(told: list[Step], seed: int, channel: ChannelName | None, *, stop_early: bool) -> History:
+    chance = random.Random(seed)
+    channels = {name: channel or _drawn_channel(chance) for name in NAMESPACES}
+    federation = Federation(
+        TABLES[chance.randrange(len(TABLES))],
+        chance,
+        channels,
+        poll_interval_s=chance.choice((0.2, 0.5, 1.0)),
+        grants=chance.choice(("per_directory", "per_directory", "per_path")),
+        max_two_step_windows=chance.choice((1, 100)),
+        has_standby=seed % ALONE_EVERY != 0,
+    )
+    systems = tuple(federation.systems.values())
+    spared, troubled = chance.sample(
+        [World(system, channels[system.name]) for system in systems], len(systems)
+    )
+    worlds = Worlds(federation, spared, troubled)
+    async with federation:
+        for step, (act, number, pause_s) in enumerate(told, 1):
+            FEDERATED_ACTS[act][1](worlds, number)
+            await asyncio.sleep(pause_s)
+            if step % _CALM_EVERY == 0:
+                await worlds.see_hits_beside_a_trouble(number)
+            worlds.judge_spared()
+            for each in (spared, troubled):
+                _judge(each, is_checked=step % CHECKED_EVERY == 0)
+            if stop_early and federation.violations:
+                break
+        for each in (spared, troubled):
+            each.end_troubles(0)
+    for system in systems:
+        _judge_faults(system)
+    hits = sum(system.judge.hits for system in systems)
+    return History(
+        seed=seed,
+        channel=max(channels.values(), key=list(ChannelName).index),
+        steps=len(told),
+        hits=hits,
+        features=frozenset(
+            {
+                TWO_NAMESPACES,
+                *worlds.features,
+                *spared.features,
+                *troubled.features,
+                *(("hit",) if hits else ()),
+                *(("lost stream",) if troubled.stats().streams_lost else ()),
+            }
+        ),
+        violations=federation.violations,
+    )
+
+
+def _drawn_channel(chance: random.Random) -> ChannelName:
+    return ChannelName.DIRECT if chance.randrange(ZOOKEEPER_EVERY) else ChannelName.ZOOKEEPER
+
+
+def _judge(world: World, *, is_checked: bool) -> None:
+    system = world.system
+    system.judge.sweep()
+    if shown := system.channel.shown_to_strangers():
+        system.judge.say(Guarantee.PROVEN_GRANT, shown)
+    if not world.stats().is_open:
+        system.judge.closed()
+    if is_checked:
+        system.cache.check()
+
+
+def _judge_faults(system: NamespaceSystem) -> None:
+    if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
+        system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
