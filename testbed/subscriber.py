@@ -66,6 +66,10 @@ class Subscriber(Running):
         whole = printed[: printed.rfind("\n") + 1]
         return tuple(json.loads(line) for line in whole.splitlines() if line.startswith("{"))
 
+    def last_words(self) -> str:
+        """Return the last lines that say something."""
+        return self.process.last_words()
+
     def events(self) -> tuple[dict[str, Any], ...]:
         """Return the events among it, in Hadoop's words: `type`, `path`, ..."""
         return tuple(line for line in self.lines() if "type" in line)

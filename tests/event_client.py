@@ -1,7 +1,9 @@
 """A client of Server-Sent Events made of nothing but http.client, as an application's could be."""
 
+import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -36,6 +38,7 @@ class EventClient(Iterator[Message]):
         """Ask; the reply has begun when this returns."""
         self._connection = http.client.HTTPConnection(address, timeout=HANG_S)
         self._connection.request("GET", target, headers=dict(headers))
+        self._socket = self._connection.sock  # the reply takes it over, if it ends the connection
         self._reply = self._connection.getresponse()
         self.status, self.fields = self._reply.status, self._reply.headers
         self.last_id = headers.get("Last-Event-ID", "")
@@ -50,6 +53,11 @@ class EventClient(Iterator[Message]):
     ) -> None:
         self._reply.close()
         self._connection.close()
+
+    def cut(self) -> None:
+        """Break the connection, from any thread: who reads from it sees its end."""
+        with contextlib.suppress(OSError):  # it is broken already
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def body(self) -> bytes:
         """Return the whole body of a refusal."""

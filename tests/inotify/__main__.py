@@ -9,10 +9,11 @@ import click
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.ensemble import ZooKeeperEnsemble
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
+from tests.inotify.broken import BROKEN_PROXIES
 from tests.inotify.figures import Figures
 from tests.inotify.history import Played, play
 from tests.inotify.plan import draw
-from tests.inotify.stand import Stand
+from tests.inotify.stand import AS_IT_IS, Programs, Stand
 from tests.inotify.zookeeper_log import transactions, writers
 
 
@@ -26,17 +27,19 @@ from tests.inotify.zookeeper_log import transactions, writers
 )
 @click.option("--timed/--untimed", default=True, help="Whether late leaders count; not on a busy machine.")
 @click.option(
-    "--broken", metavar="NAME", help="Run broken publishers (tests/inotify/broken.py): they must be found."
+    "--broken",
+    metavar="NAME",
+    help="Run broken publishers, or a proxy (tests/inotify/broken.py): to be found.",
 )
 @click.option("--hadoop", default=DEFAULT_HADOOP_VERSION, show_default=True, help="Release of the NameNode.")
 def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | None, hadoop: str) -> None:
     """Play histories, one after the other, and exit with 1 if a subscriber was told anything but what happened."""
     logging.getLogger("kazoo").setLevel(logging.ERROR)  # it says what we do to it
-    program = (sys.executable, "-m", "tests.inotify.broken", broken) if broken else ()
+    programs = _programs(broken) if broken else AS_IT_IS
     figures, places, began = Figures(), list[str](), time.monotonic()
     with Cluster.start(ClusterSpec(hadoop_version=hadoop)) as cluster, ZooKeeperEnsemble() as zookeeper:
         for number in range(seed, seed + histories):
-            with Stand(cluster, zookeeper, str(number), program) as stand:
+            with Stand(cluster, zookeeper, str(number), programs) as stand:
                 played = play(stand, draw(number, seconds), seconds, number)
             figures.played.append(played)
             places.append(stand.namespace)
@@ -50,9 +53,19 @@ def main(histories: int, seconds: float, seed: int, timed: bool, broken: str | N
     sys.exit(bool(shortfalls))
 
 
+def _programs(broken: str) -> Programs:
+    """Return what runs the daemons where those of one kind break a rule."""
+    program = (sys.executable, "-m", "tests.inotify.broken", broken)
+    return Programs(proxy=program) if broken in BROKEN_PROXIES else Programs(publisher=program)
+
+
 def _told(played: Played) -> str:
     """Return a line about a history."""
-    parts = [f"{played.elections} elections", f"{played.modified} modifications told"]
+    parts = [
+        f"{played.elections} elections",
+        f"{played.modified} modifications told",
+        f"{played.resumed} streams over HTTP resumed",
+    ]
     for name, verdict in played.verdicts.items():
         wrong = [
             f"{len(found)} {what}"

@@ -1,6 +1,6 @@
-"""Publishers that break a rule, as programs. (tests/inotify/broken.py)
+"""Publishers, and proxies that stream events, that break a rule, as programs. (tests/inotify/broken.py)
 
-`python -m tests.inotify.broken NAME publisher ...`; each must be found by the histories.
+`python -m tests.inotify.broken NAME publisher ...`, or `proxy`; each must be found by the histories.
 """
 
 import sys
@@ -14,6 +14,9 @@ from nncache.coordination.zookeeper import ANY_VERSION, Check, Delete, Operation
 from nncache.invalidation.channel.records import Events
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.write_plan import WritePlan
+from nncache.proxy.events.messages import Frame
+from nncache.proxy.events.source import After, Gap, Item
+from nncache.proxy.events.stream import EventStream, StreamEnd
 
 
 def no_fencing() -> None:
@@ -81,12 +84,50 @@ def untold_modification() -> None:
     WritePlan._encoded = untold  # type: ignore[method-assign]  # noqa: SLF001 - it is broken on purpose
 
 
-BROKEN: Final[dict[str, Callable[[], None]]] = {
+def skip_on_resume() -> None:
+    """A stream that goes on where another one has ended leaves out what comes next."""
+    run, write = EventStream.run, EventStream._write_events  # noqa: SLF001 - it is the rule that is broken
+    resumed: set[EventStream] = set()
+
+    async def running(self: EventStream) -> StreamEnd:
+        if self._after is not None:
+            resumed.add(self)
+        return await run(self)
+
+    async def skipping(self: EventStream, frame: Frame, after: After) -> None:
+        if self in resumed and not frame.is_modified:
+            resumed.discard(self)
+            self._after = after
+        else:
+            await write(self, frame, after)
+
+    EventStream.run = running  # type: ignore[method-assign]  # it is broken on purpose
+    EventStream._write_events = skipping  # type: ignore[method-assign]  # noqa: SLF001 - as above
+
+
+def untold_gap() -> None:
+    """A stream goes on behind a gap, and says nothing of it."""
+    take = EventStream._take  # noqa: SLF001 - it is the rule that is broken
+
+    async def untold(self: EventStream, item: Item) -> StreamEnd | None:
+        if isinstance(item, Gap):
+            self._after = item.after
+            return None
+        return await take(self, item)
+
+    EventStream._take = untold  # type: ignore[method-assign]  # noqa: SLF001 - it is broken on purpose
+
+
+BROKEN_PUBLISHERS: Final[dict[str, Callable[[], None]]] = {
     "no-fencing": no_fencing,
     "epoch-not-in-the-multi": epoch_not_in_the_multi,
     "silent-drop": silent_drop,
     "no-chain": no_chain,
     "untold-modification": untold_modification,
+}
+BROKEN_PROXIES: Final[dict[str, Callable[[], None]]] = {
+    "skip-on-resume": skip_on_resume,
+    "untold-gap": untold_gap,
 }
 
 
@@ -101,6 +142,6 @@ def _blind(operation: Operation) -> Operation:
 
 
 if __name__ == "__main__":
-    BROKEN[sys.argv[1]]()
+    (BROKEN_PUBLISHERS | BROKEN_PROXIES)[sys.argv[1]]()
     sys.argv = ["nncache", *sys.argv[2:]]
     main()

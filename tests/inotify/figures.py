@@ -37,6 +37,7 @@ class Figures:
             f"{sum(len(each.by_others) for each in self.writers)} of others; leaders deposed while they could not "
             f"hear of it: {sum(each.deposed for each in self.played)}"
         )
+        yield f"streams over HTTP that went on where one had ended: {sum(each.resumed for each in self.played):,}"
         for kind, limit_s in LIMITS_S.items():
             if took := self._takeovers(kind):
                 middle = sorted(took)[len(took) // 2]
@@ -54,6 +55,8 @@ class Figures:
             found.append(f"{wrong} of {len(verdicts)} subscribers were not told what happened")
         if not any(each.events for each in verdicts):
             found.append("no event was told to anybody")
+        if refused := sum(each.refused for each in self.played):
+            found.append(f"{refused} times a stream was refused to a subscriber of its filter")
         if strangers := sum(len(each.by_others) for each in self.writers):
             found.append(f"{strangers} transactions were made by others than the leader elected last")
         if not any(each.by_leaders for each in self.writers):

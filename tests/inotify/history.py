@@ -14,7 +14,7 @@ from nncache.testbed import Relay
 from nncache.testbed.errors import StartError
 from tests.inotify.edit_log import events_between
 from tests.inotify.in_force import in_force
-from tests.inotify.plan import QUIET_S, Break, Fault, Kind
+from tests.inotify.plan import OF_STREAMS, QUIET_S, Break, Fault, Kind
 from tests.inotify.stand import FILTERS, SESSION_S, Member, Observer, Stand
 from tests.inotify.told import Begins, Event, Modified, told
 from tests.inotify.verdict import Verdict, judge
@@ -40,7 +40,7 @@ Undo = Callable[[], None]
 class Played:
     """What a history showed."""
 
-    verdicts: dict[str, Verdict] = field(default_factory=dict)  # by filter
+    verdicts: dict[str, Verdict] = field(default_factory=dict)  # by subscriber
     takeovers: list[tuple[Kind, float]] = field(
         default_factory=list
     )  # seconds until the next leader published
@@ -48,6 +48,8 @@ class Played:
     deposed: int = 0  # leaders that another was elected over while they could not hear of it
     calls: int = 0  # to HDFS
     modified: int = 0  # times that a subscriber was told of a modified filter
+    resumed: int = 0  # streams over HTTP that went on where one had ended
+    refused: int = 0  # streams over HTTP that were refused to those who may read them
 
 
 def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
@@ -59,7 +61,7 @@ def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Pl
     played = player.played
     played.calls = workload.calls
     played.elections = len(stand.observer.elections)
-    heard = {name: told(subscriber.lines()) for name, subscriber in stand.subscribers.items()}
+    heard = {(who, name): told(follower.lines()) for who, name, follower in stand.followers()}
     began = min(item.after for items in heard.values() for item in items[:1] if isinstance(item, Begins))
     log = events_between(stand.cluster, began + 1, 1 << 62, stand.below)
     patterns = {
@@ -70,12 +72,14 @@ def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Pl
     def matches(glob: str, event: Event) -> bool:
         return any(map(patterns[glob].fullmatch, event.paths))
 
-    for name, globs in FILTERS.items():
-        spelled = [glob.format(below=stand.below) for glob in globs]
-        glob_at = in_force(heard[name], stand.globs[name], spelled, matches)
+    for (who, name), items in heard.items():
+        spelled = [glob.format(below=stand.below) for glob in FILTERS[name]]
+        glob_at = in_force(items, stand.globs[name], spelled, matches)
         wanted = [event for event in log if matches(glob_at(event.txid), event)]
-        played.verdicts[name] = judge(heard[name], wanted)
-        played.modified += sum(isinstance(item, Modified) for item in heard[name])
+        played.verdicts[who] = judge(items, wanted)
+        played.modified += sum(isinstance(item, Modified) for item in items)
+    played.resumed = sum(stream.resumed for stream in stand.streams.values())
+    played.refused = sum(len(stream.refused) for stream in stand.streams.values())
     played.takeovers = [
         (kind, took_s)
         for kind, at_s in player.measured
@@ -143,6 +147,8 @@ class _Player:
                 process = self._stand.subscribers["f1"].process
                 process.pause()
                 return process.resume
+            case Kind.STREAMS_BROKEN | Kind.PROXY_KILLED | Kind.PROXY_WITHOUT_ZOOKEEPER:
+                return self._break_streams(fault)
             case Kind.LEADER_KILLED:
                 return self._on(leader, self._killed, fault.kind if is_measured else None)
             case Kind.LEADER_HANDS_OVER:
@@ -196,6 +202,17 @@ class _Player:
         mend()
         return lambda: None
 
+    def _break_streams(self, fault: Fault) -> Undo:
+        if fault.kind is Kind.STREAMS_BROKEN:
+            return _broken((self._stand.to_proxy,), fault.way)
+        if fault.kind is Kind.PROXY_WITHOUT_ZOOKEEPER:
+            return _broken(self._stand.proxy_to_zookeeper, fault.way)
+        process = self._stand.proxy.process
+        if process.pid is None:
+            return lambda: None
+        process.kill()
+        return process.launch
+
     def _zookeeper_leader_killed(self) -> Undo:
         try:
             server = self._stand.zookeeper.leader()
@@ -227,7 +244,7 @@ def _broken(relays: Sequence[Relay], way: Break) -> Undo:
 
 def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
     """Tell whether nothing else happens shortly before, and until the next leader must have published."""
-    others = (each for each in faults if each is not fault)
+    others = (each for each in faults if each is not fault and each.kind not in OF_STREAMS)
     return all(
         each.at_s + each.lasts_s + QUIET_S <= fault.at_s or each.at_s >= fault.at_s + SESSION_S + QUIET_S
         for each in others
@@ -240,6 +257,8 @@ def _await_end(stand: Stand) -> None:
         server.process.await_up()
     for member in stand.members:
         member.publisher.process.await_up()
+    stand.proxy.process.await_up()
+    followers = {who: follower for who, _, follower in stand.followers()}
     seen: set[str] = set()
     deadline = time.monotonic() + HANG_S
     for number in count():
@@ -251,16 +270,16 @@ def _await_end(stand: Stand) -> None:
 
         stand.on_hdfs(mark)
         until = time.monotonic() + 2.0
-        while time.monotonic() < until and len(seen) < len(FILTERS):
-            for name, subscriber in stand.subscribers.items():
-                if any(_is_mark(each) for each in told(subscriber.lines())):
-                    seen.add(name)
+        while time.monotonic() < until and len(seen) < len(followers):
+            for who, follower in followers.items():
+                if any(_is_mark(each) for each in told(follower.lines())):
+                    seen.add(who)
             time.sleep(0.1)
-        if len(seen) == len(FILTERS):
+        if len(seen) == len(followers):
             return
         if time.monotonic() > deadline:
-            missing = ", ".join(sorted(FILTERS.keys() - seen))
-            words = stand.subscribers[min(FILTERS.keys() - seen)].process.last_words()
+            missing = ", ".join(sorted(followers.keys() - seen))
+            words = followers[min(followers.keys() - seen)].last_words()
             raise StartError(f"the subscribers of {missing} are told nothing more; {words}")
 
 

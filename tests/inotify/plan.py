@@ -23,6 +23,15 @@ class Kind(Enum):
     ZOOKEEPER_LEADER_KILLED = "ZooKeeper's leader killed"
     SUBSCRIBER_STOPPED = "subscriber stopped"
     FILTER_MODIFIED = "filter modified"  # no fault, but what must hold beside all of them
+    STREAMS_BROKEN = "streams over HTTP broken"
+    PROXY_KILLED = "proxy killed"
+    PROXY_WITHOUT_ZOOKEEPER = "proxy without ZooKeeper"
+
+
+OF_STREAMS: Final = frozenset({Kind.STREAMS_BROKEN, Kind.PROXY_KILLED, Kind.PROXY_WITHOUT_ZOOKEEPER})
+"""What befalls events over HTTP alone: no publisher can notice."""
+
+OF_SERVICE: Final = tuple(kind for kind in Kind if kind not in OF_STREAMS)
 
 
 class Break(Enum):
@@ -43,9 +52,18 @@ class Fault:
     way: Break = Break.CUT  # of a connection
 
 
-def draw(seed: int, seconds: float, kinds: tuple[Kind, ...] = tuple(Kind)) -> tuple[Fault, ...]:
-    """Return the faults of a history: one after the other in half of all, as they come in the others."""
-    chance = random.Random(seed)
+def draw(seed: int, seconds: float) -> tuple[Fault, ...]:
+    """Return the faults of a history: those of the service, and beside them those of events over HTTP alone."""
+    return (
+        *_drawn(random.Random(seed), seconds, OF_SERVICE),
+        *_drawn(
+            random.Random(f"streams of {seed}"), seconds, tuple(each for each in Kind if each in OF_STREAMS)
+        ),
+    )
+
+
+def _drawn(chance: random.Random, seconds: float, kinds: tuple[Kind, ...]) -> tuple[Fault, ...]:
+    """Draw faults: one after the other in half of all histories, as they come in the others."""
     next_kind = _shuffled(chance, kinds)
     faults: list[Fault] = []
     at_s, one_by_one = QUIET_S, chance.random() < 0.5

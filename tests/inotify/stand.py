@@ -1,11 +1,12 @@
 """An inotify service whose every part can be broken by itself. (tests/inotify/stand.py)
 
-Each publisher reaches ZooKeeper and the NameNode through relays of its own; subscribers and the observer go straight.
+Each publisher reaches ZooKeeper and the NameNode through relays of its own, and so does the proxy ZooKeeper, and those
+who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,8 +20,9 @@ from nncache.hadoop.webhdfs import WebHdfs
 from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.publisher.identity import parse_identity
 from nncache.testbed import Cluster, Relay, ZooKeeper
-from nncache.testbed.daemon import Publisher
+from nncache.testbed.daemon import Proxy, Publisher
 from nncache.testbed.subscriber import Subscriber
+from tests.inotify.over_http import HttpSubscriber
 from tests.service import NAMESERVICE, Service
 
 PUBLISHERS: Final = 3
@@ -107,20 +109,51 @@ class Member:
     to_namenode: tuple[Relay, ...]
 
 
+class Follower(Protocol):
+    """A subscriber, of whichever kind."""
+
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """Return what it was told so far."""
+
+    def last_words(self) -> str:
+        """Return what it said last of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """What runs the daemons; nothing: nncache itself."""
+
+    publisher: tuple[str, ...] = ()
+    proxy: tuple[str, ...] = ()
+
+
+AS_IT_IS: Final = Programs()
+
+
 class Stand:
-    """The service of one history: filters, publishers, subscribers, an observer."""
+    """The service of one history: filters, publishers, a proxy, subscribers of both kinds, an observer."""
 
     def __init__(
-        self, cluster: Cluster, zookeeper: ZooKeeperServers, name: str, program: tuple[str, ...] = ()
+        self, cluster: Cluster, zookeeper: ZooKeeperServers, name: str, programs: Programs = AS_IT_IS
     ) -> None:
-        """Lay it out in a directory of its own; `program` runs the publishers, none: nncache itself."""
+        """Lay it out in a directory of its own."""
         self.cluster = cluster
         self.zookeeper = zookeeper
         self.below = f"/inotify-{name}"
         self.service = Service.of(cluster, zookeeper.address)
         self._close = ExitStack()
-        self.members = tuple(self._member(program) for _ in range(PUBLISHERS))
+        self.members = tuple(self._member(programs.publisher) for _ in range(PUBLISHERS))
+        self.proxy_to_zookeeper = self._to_zookeeper()
+        self.proxy = Proxy(
+            *self.service.namenode_flags,
+            *("--zookeeper", _addresses(self.proxy_to_zookeeper)),
+            *("--zookeeper-root", self.service.root, "--zookeeper-session-timeout-s", str(SESSION_S)),
+            program=programs.proxy,
+        )
+        self._close.callback(self.proxy.close)
+        self.to_proxy = self._close.enter_context(Relay(self.proxy.address))
         self.subscribers: dict[str, Subscriber] = {}
+        self.streams: dict[str, HttpSubscriber] = {}
         self.globs: dict[str, str] = {}  # as HDFS has them, by name of their filter
         znodes = Znodes(self.service.root, NAMESERVICE)
         self.namespace = znodes.namespace
@@ -128,22 +161,23 @@ class Stand:
 
     def _member(self, program: tuple[str, ...]) -> Member:
         namenode = self.cluster.namenodes[0]
-        to_zookeeper = tuple(
-            self._close.enter_context(Relay(each.address)) for each in self.zookeeper.servers
-        )
+        to_zookeeper = self._to_zookeeper()
         to_namenode = tuple(
             self._close.enter_context(Relay(address)) for address in (namenode.http, namenode.rpc)
         )
         http, rpc = (relay.address for relay in to_namenode)
         publisher = Publisher(
             *("--nameservice", NAMESERVICE, "--namenode-http", http, "--namenode-rpc", rpc),
-            *("--zookeeper", ",".join(relay.address for relay in to_zookeeper)),
+            *("--zookeeper", _addresses(to_zookeeper)),
             *("--zookeeper-root", self.service.root, "--filters-path", self.service.filters_path),
             *("--zookeeper-session-timeout-s", str(SESSION_S), "--max-records-per-filter", str(RECORDS_KEPT)),
             program=program,
         )
         self._close.callback(publisher.close)
         return Member(publisher, to_zookeeper, to_namenode)
+
+    def _to_zookeeper(self) -> tuple[Relay, ...]:
+        return tuple(self._close.enter_context(Relay(each.address)) for each in self.zookeeper.servers)
 
     def __enter__(self) -> Self:
         try:
@@ -165,6 +199,7 @@ class Stand:
             self.service.add(name, self.globs[name])
         for member in self.members:
             member.publisher.process.launch()
+        self.proxy.process.launch()
         for member in self.members:
             member.publisher.process.await_up()
         self.members[0].publisher.process.await_that(
@@ -175,6 +210,16 @@ class Stand:
         self.observer.start()
         for name in FILTERS:
             self.subscribers[name] = self._close.enter_context(self._subscriber(name))
+        self.proxy.process.await_up()
+        for name in FILTERS:
+            self.streams[name] = self._close.enter_context(HttpSubscriber(self.to_proxy.address, name))
+
+    def followers(self) -> Iterator[tuple[str, str, Follower]]:
+        """Yield all subscribers: what to call each, its filter, and itself."""
+        for name, subscriber in self.subscribers.items():
+            yield name, name, subscriber
+        for name, stream in self.streams.items():
+            yield f"{name} over HTTP", name, stream
 
     def _subscriber(self, name: str) -> Subscriber:
         return self.service.subscriber(name, "--zookeeper-session-timeout-s", str(SESSION_S))
@@ -208,3 +253,7 @@ class Stand:
         leader = self.leader()
         running = (each for each in self.members if each.publisher.process.pid is not None)
         return next((each for each in running if each is not leader), None)
+
+
+def _addresses(relays: tuple[Relay, ...]) -> str:
+    return ",".join(relay.address for relay in relays)

@@ -61,6 +61,7 @@ def test_what_a_subscriber_prints_is_read() -> None:
         {"filter": "f", "txid": 4, "type": "RENAME", "srcPath": "/a", "dstPath": "/b", "timestamp": 1},
         {"filter": "f", "gap": "why", "firstTxid": 5, "lastTxid": 6},
         {"filter": "f", "gap": "why"},
+        {"filter": "f", "gap": "why", "lastTxid": 8, "after": 9, "next": "read the present state"},
         {"filter": "f", "outage": "why"},
     )
     assert told(lines) == (
@@ -68,6 +69,7 @@ def test_what_a_subscriber_prints_is_read() -> None:
         Event(4, "RENAME", ("/a", "/b")),
         Gap(5, 6),
         Gap(None, None),
+        Gap(None, 8),
         Outage(),
     )
     with pytest.raises(ValueError, match="no known kind"):

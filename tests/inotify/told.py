@@ -1,4 +1,7 @@
-"""What a subscriber was told, from the lines of `nncache watch --json`. (tests/inotify/told.py)"""
+"""What a subscriber was told, from what `nncache watch --json` prints, or a stream over HTTP says.
+
+(tests/inotify/told.py)
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -58,10 +61,10 @@ def _told(line: Mapping[str, Any]) -> Told:
             return Event(txid, kind, tuple(line[name] for name in names))
         case {"modifiedAfter": int(after), "before": {"pathGlob": before}, "now": {"pathGlob": now}}:
             return Modified(after, before, now)
+        case {"gap": str()}:  # of a stream over HTTP it says as well where the next stream begins
+            return Gap(line.get("firstTxid"), line.get("lastTxid"))
         case {"after": int(after)}:
             return Begins(after)
-        case {"gap": str()}:
-            return Gap(line.get("firstTxid"), line.get("lastTxid"))
         case {"outage": str()}:
             return Outage()
         case _:

@@ -1,0 +1,112 @@
+"""A subscriber with nothing but HTTP: `GET /v1/events` of a proxy, resumed whenever it ends.
+
+(tests/inotify/over_http.py)
+
+It does what an `EventSource` does: it comes back with the id that it has, as `Last-Event-ID`. What it is told has the
+shape of what `nncache watch --json` prints. Each change of a history is one event, so each event has an id.
+"""
+
+import http.client
+import threading
+from types import TracebackType
+from typing import Any, Final, Self
+
+from nncache.testbed.errors import StartError
+from tests.event_client import EventClient
+from tests.patience import HANG_S
+
+USER: Final = "alice"
+"""Whom `tests.service.Service.add` puts on each filter's list."""
+
+_RETRY_S: Final = 0.2
+"""Sooner than the stream advises: a history is short."""
+
+
+class HttpSubscriber:
+    """A client that follows a filter, in a thread of its own, until the block ends.
+
+    Attributes:
+        resumed: times that it came back with an id.
+        refused: replies of a status that says that it may not read the filter, or asks wrongly.
+    """
+
+    def __init__(self, address: str, filter_name: str) -> None:
+        self._address = address
+        self._target = f"/v1/events?filter={filter_name}&user.name={USER}"
+        self._told: list[dict[str, Any]] = []
+        self._began = threading.Event()
+        self._ending = threading.Event()
+        self._client: EventClient | None = None
+        self._last_id = ""
+        self._failure: BaseException | None = None
+        self._ended = "it was not started"  # why the last stream ended
+        self._thread = threading.Thread(target=self._run, name=self._target, daemon=True)
+        self.resumed = 0
+        self.refused: list[int] = []
+
+    def __enter__(self) -> Self:
+        """Wait until it follows its filter: it is told everything from then on.
+
+        Raises:
+            StartError: it does not in time.
+        """
+        self._thread.start()
+        if not self._began.wait(HANG_S):
+            self._end()
+            raise StartError(f"no stream of {self._target}: {self.last_words()}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+        if self._failure is not None and error is None:
+            raise self._failure
+
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """Return what it was told so far."""
+        return tuple(self._told)
+
+    def last_words(self) -> str:
+        """Return why its last stream ended."""
+        return self._ended
+
+    def _end(self) -> None:
+        self._ending.set()
+        if (client := self._client) is not None:
+            client.cut()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ending.is_set():
+                self._follow()
+                self._ending.wait(_RETRY_S)
+        except BaseException as exc:  # noqa: BLE001 - raised where the block ends
+            self._failure, self._ended = exc, repr(exc)
+
+    def _follow(self) -> None:
+        """Follow one stream to its end, however it ends."""
+        headers = {"Last-Event-ID": self._last_id} if self._last_id else {}
+        try:
+            with EventClient(self._address, self._target, headers) as client:
+                self._client = client
+                if client.status != http.HTTPStatus.OK:
+                    self._take_refusal(client)
+                elif not self._ending.is_set():
+                    self.resumed += bool(headers)
+                    self._take(client)
+        except (OSError, http.client.HTTPException) as exc:
+            self._ended = repr(exc)
+
+    def _take(self, client: EventClient) -> None:
+        for message in client:
+            self._last_id = message.last_id
+            self._told.append(message.data)
+            self._began.set()
+        self._ended = "it came to its end"
+
+    def _take_refusal(self, client: EventClient) -> None:
+        self._ended = f"{client.status}: {client.body().decode(errors='replace')}"
+        if client.status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.refused.append(client.status)
