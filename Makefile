@@ -96,11 +96,11 @@ job-commit: $(READY) ## Commit a job of 10,000 part files beside a filtered _SUC
 bulk-filters: $(READY) ## Apply 5,000 filters from one file beside a publisher and a proxy, and watch the gate (about 2 minutes)
 	$(BIN)/python -m tests.bulk_filters
 
-inotify-faults: $(READY) ## Break an inotify service in 60 random histories, hold its subscribers against the edit log, then find five broken publishers (about 52 minutes)
+inotify-faults: $(READY) ## Break an inotify service in 60 random histories, hold its subscribers against the edit log, then find five broken publishers and two broken proxies (about 56 minutes)
 	$(BIN)/python -m tests.inotify --histories 60
-	for name in no-fencing epoch-not-in-the-multi silent-drop no-chain untold-modification; do \
+	for name in no-fencing epoch-not-in-the-multi silent-drop no-chain untold-modification skip-on-resume untold-gap; do \
 		if $(BIN)/python -m tests.inotify --histories 2 --seed 2 --untimed --broken $$name; then \
-			echo "the broken publisher $$name was not found"; exit 1; fi; done
+			echo "the broken daemon $$name was not found"; exit 1; fi; done
 
 hostile: $(READY) ## Send what means harm: fuzzing of every parser, smuggling, odd paths, bad replies, a stateful attacker (about 2 hours)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[hostile]'

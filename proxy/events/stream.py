@@ -234,6 +234,20 @@ class EventStream:
                 return None
         return end
 
+    def _up_to_now(self, gap: Gap) -> Gap:
+        """Return the gap, extended to where the feed is.
+
+        Where records come and go all the time, the oldest one that is kept now is gone when the client is back:
+        behind it would be the next gap, and so on for ever.
+        """
+        behind, now = gap.after, self._feed.end
+        if behind is None or now is None or now.chain != behind.chain or now.txid <= behind.txid:
+            return gap
+        reason = (
+            f"{gap.reason}; transactions up to {now.txid} are left out: some may be gone before you are back"
+        )
+        return Gap(reason, gap.first_txid, None if gap.last_txid is None else now.txid, now)
+
     async def _take(self, item: Item) -> StreamEnd | None:
         match item:
             case Begun(after):
@@ -249,7 +263,7 @@ class EventStream:
             case Modified(after):
                 await self._write_events(modified(self._feed.name, item), after)
             case Gap():
-                await self._write(missing(self._feed.name, item))
+                await self._write(missing(self._feed.name, self._up_to_now(item)))
                 return StreamEnd.MISSING
             case Away(reason):
                 await self._tell_away(reason)
