@@ -53,25 +53,41 @@ class Fault:
 
 
 def draw(seed: int, seconds: float) -> tuple[Fault, ...]:
-    """Return the faults of a history: those of the service, and beside them those of events over HTTP alone."""
+    """Return the faults of a history: those of the service, and beside them those of events over HTTP alone.
+
+    Those of the service come one after the other in half of all histories, as they come in the others. A proxy takes
+    its time to be there again, and events are to go over HTTP as well: there one comes after the other.
+    """
+    chance = random.Random(seed)
+    one_by_one = chance.random() < 0.5
     return (
-        *_drawn(random.Random(seed), seconds, OF_SERVICE),
+        *_drawn(chance, seconds, OF_SERVICE, (0.3, 1.0, 2.0, 4.0, 6.0), one_by_one=one_by_one),
         *_drawn(
-            random.Random(f"streams of {seed}"), seconds, tuple(each for each in Kind if each in OF_STREAMS)
+            random.Random(f"streams of {seed}"),
+            seconds,
+            (*(kind for kind in Kind if kind in OF_STREAMS), Kind.STREAMS_BROKEN, Kind.STREAMS_BROKEN),
+            (0.3, 0.3, 1.0, 4.0),
+            one_by_one=True,
         ),
     )
 
 
-def _drawn(chance: random.Random, seconds: float, kinds: tuple[Kind, ...]) -> tuple[Fault, ...]:
-    """Draw faults: one after the other in half of all histories, as they come in the others."""
+def _drawn(
+    chance: random.Random,
+    seconds: float,
+    kinds: tuple[Kind, ...],
+    lasts_s: tuple[float, ...],
+    *,
+    one_by_one: bool,
+) -> tuple[Fault, ...]:
     next_kind = _shuffled(chance, kinds)
     faults: list[Fault] = []
-    at_s, one_by_one = QUIET_S, chance.random() < 0.5
+    at_s = QUIET_S
     while at_s < seconds - QUIET_S:
         fault = Fault(
             at_s=at_s,
             kind=next_kind(),
-            lasts_s=min(chance.choice((0.3, 1.0, 2.0, 4.0, 6.0)), seconds - QUIET_S - at_s),
+            lasts_s=min(chance.choice(lasts_s), seconds - QUIET_S - at_s),
             way=chance.choice(tuple(Break)),
         )
         faults.append(fault)
