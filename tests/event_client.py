@@ -35,11 +35,19 @@ class EventClient(Iterator[Message]):
     """
 
     def __init__(self, address: str, target: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        """Ask; the reply has begun when this returns."""
+        """Ask; the reply has begun when this returns.
+
+        Raises:
+            http.client.HTTPException, OSError: there is none.
+        """
         self._connection = http.client.HTTPConnection(address, timeout=HANG_S)
-        self._connection.request("GET", target, headers=dict(headers))
-        self._socket = self._connection.sock  # the reply takes it over, if it ends the connection
-        self._reply = self._connection.getresponse()
+        try:
+            self._connection.request("GET", target, headers=dict(headers))
+            self._socket = self._connection.sock  # the reply takes it over, if it ends the connection
+            self._reply = self._connection.getresponse()
+        except BaseException:
+            self._connection.close()
+            raise
         self.status, self.fields = self._reply.status, self._reply.headers
         self.last_id = headers.get("Last-Event-ID", "")
         self.comments = 0

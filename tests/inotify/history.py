@@ -47,7 +47,7 @@ class Played:
     elections: int = 0
     deposed: int = 0  # leaders that another was elected over while they could not hear of it
     calls: int = 0  # to HDFS
-    modified: int = 0  # times that a subscriber was told of a modified filter
+    modified: int = 0  # times that an `nncache watch` was told of a modified filter
     resumed: int = 0  # streams over HTTP that went on where one had ended
     refused: int = 0  # streams over HTTP that were refused to those who may read them
 
@@ -77,7 +77,8 @@ def play(stand: Stand, faults: Sequence[Fault], seconds: float, seed: int) -> Pl
         glob_at = in_force(items, stand.globs[name], spelled, matches)
         wanted = [event for event in log if matches(glob_at(event.txid), event)]
         played.verdicts[who] = judge(items, wanted)
-        played.modified += sum(isinstance(item, Modified) for item in items)
+        if who in stand.subscribers:
+            played.modified += sum(isinstance(item, Modified) for item in items)
     played.resumed = sum(stream.resumed for stream in stand.streams.values())
     played.refused = sum(len(stream.refused) for stream in stand.streams.values())
     played.takeovers = [

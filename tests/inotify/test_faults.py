@@ -52,10 +52,8 @@ def test_subscribers_are_told_what_happened(cluster: Cluster) -> None:
     assert figures.shortfalls(timed=False) == ()
     assert played.elections >= 4
     assert played.deposed == 1
-    assert (
-        played.modified >= 4
-    )  # of each kind of subscriber two; a stream that is resumed just there says it again
-    assert played.resumed >= 2 * len(FILTERS)
+    assert played.modified == 2
+    assert played.resumed >= len(FILTERS), "behind the proxy's end"
 
 
 def test_a_history_is_drawn_again_from_its_seed() -> None:
