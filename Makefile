@@ -14,7 +14,7 @@ WORKERS ?= 3
 
 BIN := .venv/bin
 READY := .venv/.installed
-ROOMS := bench nncache demo deploy testbed proxy invalidation cache coordination hadoop
+ROOMS := bench nncache demo deploy testbed proxy invalidation registry cache coordination hadoop
 
 .DEFAULT_GOAL := help
 .PHONY: help test test-long demo lint format types imports core others pytest model races differential differential-long-segment differential-secured job-commit bulk-filters hostile overload alike bench bench-pollers bench-http bench-growth bench-connects bench-memory bench-secure docs site dashboards dashboards-json proto clean bench-events bench-inotify bench-waiting inotify-faults

@@ -37,6 +37,7 @@ def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
         created_zxid=stat.czxid,
         children=stat.numChildren,
         owner_session=stat.ephemeralOwner,
+        created_ms=stat.ctime,
     )
 
 

@@ -25,6 +25,7 @@ class Znode:
     created_zxid: int  # tells a znode from one of the same path that was deleted and made again
     children: int
     owner_session: int  # of an ephemeral znode; else 0
+    created_ms: int = 0  # since 1970, by ZooKeeper's clock
 
 
 @dataclass(frozen=True, slots=True)

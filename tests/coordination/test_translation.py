@@ -37,7 +37,7 @@ from nncache.coordination.zookeeper import (
 )
 
 STAT = ZnodeStat(
-    czxid=7, mzxid=8, ctime=0, mtime=0, version=3, cversion=4, aversion=5, ephemeralOwner=-9,
+    czxid=7, mzxid=8, ctime=11, mtime=0, version=3, cversion=4, aversion=5, ephemeralOwner=-9,
     dataLength=1, numChildren=2, pzxid=10,
 )  # fmt: skip
 
@@ -46,7 +46,7 @@ STAT = ZnodeStat(
 def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) -> None:
     """ZooKeeper knows both none and empty; nobody here cares."""
     assert znode("/a", (data, STAT)) == Znode(
-        path="/a", data=read, version=3, created_zxid=7, children=2, owner_session=-9
+        path="/a", data=read, version=3, created_zxid=7, children=2, owner_session=-9, created_ms=11
     )
 
 

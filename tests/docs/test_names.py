@@ -173,7 +173,7 @@ def test_each_import_of_a_python_block_is_there(page: Path) -> None:
 
 def messages() -> str:
     """Return all texts of the code that can be printed or logged, with "…" for what is filled in."""
-    rooms = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
+    rooms = ("nncache", "proxy", "invalidation", "registry", "cache", "coordination", "hadoop")
     return "\n".join(
         re.sub(r"%[sdg]|%\.\d[fg]", "…", node.value)
         for path in sources(*rooms)

@@ -29,7 +29,7 @@ READ_BY_USERS = (
     "SECURITY.md",
     *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "track-record.md"),
 )
-ROOMS = ("nncache", "proxy", "invalidation", "cache", "coordination", "hadoop")
+ROOMS = ("nncache", "proxy", "invalidation", "registry", "cache", "coordination", "hadoop")
 TOOLS = ("bench", "testbed", "demo", "deploy")
 LOGGED = {"debug", "info", "warning", "error", "exception", "critical", "warn"}
 

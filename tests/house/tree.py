@@ -13,6 +13,7 @@ ROOMS = (
     "testbed",
     "proxy",
     "invalidation",
+    "registry",
     "cache",
     "coordination",
     "hadoop",

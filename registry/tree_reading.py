@@ -1,0 +1,115 @@
+"""Everything below a path of the registry, as it was read. (registry/tree_reading.py)
+
+A tree is read level by level, a hundred znodes a call. That is no snapshot: what other clients change meanwhile may be
+seen or not.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
+from nncache.coordination.zookeeper import Znode
+from nncache.registry import paths
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.entry import Entry, EntryStatus, Unreadable
+from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryIOError
+from nncache.registry.operations import Registry, status_of
+from nncache.registry.record import ServiceRecord
+from nncache.registry.record_json import parse_record
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReading:
+    """The entries at and below a path, in the order of their paths.
+
+    Attributes:
+        entries: with their records.
+        bare: without a record.
+        unreadable: whose record is broken, or whose children this client may not list.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    bare: tuple[EntryStatus, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+
+    @property
+    def records(self) -> Mapping[str, ServiceRecord | None]:
+        """By path: the record, None for none; what is unreadable is left out."""
+        found: dict[str, ServiceRecord | None] = {status.path: None for status in self.bare}
+        found.update((entry.path, entry.record) for entry in self.entries)
+        return found
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What has been read so far."""
+
+    znodes: dict[str, Znode] = field(default_factory=dict)  # by path of the registry
+    refused: list[Unreadable] = field(default_factory=list)
+
+
+async def read_tree(registry: Registry, path: str, query: EndpointQuery | None = None) -> TreeReading:
+    """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
+
+    Raises:
+        InvalidPathnameError: there can be no such path.
+        PathNotFoundError: there is no such entry.
+        RegistryIOError: ZooKeeper does not answer.
+    """
+    top = paths.readable(path)
+    try:
+        walk = await _walk(registry, top)
+    except CoordinationError as error:
+        raise RegistryIOError(top, f"could not be read: {error}") from error
+    return _reading(walk, query)
+
+
+async def _walk(registry: Registry, top: str) -> _Walk:
+    walk = _Walk()
+    level = [top]
+    while level:
+        found = await registry.zookeeper.get_many([registry.znode(path) for path in level])
+        there = {path: znode for path, znode in zip(level, found, strict=True) if znode is not None}
+        if not walk.znodes and not there:
+            raise PathNotFoundError(top, "there is no such entry")
+        walk.znodes.update(there)
+        async with asyncio.TaskGroup() as tasks:
+            listed = [
+                tasks.create_task(_children(registry, path, walk))
+                for path, znode in there.items()
+                if znode.children
+            ]
+        level = [child for task in listed for child in task.result()]
+    return walk
+
+
+async def _children(registry: Registry, path: str, walk: _Walk) -> list[str]:
+    try:
+        names = await registry.zookeeper.children(registry.znode(path))
+    except NoNodeError:
+        return []  # deleted meanwhile, and all below it
+    except NotAllowedError as error:
+        walk.refused.append(Unreadable(path, str(error)))
+        return []
+    return [paths.path_of(*paths.elements_of(path), name) for name in names]
+
+
+def _reading(walk: _Walk, query: EndpointQuery | None) -> TreeReading:
+    entries: list[Entry] = []
+    bare: list[EntryStatus] = []
+    broken: list[Unreadable] = list(walk.refused)
+    for path in sorted(walk.znodes, key=paths.elements_of):
+        znode = walk.znodes[path]
+        if query is not None and not query.is_possible_in(znode.data):
+            continue
+        try:
+            record = parse_record(path, znode.data)
+        except NoRecordError:
+            bare.append(status_of(path, znode))
+        except InvalidRecordError as error:
+            broken.append(Unreadable(path, error.what))
+        else:
+            if query is None or query.matches_record(record):
+                entries.append(Entry(status_of(path, znode), record))
+    return TreeReading(tuple(entries), () if query is not None else tuple(bare), tuple(broken))
