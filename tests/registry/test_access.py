@@ -1,0 +1,133 @@
+"""Who may do what with an entry."""
+
+import pytest
+
+from nncache.coordination.acl import ALL, OPEN, AclEntry, Right, parse_acl_entry
+from nncache.registry.access import (
+    READABLE,
+    AccessPolicy,
+    Account,
+    digest_account,
+    parse_account,
+)
+
+YARN = Account("sasl", "yarn@EXAMPLE.COM")
+SECURE = AccessPolicy((YARN,), "EXAMPLE.COM")
+SYSTEM = (READABLE, YARN.entry(ALL))
+
+
+@pytest.mark.parametrize(
+    ("text", "realm", "account"),
+    [
+        ("sasl:yarn@", "EXAMPLE.COM", YARN),
+        ("sasl:yarn@EXAMPLE.COM", "", YARN),
+        ("sasl:yarn", "", Account("sasl", "yarn")),
+        ("digest:u:cGFzcw==", "", Account("digest", "u:cGFzcw==")),
+    ],
+)
+def test_an_account_as_hadoop_writes_it(text: str, realm: str, account: Account) -> None:
+    """hadoop.registry.system.accounts."""
+    assert parse_account(text, realm) == account
+    assert str(account) in {text, f"{text}{realm}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("yarn", "scheme:id"),
+        (":x", "scheme:id"),
+        ("sasl:", "scheme:id"),
+        ("sasl:a:b", "scheme:id"),
+        ("sasl:y@", "realm"),
+    ],
+)
+def test_what_is_no_account_is_refused(text: str, part: str) -> None:
+    """With what is one."""
+    with pytest.raises(ValueError, match=part):
+        parse_account(text, "")
+
+
+def test_a_digest_is_zookeepers() -> None:
+    """DigestAuthenticationProvider.generateDigest("super:test") of ZooKeeper 3.8."""
+    assert digest_account("super", "test") == Account("digest", "super:D/InIHSb7yEEbrWz8b9l71RjZJU=")
+
+
+@pytest.mark.parametrize(("user", "password"), [("", "p"), ("u", ""), ("u:v", "p"), ("u", "p:q")])
+def test_an_accessor_needs_both(user: str, password: str) -> None:
+    """As `RegistrySecurity.isValid` has it."""
+    with pytest.raises(ValueError, match="an id and a password"):
+        digest_account(user, password)
+
+
+def test_an_open_registry_has_open_entries() -> None:
+    """And nothing in it is wrong."""
+    policy = AccessPolicy()
+    assert not policy.is_secure
+    assert (
+        policy.system_acl() == policy.entry_acl([digest_account("a", "b")]) == policy.home_acl("joe") == OPEN
+    )
+    assert list(policy.faults("/", OPEN)) == []
+
+
+def test_the_acls_of_the_design() -> None:
+    """World-readable; system accounts everything; a user adds and removes; accessors and makers write theirs."""
+    accessor = digest_account("a", "b")
+    assert SECURE.system_acl() == SYSTEM
+    assert SECURE.entry_acl([accessor]) == (*SYSTEM, AclEntry("auth", "", ALL), accessor.entry(ALL))
+    assert SECURE.home_acl("joe") == (*SYSTEM, parse_acl_entry("sasl:joe@EXAMPLE.COM:crd"))
+    assert AccessPolicy((YARN,)).home_acl("joe")[-1] == parse_acl_entry("sasl:joe:crd")
+
+
+JOE = parse_acl_entry("sasl:joe@EXAMPLE.COM:cdrwa")
+
+WRONG = {
+    "no reader": ("/", SYSTEM[1:], ["not every client may read it"]),
+    "open": (
+        "/users",
+        OPEN,
+        ["world:anyone:cdrwa lets clients change", "sasl:yarn@EXAMPLE.COM has not all rights"],
+    ),
+    "an address": (
+        "/services",
+        (*SYSTEM, AclEntry("ip", "10.0.0.1", Right.WRITE)),
+        ["ip:10.0.0.1:w lets clients"],
+    ),
+    "half a system account": (
+        "/",
+        (READABLE, YARN.entry(Right.READ)),
+        ["yarn@EXAMPLE.COM has not all rights"],
+    ),
+    "a user at the root": ("/", (*SYSTEM, JOE), ["sasl:joe@EXAMPLE.COM:cdrwa is no system account"]),
+    "a user at /users": ("/users", (*SYSTEM, JOE), ["is no system account"]),
+    "a user who writes home": ("/users/joe", (*SYSTEM, JOE), ["may do more than add and remove"]),
+    "another's home": ("/users/ann", (*SYSTEM, JOE), ["is another user"]),
+    "below another's home": ("/users/ann/x", (*SYSTEM, JOE), ["is another user"]),
+    "another realm": (
+        "/users/joe/x",
+        (*SYSTEM, parse_acl_entry("sasl:joe@OTHER.COM:w")),
+        ["is another user"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "acl", "parts"), WRONG.values(), ids=WRONG)
+def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[str]) -> None:
+    """Each entry that is wrong, and each that is missing."""
+    found = list(SECURE.faults(path, acl))
+    assert len(found) == len(parts)
+    assert all(part in fault for part, fault in zip(parts, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("path", "acl"),
+    [
+        ("/", SYSTEM),
+        ("/users/joe", SECURE.home_acl("joe")),
+        ("/users/joe/hbase/demo1", (*SYSTEM, JOE, digest_account("a", "b").entry(ALL))),
+        ("/users/joe/hbase", (*SYSTEM, parse_acl_entry("sasl:joe/host@EXAMPLE.COM:cdrwa"))),
+        ("/services/hdfs", (*SYSTEM, parse_acl_entry("sasl:nn/host@EXAMPLE.COM:cdrwa"))),
+    ],
+)
+def test_a_right_acl_has_no_faults(path: str, acl: tuple[AclEntry, ...]) -> None:
+    """Who made a service's entry may write it."""
+    assert list(SECURE.faults(path, acl)) == []

@@ -1,0 +1,128 @@
+"""What a record that is bound may hold: each limit at its edge and one beyond."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from nncache.registry import limits
+from nncache.registry.errors import InvalidRecordError
+from nncache.registry.limits import check_record
+from nncache.registry.record import Address, Endpoint, ServiceRecord
+
+
+def endpoint(address: Address | None = None, **changes: object) -> Endpoint:
+    """Return an endpoint that is allowed, with these changes."""
+    given = {"uri": "http://h/"} if address is None else address
+    fields = {"api": "a", "protocol": "REST", "address_type": "uri", "addresses": (given,)} | changes
+    return Endpoint(**fields)  # type: ignore[arg-type]  # the cases say what each field is
+
+
+def of(*endpoints: Endpoint) -> ServiceRecord:
+    """Return a record with these external endpoints."""
+    return ServiceRecord(external=endpoints)
+
+
+ALLOWED: Mapping[str, ServiceRecord] = {
+    "nothing": ServiceRecord(),
+    "a description": ServiceRecord(description="x" * limits.MAX_DESCRIPTION),
+    "long fields": of(endpoint(api="x" * limits.MAX_API, protocol="x" * limits.MAX_PROTOCOL)),
+    "a new type": of(endpoint(address_type="x-" + "y" * 62)),
+    "the other type": of(endpoint({"a": None}, address_type="")),
+    "many addresses": of(endpoint(addresses=({"uri": "http://h/"},) * limits.MAX_ADDRESSES)),
+    "many endpoints": of(*[endpoint()] * limits.MAX_ENDPOINTS),
+    "a long address": of(
+        endpoint({"uri": "x" * limits.MAX_ADDRESS_VALUE, "y" * limits.MAX_ADDRESS_FIELD: ""})
+    ),
+    "the last port": of(endpoint({"host": "h", "port": "65535"}, address_type="host/port")),
+    "an inetaddress": of(endpoint({"hostname": "h", "port": "1"}, address_type="inetaddress")),
+    "a host": of(endpoint({"host": "h"}, address_type="hostname")),
+    "a path": of(endpoint({"path": "/p"}, address_type="path")),
+    "a quorum": of(
+        endpoint(
+            addresses=tuple({"host": host, "port": "2181", "path": "/hbase"} for host in "abc"),
+            address_type="zktriple",
+        )
+    ),
+    "attributes": ServiceRecord(
+        attributes={f"{n:0{limits.MAX_ATTRIBUTE}}": "x" * limits.MAX_ATTRIBUTE_VALUE for n in range(60)}
+    ),
+    "of a container": ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": "container_1"}),
+    "permanent": ServiceRecord(attributes={"yarn:persistence": "permanent"}),
+}
+
+REFUSED: Mapping[str, tuple[ServiceRecord, str]] = {
+    "description": (ServiceRecord(description="ü" * 513), "description has 1026 bytes; at most 1024"),
+    "api": (of(endpoint(), endpoint(api="x" * 257)), r"external\[1\].api has 257 bytes; at most 256"),
+    "protocol": (of(endpoint(protocol="x" * 65)), "protocolType has 65 bytes; at most 64"),
+    "address type": (of(endpoint(address_type="x-" + "y" * 63)), "addressType has 65 bytes"),
+    "unknown type": (
+        of(endpoint(address_type="url")),
+        "addressType is 'url'; allowed are uri, hostname, .* or x-",
+    ),
+    "addresses": (of(endpoint(addresses=({"uri": "u"},) * 129)), r"addresses has 129 addresses; at most 128"),
+    "endpoints": (ServiceRecord(internal=(endpoint(),) * 65), "internal has 65 endpoints; at most 64"),
+    "fields": (of(endpoint({"uri": "u"} | {str(n): "" for n in range(16)})), "has 17 fields; at most 16"),
+    "field name": (
+        of(endpoint({"uri": "u", "y" * 65: ""})),
+        "the name of the field 'y+' of external.* has 65 bytes",
+    ),
+    "field value": (of(endpoint({"uri": "x" * 2049})), r"addresses\[0\].uri has 2049 bytes; at most 2048"),
+    "no uri": (of(endpoint({"url": "u"})), "has no uri, which an address of type uri needs"),
+    "empty uri": (of(endpoint({"uri": ""})), "has no uri"),
+    "no host": (of(endpoint({"port": "1"}, address_type="host/port")), "has no host"),
+    "no port": (of(endpoint({"host": "h"}, address_type="host/port")), "has no port"),
+    "port 0": (
+        of(endpoint({"host": "h", "port": "0"}, address_type="host/port")),
+        "port is '0'; it must be a number",
+    ),
+    "port 65536": (of(endpoint({"host": "h", "port": "65536"}, address_type="host/port")), "port is '65536'"),
+    "a long port": (
+        of(endpoint({"host": "h", "port": "000080"}, address_type="host/port")),
+        "port is '000080'",
+    ),
+    "port x": (of(endpoint({"host": "h", "port": "x"}, address_type="host/port")), "port is 'x'"),
+    "port ٣": (of(endpoint({"host": "h", "port": "٣"}, address_type="host/port")), "port is '٣'"),
+    "paths": (
+        of(
+            endpoint(
+                addresses=tuple({"hostname": "h", "port": "2181", "path": path} for path in ("/a", "/b")),
+                address_type="zookeeper",
+            )
+        ),
+        "have different paths",
+    ),
+    "attributes": (
+        ServiceRecord(attributes={str(n): "" for n in range(65)}),
+        "has 65 attributes; at most 64",
+    ),
+    "attribute": (ServiceRecord(attributes={"x" * 129: ""}), "the name of the attribute 'x+' has 129 bytes"),
+    "value": (ServiceRecord(attributes={"x": "y" * 1025}), "the attribute 'x' has 1025 bytes; at most 1024"),
+    "policy": (
+        ServiceRecord(attributes={"yarn:persistence": "session"}),
+        "yarn:persistence is 'session'; allowed are",
+    ),
+    "no id": (
+        ServiceRecord(attributes={"yarn:persistence": "application"}),
+        "is application, which needs yarn:id",
+    ),
+}
+
+
+@pytest.mark.parametrize("record", ALLOWED.values(), ids=ALLOWED)
+def test_a_record_within_the_limits(record: ServiceRecord) -> None:
+    """Up to the last byte."""
+    check_record("/p", record, limits.MAX_RECORD_BYTES)
+
+
+@pytest.mark.parametrize(("record", "part"), REFUSED.values(), ids=REFUSED)
+def test_a_record_beyond_a_limit_names_the_field(record: ServiceRecord, part: str) -> None:
+    """With how it is and what is allowed."""
+    with pytest.raises(InvalidRecordError, match=part) as caught:
+        check_record("/p", record, 100)
+    assert caught.value.path == "/p"
+
+
+def test_a_record_has_a_size() -> None:
+    """However it comes to it."""
+    with pytest.raises(InvalidRecordError, match="the record has 65537 bytes; at most 65536"):
+        check_record("/p", ServiceRecord(), 65537)

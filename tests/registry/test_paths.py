@@ -1,0 +1,78 @@
+"""Paths below the registry's root."""
+
+import pytest
+
+from nncache.registry import paths
+from nncache.registry.errors import InvalidPathnameError
+
+
+def test_a_path_has_one_spelling() -> None:
+    """Slashes too many, and at the end, mean nothing."""
+    assert paths.elements_of("//users/joe/") == ("users", "joe")
+    assert paths.path_of() == "/"
+    for spelling in ("users/joe", "/users/joe/", "//users//joe"):
+        assert paths.readable(spelling) == paths.writable(spelling) == "/users/joe"
+    assert paths.readable("") == paths.readable("/") == paths.writable("/") == "/"
+
+
+@pytest.mark.parametrize("path", ["/users/joe smith", "/users/A_b", "/Ä", "/a b/c\\d", "/" + "x" * 70])
+def test_what_others_made_can_be_read(path: str) -> None:
+    """Hadoop's own client checks nothing but what ZooKeeper does."""
+    assert paths.readable(path) == path
+    with pytest.raises(InvalidPathnameError):
+        paths.writable(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/../b", "/./a", "/a\0", "/a\x1f", "/a\x7f", "/a\x9f", "/\ue000", "/\ud800", "/\uffff"]
+)
+def test_what_zookeeper_cannot_hold_is_refused(path: str) -> None:
+    """With the element."""
+    with pytest.raises(InvalidPathnameError, match="the element"):
+        paths.readable(path)
+
+
+def test_only_the_element_of_a_user_may_have_dots() -> None:
+    """Everywhere else it would be two labels of a host name."""
+    assert (
+        paths.writable("/users/john.smith/org-apache-hbase/demo1")
+        == "/users/john.smith/org-apache-hbase/demo1"
+    )
+    for path in ("/services/a.b", "/a.b", "/users/joe/a.b", "/net/a.b"):
+        with pytest.raises(InvalidPathnameError, match="is no label"):
+            paths.writable(path)
+
+
+def test_a_path_has_a_length() -> None:
+    """So that one client cannot fill ZooKeeper with names."""
+    longest = "/" + "/".join(["a" * 63] * 16)
+    assert len(longest) == paths.MAX_PATH_CHARACTERS
+    assert paths.writable(longest) == longest
+    with pytest.raises(InvalidPathnameError, match="has 1026 characters; at most 1024"):
+        paths.writable(f"{longest}/a")
+
+
+def test_above_and_below() -> None:
+    """Also of the root."""
+    assert paths.parent_of("/a/b") == "/a"
+    assert paths.parent_of("/a") == paths.parent_of("/") == "/"
+    assert paths.name_of("/a/b/") == "b"
+    assert paths.name_of("/") == ""
+    assert paths.is_below("/a/b", "/a")
+    assert paths.is_below("/a", "/a")
+    assert paths.is_below("/a", "/")
+    assert not paths.is_below("/ab", "/a")
+
+
+def test_the_places_of_the_design() -> None:
+    """Users' services, their components, core services, other clusters."""
+    assert paths.home_of("joe@EXAMPLE.COM") == "/users/joe"
+    assert paths.instance_path("joe", "org-apache-hbase", "demo1") == "/users/joe/org-apache-hbase/demo1"
+    assert (
+        paths.component_path("joe", "org-apache-hbase", "demo1", "regionserver1")
+        == "/users/joe/org-apache-hbase/demo1/components/regionserver1"
+    )
+    assert paths.service_path("hdfs") == "/services/hdfs"
+    assert paths.remote_path("cluster4", "/services/hdfs") == "/net/cluster4/services/hdfs"
+    with pytest.raises(InvalidPathnameError, match="'Demo'"):
+        paths.instance_path("joe", "hbase", "Demo")

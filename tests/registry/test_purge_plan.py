@@ -1,0 +1,106 @@
+"""What goes when something of YARN has ended."""
+
+import pytest
+
+from nncache.registry.purge_plan import Kept, application_of, plan_purge, selects
+from nncache.registry.record import ServiceRecord
+
+APPLICATION = "application_1408631738011_0001"
+CONTAINER = "container_e17_1408631738011_0001_01_000002"
+
+
+def of(policy: str, yarn_id: str) -> ServiceRecord:
+    """Return a record with this policy."""
+    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
+
+
+@pytest.mark.parametrize(
+    ("yarn_id", "application"),
+    [
+        (APPLICATION, "1408631738011_0001"),
+        ("appattempt_1408631738011_0001_000001", "1408631738011_0001"),
+        (CONTAINER, "1408631738011_0001"),
+        ("container_1408631738011_0001_01_000002", "1408631738011_0001"),
+        ("example-0001", None),
+        ("", None),
+    ],
+)
+def test_ids_of_one_application_have_it_in_common(yarn_id: str, application: str | None) -> None:
+    """Its attempts' and its containers', of any epoch."""
+    assert application_of(yarn_id) == application
+
+
+def test_a_record_goes_by_its_id_and_its_policy() -> None:
+    """Both, as Hadoop's SelectByYarnPersistence has it; a permanent one goes with nothing."""
+    assert selects(of("container", CONTAINER), CONTAINER, "container")
+    assert not selects(of("application", CONTAINER), CONTAINER, "container")
+    assert not selects(of("container", APPLICATION), CONTAINER, "container")
+    assert not selects(ServiceRecord(), CONTAINER, "container")
+
+
+def test_an_application_takes_its_components_along() -> None:
+    """From the bottom up, entries without a record among them; what is beside it stays."""
+    plan = plan_purge(
+        {
+            "/": None,
+            "/users/joe/web/a": of("application", APPLICATION),
+            "/users/joe/web/a-b": None,
+            "/users/joe/web/a/components": None,
+            "/users/joe/web/a/components/c1": of("container", CONTAINER),
+            "/users/joe/web/b": of("application", "application_1408631738011_0002"),
+        },
+        ["/users/joe/web/c"],
+        APPLICATION,
+        "application",
+    )
+    assert plan.delete == (
+        "/users/joe/web/a/components/c1",
+        "/users/joe/web/a/components",
+        "/users/joe/web/a",
+    )
+    assert plan.kept == ()
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        ServiceRecord(),
+        of("permanent", APPLICATION),
+        of("container", "container_1408631738011_0002_01_000001"),
+        of("container", "mine"),
+    ],
+)
+def test_what_belongs_to_something_else_keeps_what_is_above_it(below: ServiceRecord) -> None:
+    """Nothing is deleted on doubt; its own components that match still go."""
+    plan = plan_purge(
+        {"/a": of("application", APPLICATION), "/a/b": below, "/a/c": of("application", APPLICATION)},
+        [],
+        APPLICATION,
+        "application",
+    )
+    assert plan.delete == ("/a/c",)
+    assert plan.kept == (Kept("/a", "/a/b, which is below it, does not belong to it"),)
+
+
+def test_what_cannot_be_read_keeps_what_is_above_it() -> None:
+    """It may be anything."""
+    plan = plan_purge({"/a": of("container", CONTAINER)}, ["/a/b"], CONTAINER, "container")
+    assert plan.delete == ()
+    assert plan.kept == (Kept("/a", "/a/b, which is below it, cannot be read"),)
+
+
+def test_an_id_that_is_none_of_yarn_takes_along_only_what_has_no_record() -> None:
+    """Nothing says what belongs together."""
+    plan = plan_purge(
+        {
+            "/a": of("application", "x"),
+            "/a/b": None,
+            "/c": of("application", "x"),
+            "/c/d": of("container", "x"),
+        },
+        [],
+        "x",
+        "application",
+    )
+    assert plan.delete == ("/a/b", "/a")
+    assert [kept.path for kept in plan.kept] == ["/c"]
