@@ -22,6 +22,9 @@ SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
 _PACKAGES = {"java": "openjdk-17-jre-headless", "mvn": "maven"}  # program -> Debian's package
 _REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named them
 _FRESH = "classpath.new"  # the same before it is complete
+REGISTRY_CLIENT = "registry-pom.xml"
+"""The POM of Hadoop's own registry client."""
+
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 
 
@@ -63,10 +66,13 @@ def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
 def resolve(
     version: str = DEFAULT_HADOOP_VERSION,
     *,
+    pom_file: str = "pom.xml",
     progress: Progress = silent,
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[Path, ...]:
     """Return the jars of a Hadoop release, asking Maven only when they aren't known or have gone.
+
+    `pom_file`, beside this module, says which of them.
 
     Safe when several runs do it at once: one works, the others wait for its result. The first time takes as
     long as about 100 MB take to arrive.
@@ -75,7 +81,7 @@ def resolve(
         MissingToolError: Maven is needed and not installed.
         ResolveError: Maven failed; the text has its own words.
     """
-    pom = resources.files("nncache.testbed").joinpath("pom.xml").read_bytes()
+    pom = resources.files("nncache.testbed").joinpath(pom_file).read_bytes()
     digest = hashlib.sha256(pom).hexdigest()[:12]
     directory = cache_directory(environ) / f"{version}-{digest}"
     jars = _read(directory)

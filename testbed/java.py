@@ -76,11 +76,13 @@ def _is_written(archive: Path) -> bool:
         return False
 
 
-def installed(hadoop_version: str, *, progress: Progress = silent) -> JavaRuntime:
-    """Return this machine's Java with the jars of that release.
+def installed(
+    hadoop_version: str, *, pom_file: str = "pom.xml", progress: Progress = silent
+) -> JavaRuntime:
+    """Return this machine's Java with the jars of that release; see `jars.resolve`.
 
     Raises:
         TestbedError: Java, Maven or the jars are missing.
     """
-    jars = resolve(hadoop_version, progress=progress)
+    jars = resolve(hadoop_version, pom_file=pom_file, progress=progress)
     return JavaRuntime(java=find_java(), jars=jars, archives=cache_directory())

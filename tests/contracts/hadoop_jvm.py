@@ -15,14 +15,15 @@ from tests.cluster import HADOOP
 
 
 @contextmanager
-def hadoop_jvm(configuration: Path, *options: str) -> Iterator[Any]:
+def hadoop_jvm(configuration: Path, *options: str, pom_file: str = "pom.xml") -> Iterator[Any]:
     """Yield the package org.apache.hadoop in a JVM with these options; its errors are py4j's own.
 
     Args:
         configuration: the directory of Hadoop's configuration, which need not be there.
         options: of the JVM.
+        pom_file: which of Hadoop's jars; see `nncache.testbed.jars.resolve`.
     """
-    runtime = installed(HADOOP)
+    runtime = installed(HADOOP, pom_file=pom_file)
     jar = next(Path(sys.prefix).glob("share/py4j/py4j*.jar"))
     port, token = launch_gateway(
         java_path=runtime.java,

@@ -49,6 +49,8 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/proxy/upstream/test_large_bodies.py": "proxy/upstream",
     "tests/proxy/upstream/test_over_tls.py": "proxy/upstream",
     "tests/proxy/test_two_step_writes.py": "proxy",
+    "tests/registry/test_hadoop_client.py": "registry",
+    "tests/registry/test_hadoop_records.py": "registry",
 }
 """Test files that are named after no module, and the directory that they test as a whole."""
 

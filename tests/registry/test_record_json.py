@@ -99,38 +99,37 @@ ENDPOINT = '{"api":"a","addressType":"uri","protocolType":"REST","addresses":[]}
 ENDPOINT_WITH_A_LIST = ENDPOINT.replace("[]", '[{"u":[]}]')
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("JSONServiceRecord", "no JSON"),
-        (f"{{{TYPE}", "no JSON"),
-        (f'{{{TYPE},"a":NaN}}', "NaN is no number"),
-        (f'{{{TYPE},"a":"tab\there"}}', "no JSON"),
-        (f"\ufeff{{{TYPE}}}", "no JSON"),
-        (f'{{{TYPE},"a":{"[" * 100_000}}}', "no JSON"),
-        ('["JSONServiceRecord"]', "is a list, not a JSON object"),
-        ('"JSONServiceRecord"', "is a string, not a JSON object"),
-        ("1 JSONServiceRecord", "is a number, not a JSON object"),
-        ("true JSONServiceRecord", "is a boolean, not a JSON object"),
-        ("null JSONServiceRecord", "is null, not a JSON object"),
-        ('{"type":"Other JSONServiceRecord"}', "type is 'Other JSONServiceRecord'; it must be JSONServiceRecord"),
-        ('{"type":null,"description":"JSONServiceRecord"}', "type is None"),
-        (f'{{{TYPE},"description":[1]}}', "description is a list, not a string"),
-        (f'{{{TYPE},"external":{{}}}}', "external is a JSON object, not a list"),
-        (f'{{{TYPE},"external":""}}', "external is a string, not a list"),
-        (f'{{{TYPE},"external":[null]}}', r"external\[0\] is null; an endpoint is a JSON object"),
-        (f'{{{TYPE},"n":null}}', "the attribute 'n' is null"),
-        (f'{{{TYPE},"internal":[{ENDPOINT},{ENDPOINT.replace("protocolType", "protocol")}]}}',
-         r"internal\[1\].protocolType is missing"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("api", "API")}]}}', r"internal\[0\].api is missing"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("addressType", "x")}]}}', r"internal\[0\].addressType is missing"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("addresses", "x")}]}}', r"internal\[0\] has no addresses"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "[null]")}]}}', r"addresses\[0\] is null; an address is"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "[[1]]")}]}}', r"addresses\[0\] is a list; an address is"),
-        (f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "{}")}]}}', "addresses is a JSON object, not a list"),
-        (f'{{{TYPE},"internal":[{ENDPOINT_WITH_A_LIST}]}}', r"addresses\[0\].u is a list"),
-    ],
-)  # fmt: skip
+BROKEN = {
+    "JSONServiceRecord": "no JSON",
+    f"{{{TYPE}": "no JSON",
+    f'{{{TYPE},"a":NaN}}': "NaN is no number",
+    f'{{{TYPE},"a":"tab\there"}}': "no JSON",
+    f"\ufeff{{{TYPE}}}": "no JSON",
+    f'{{{TYPE},"a":{"[" * 100_000}}}': "no JSON",
+    '["JSONServiceRecord"]': "is a list, not a JSON object",
+    '"JSONServiceRecord"': "is a string, not a JSON object",
+    "1 JSONServiceRecord": "is a number, not a JSON object",
+    "true JSONServiceRecord": "is a boolean, not a JSON object",
+    "null JSONServiceRecord": "is null, not a JSON object",
+    '{"type":"Other JSONServiceRecord"}': "type is 'Other JSONServiceRecord'; it must be JSONServiceRecord",
+    '{"type":null,"description":"JSONServiceRecord"}': "type is None",
+    f'{{{TYPE},"description":[1]}}': "description is a list, not a string",
+    f'{{{TYPE},"external":{{}}}}': "external is a JSON object, not a list",
+    f'{{{TYPE},"external":""}}': "external is a string, not a list",
+    f'{{{TYPE},"external":[null]}}': r"external\[0\] is null; an endpoint is a JSON object",
+    f'{{{TYPE},"n":null}}': "the attribute 'n' is null",
+    f'{{{TYPE},"internal":[{ENDPOINT},{ENDPOINT.replace("protocolType", "type")}]}}': r"\[1\].protocolType is missing",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("api", "API")}]}}': r"internal\[0\].api is missing",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("addressType", "x")}]}}': r"internal\[0\].addressType is missing",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("addresses", "x")}]}}': r"internal\[0\] has no addresses",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "[null]")}]}}': r"addresses\[0\] is null; an address is",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "[[1]]")}]}}': r"addresses\[0\] is a list; an address is",
+    f'{{{TYPE},"internal":[{ENDPOINT.replace("[]", "{}")}]}}': "addresses is a JSON object, not a list",
+    f'{{{TYPE},"internal":[{ENDPOINT_WITH_A_LIST}]}}': r"addresses\[0\].u is a list",
+}
+
+
+@pytest.mark.parametrize(("text", "part"), BROKEN.items())
 def test_a_broken_record_names_the_field(text: str, part: str) -> None:
     """Whatever Hadoop's client refuses is refused."""
     with pytest.raises(InvalidRecordError, match=part) as caught:

@@ -1,0 +1,81 @@
+"""Records as drawn by lot, here and with Hadoop's classes. (tests/registry/drawn.py)"""
+
+import random
+from typing import Any
+
+from py4j.java_gateway import get_field, set_field
+
+from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+
+DRAWN = 200
+"""How many, each way."""
+
+ALPHABETS = (
+    "abcxyz019-",
+    " .:/_@+%",
+    '"\\\b\f\n\r\t\0\x1f\x7f',
+    "äßéλЖ日本語\u2028\ufffd",
+    "\U0001f600\U00010348",
+)
+
+
+def text(chance: random.Random, most: int = 12) -> str:
+    """Draw a text, of one kind of characters or of several."""
+    alphabet = "".join(chance.sample(ALPHABETS, chance.randint(1, len(ALPHABETS))))
+    return "".join(chance.choices(alphabet, k=chance.randint(0, most)))
+
+
+def drawn_endpoint(chance: random.Random) -> Endpoint:
+    """Draw an endpoint of any kind that may be bound."""
+    api, protocol, count = text(chance), text(chance, 5), chance.randint(0, 3)
+    match chance.randint(0, 3):
+        case 0:
+            return uri_endpoint(api, protocol, *(f"http://{text(chance)}" for _ in range(count)))
+        case 1:
+            return host_port_endpoint(
+                api, protocol, *((f"h{n}", chance.randint(1, 65535)) for n in range(count))
+            )
+        case 2:
+            addresses = tuple({"host": f"h{n}", "port": "2181", "path": "/hbase"} for n in range(count))
+            return Endpoint(api=api, protocol=protocol, address_type="zktriple", addresses=addresses)
+        case _:
+            own = tuple(
+                {text(chance): text(chance) for _ in range(chance.randint(0, 4))} for _ in range(count)
+            )
+            return Endpoint(api=api, protocol=protocol, address_type=f"x-{text(chance, 4)}", addresses=own)
+
+
+def drawn_record(chance: random.Random) -> ServiceRecord:
+    """Draw a record within the limits."""
+    fields = {"type", "description", "external", "internal"}
+    names = {text(chance) for _ in range(chance.choice((0, 1, 2, 5, 13, 40)))} - fields
+    attributes = {name: text(chance) for name in sorted(names)}
+    if chance.random() < 0.5:
+        attributes["yarn:id"] = f"application_1414052463672_{chance.randint(1, 9999):04}"
+        attributes["yarn:persistence"] = chance.choice(("permanent", "application", "container"))
+    return ServiceRecord(
+        description=None if chance.random() < 0.2 else text(chance, 60),
+        external=tuple(drawn_endpoint(chance) for _ in range(chance.randint(0, 4))),
+        internal=tuple(drawn_endpoint(chance) for _ in range(chance.randint(0, 2))),
+        attributes=attributes,
+    )
+
+
+def in_java(hadoop: Any, record: ServiceRecord) -> Any:
+    """Build the record with Hadoop's own classes, its attributes in another order than ours."""
+    types = hadoop.registry.client.types
+    built = types.ServiceRecord()
+    set_field(built, "description", record.description)
+    for name in sorted(record.attributes, reverse=True):
+        built.set(name, record.attributes[name])
+    for ours, theirs in ((record.external, "external"), (record.internal, "internal")):
+        for endpoint in ours:
+            made = types.Endpoint(endpoint.api, endpoint.address_type, endpoint.protocol)
+            for address in endpoint.addresses:
+                fields = hadoop.registry.client.binding.RegistryTypeUtils.map("", "")
+                fields.clear()
+                for name, value in address.items():
+                    fields.put(name, value)
+                get_field(made, "addresses").add(fields)
+            get_field(built, theirs).add(made)
+    return built

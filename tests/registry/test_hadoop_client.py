@@ -1,0 +1,159 @@
+"""Hadoop's own registry client and this one: each resolves what the other wrote, byte for byte after a round trip.
+
+The client is `RegistryOperationsService` of hadoop-registry, of the release under test, as it comes from Maven.
+"""
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.java_gateway import get_field
+from py4j.protocol import Py4JJavaError
+
+from nncache.registry import paths
+from nncache.registry.errors import RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.purge_plan import selects
+from nncache.registry.record import ServiceRecord, host_port_endpoint, uri_endpoint
+from nncache.registry.record_json import encode_record, parse_record
+from nncache.registry.tree_reading import read_tree
+from nncache.testbed import Cluster
+from nncache.testbed.jars import REGISTRY_CLIENT
+from tests.contracts.hadoop_jvm import hadoop_jvm
+from tests.registry.drawn import DRAWN, drawn_record, in_java
+from tests.registry.worlds import real_registry
+
+OVERWRITE = 1
+"""BindFlags.OVERWRITE."""
+
+pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
+
+
+@pytest.fixture(scope="module")
+def hadoop() -> Iterator[Any]:
+    """Yield org.apache.hadoop in a JVM."""
+    with hadoop_jvm(Path("no-configuration"), pom_file=REGISTRY_CLIENT) as package:
+        yield package
+
+
+@pytest.fixture
+async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
+    """Yield a registry of ours on the cluster's ZooKeeper."""
+    async with real_registry(cluster) as real:
+        yield real
+
+
+@pytest.fixture
+def client(hadoop: Any, registry: Registry, cluster: Cluster) -> Iterator[Any]:
+    """Yield Hadoop's client of the same registry."""
+    assert cluster.zookeeper is not None
+    configuration = hadoop.conf.Configuration(False)
+    configuration.set("hadoop.registry.zk.quorum", cluster.zookeeper.address)
+    configuration.set("hadoop.registry.zk.root", registry.root)
+    service = hadoop.registry.client.impl.zk.RegistryOperationsService()
+    service.init(configuration)
+    service.start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture(scope="module")
+def marshal(hadoop: Any) -> Any:
+    """Return what makes bytes of Hadoop's records."""
+    return hadoop.registry.client.binding.RegistryUtils.ServiceRecordMarshal()
+
+
+async def test_drawn_records_written_here_are_resolved_by_hadoop(
+    hadoop: Any, registry: Registry, client: Any, marshal: Any
+) -> None:
+    """What Hadoop has read it writes as the bytes that were read."""
+    chance = random.Random(1)
+    for number in range(DRAWN):
+        record = drawn_record(chance)
+        await registry.bind("/services/drawn", record, overwrite=True)
+        resolved = client.resolve("/services/drawn")
+        assert bytes(marshal.toBytes(resolved)) == encode_record(record), (
+            f"record {number} of seed 1: {record}"
+        )
+        client.bind("/services/drawn", resolved, OVERWRITE)
+        entry = await registry.read("/services/drawn")
+        assert entry.record == record
+        assert entry.status.size_bytes == len(encode_record(record))
+
+
+async def test_drawn_records_of_hadoop_are_resolved_here(
+    hadoop: Any, registry: Registry, client: Any
+) -> None:
+    """What was read here is written as the bytes that were read."""
+    chance = random.Random(2)
+    for number in range(DRAWN):
+        record = drawn_record(chance)
+        client.bind("/services/drawn", in_java(hadoop, record), OVERWRITE)
+        found = await registry.zookeeper.get(registry.znode("/services/drawn"))
+        read = parse_record("/services/drawn", found.data)
+        assert read == record, f"record {number} of seed 2"
+        assert encode_record(read) == found.data, f"record {number} of seed 2"
+
+
+async def test_what_hadoops_own_tests_write(hadoop: Any, registry: Registry, client: Any) -> None:
+    """The example entry and the names of `RegistryTestHelper` (Hadoop 3.5.0), built as its tests build them."""
+    utils, types = hadoop.registry.client.binding.RegistryTypeUtils, hadoop.registry.client.types
+    record = types.ServiceRecord()
+    record.set("yarn:id", "example-0001")
+    record.set("yarn:persistence", "application-attempt")
+    record.addInternalEndpoint(utils.inetAddrEndpoint("uuid:423C2B93", "thrift", "localhost", 8050))
+    record.addExternalEndpoint(types.Endpoint("http://", "uri", "webui", utils.uri("http://namenode:80/")))
+    client.mknode("/users/devteam/org-apache-hadoop", True)
+    client.bind("/users/devteam/org-apache-hadoop/hdfs", record, 0)
+    read = await registry.resolve("/users/devteam/org-apache-hadoop/hdfs")
+    assert read == ServiceRecord(
+        external=(uri_endpoint("http://", "webui", "http://namenode:80/"),),
+        internal=(host_port_endpoint("uuid:423C2B93", "thrift", ("localhost", 8050)),),
+        attributes={"yarn:id": "example-0001", "yarn:persistence": "application-attempt"},
+    )
+    assert selects(read, "example-0001", "application-attempt")
+    for name in ("user with spaces", "user-with_underscores", "000000", "-storm", "windows\\ user"):
+        client.mknode(f"/users/{name}", True)
+        assert await registry.exists(f"/users/{name}")
+    assert len((await read_tree(registry, "/users")).bare) == 8
+    assert sorted(client.list("/users")) == list(await registry.list("/users"))
+
+
+async def test_the_operations_mean_the_same(hadoop: Any, registry: Registry, client: Any) -> None:
+    """What each client's operation leaves, and which exception each raises."""
+    await registry.mknode("/users/joe/hbase", create_parents=True)
+    assert not client.mknode("/users/joe/hbase", False)
+    await registry.bind("/users/joe/hbase/demo1", ServiceRecord(description="a"))
+    status, theirs = await registry.stat("/users/joe/hbase/demo1"), client.stat("/users/joe/hbase/demo1")
+    assert tuple(get_field(theirs, name) for name in ("path", "time", "size", "children")) == (
+        paths.name_of(status.path),
+        status.time_ms,
+        status.size_bytes,
+        status.children,
+    )
+    record = hadoop.registry.client.types.ServiceRecord()
+    for ours, java in (
+        (
+            registry.bind("/users/joe/hbase/demo1", ServiceRecord()),
+            lambda: client.bind("/users/joe/hbase/demo1", record, 0),
+        ),
+        (registry.bind("/users/ann/x", ServiceRecord()), lambda: client.bind("/users/ann/x", record, 0)),
+        (registry.mknode("/users/ann/x"), lambda: client.mknode("/users/ann/x", False)),
+        (registry.resolve("/users/joe"), lambda: client.resolve("/users/joe")),
+        (registry.resolve("/users/ann"), lambda: client.resolve("/users/ann")),
+        (registry.stat("/users/ann"), lambda: client.stat("/users/ann")),
+        (registry.list("/users/ann"), lambda: client.list("/users/ann")),
+        (registry.delete("/users/joe"), lambda: client.delete("/users/joe", False)),
+        (registry.resolve("/users/../x"), lambda: client.resolve("/users/../x")),
+    ):
+        with pytest.raises(RegistryError) as here:
+            await ours
+        with pytest.raises(Py4JJavaError) as there:
+            java()
+        assert here.value.java_class == there.value.java_exception.getClass().getName()
+    assert not await registry.delete("/users/ann")
+    client.delete("/users/ann", False)
+    client.delete("/users/joe", True)
+    assert not await registry.exists("/users/joe")
