@@ -120,9 +120,13 @@ class Session:
             found += await self._chunk(paths[start : start + AT_ONCE])
         return tuple(found)
 
-    async def children(self, path: str) -> tuple[str, ...]:
-        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
-        return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path)))
+    async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
+        """Return the names of the children, in no order; with a watcher, set a watch on them.
+
+        Raises:
+            NoNodeError, NotAllowedError: and no watch is set.
+        """
+        return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
 
     async def commit(self, operations: Sequence[Operation]) -> None:
         """Carry out all of the operations or none; see ZooKeeper.commit."""

@@ -48,3 +48,13 @@ class NotComparedError(FiltersError):
 
 class WatchError(StartError):
     """The filter can't be followed; says what to do."""
+
+
+class RegistryCommandError(StartError):
+    """The registry could not be read or changed; says which path, and why."""
+
+
+class RegistryNotReadError(RegistryCommandError):
+    """The registry could not be checked: exit code 1 says that something in it is wrong."""
+
+    exit_code = 2

@@ -4,7 +4,7 @@ What `RegistryOperations` of Hadoop 3.5.0 does, with the same meanings, and more
 kept from undoing another client's.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -159,6 +159,15 @@ class Registry:
         wanted = paths.readable(path)
         return status_of(wanted, await self._get(wanted))
 
+    async def stat_all(self, entries: Sequence[str]) -> tuple[EntryStatus, ...]:
+        """Return what is known of many entries, in few calls; those that are not there are left out."""
+        wanted = [paths.readable(path) for path in entries]
+        with self._translated(paths.ROOT):
+            znodes = await self.zookeeper.get_many([self.znode(path) for path in wanted])
+        return tuple(
+            status_of(path, znode) for path, znode in zip(wanted, znodes, strict=True) if znode is not None
+        )
+
     async def exists(self, path: str) -> bool:
         """Tell whether there is such an entry."""
         try:
@@ -255,7 +264,7 @@ class Registry:
         """Delete all below a path; what other clients add meanwhile may stay."""
         names = await self.zookeeper.children(self.znode(path))
         for name in names:
-            await self.delete(paths.path_of(*paths.elements_of(path), name), recursive=True)
+            await self.delete(paths.below(path, name), recursive=True)
 
     @contextmanager
     def _translated(self, path: str) -> Iterator[None]:

@@ -77,6 +77,11 @@ def parent_of(path: str) -> str:
     return path_of(*elements_of(path)[:-1])
 
 
+def below(path: str, *elements: str) -> str:
+    """Return the path of these elements below another one, which is in its one spelling."""
+    return "/".join(("" if path == ROOT else path, *elements))
+
+
 def name_of(path: str) -> str:
     """Return the last element; empty for the root."""
     return "".join(elements_of(path)[-1:])

@@ -4,19 +4,28 @@ A tree is read level by level, a hundred znodes a call. That is no snapshot: wha
 seen or not.
 """
 
-import asyncio
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.zookeeper import Znode
 from nncache.registry import paths
+from nncache.registry.at_once import at_once
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus, Unreadable
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryIOError
 from nncache.registry.operations import Registry, status_of
 from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
+
+PER_CALL: Final = 100
+"""Znodes of one call."""
+
+CALLS_AT_ONCE: Final = 4
+"""Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,16 @@ class TreeReading:
         found: dict[str, ServiceRecord | None] = {status.path: None for status in self.bare}
         found.update((entry.path, entry.record) for entry in self.entries)
         return found
+
+    def page(self, *, after: str = "", limit: int | None = None) -> tuple[Entry, ...]:
+        """Return the entries with records behind the path `after`, at most `limit` of them."""
+        behind = paths.elements_of(after)
+        start = (
+            bisect_right(self.entries, behind, key=lambda entry: paths.elements_of(entry.path))
+            if after
+            else 0
+        )
+        return self.entries[start : None if limit is None else start + limit]
 
 
 @dataclass(slots=True)
@@ -69,22 +88,25 @@ async def _walk(registry: Registry, top: str) -> _Walk:
     walk = _Walk()
     level = [top]
     while level:
-        found = await registry.zookeeper.get_many([registry.znode(path) for path in level])
+        found = await _znodes(registry, level)
         there = {path: znode for path, znode in zip(level, found, strict=True) if znode is not None}
         if not walk.znodes and not there:
             raise PathNotFoundError(top, "there is no such entry")
         walk.znodes.update(there)
-        async with asyncio.TaskGroup() as tasks:
-            listed = [
-                tasks.create_task(_children(registry, path, walk))
-                for path, znode in there.items()
-                if znode.children
-            ]
-        level = [child for task in listed for child in task.result()]
+        full = [path for path, znode in there.items() if znode.children]
+        listed = await at_once(partial(_children, registry, walk), full)
+        level = [child for children in listed for child in children]
     return walk
 
 
-async def _children(registry: Registry, path: str, walk: _Walk) -> list[str]:
+async def _znodes(registry: Registry, level: list[str]) -> list[Znode | None]:
+    wanted = list(map(registry.znode, level))
+    calls = [wanted[start : start + PER_CALL] for start in range(0, len(wanted), PER_CALL)]
+    replies = await at_once(registry.zookeeper.get_many, calls, CALLS_AT_ONCE)
+    return [znode for reply in replies for znode in reply]
+
+
+async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
     try:
         names = await registry.zookeeper.children(registry.znode(path))
     except NoNodeError:
@@ -92,17 +114,17 @@ async def _children(registry: Registry, path: str, walk: _Walk) -> list[str]:
     except NotAllowedError as error:
         walk.refused.append(Unreadable(path, str(error)))
         return []
-    return [paths.path_of(*paths.elements_of(path), name) for name in names]
+    return [paths.below(path, name) for name in names]
 
 
 def _reading(walk: _Walk, query: EndpointQuery | None) -> TreeReading:
     entries: list[Entry] = []
     bare: list[EntryStatus] = []
     broken: list[Unreadable] = list(walk.refused)
-    for path in sorted(walk.znodes, key=paths.elements_of):
-        znode = walk.znodes[path]
-        if query is not None and not query.is_possible_in(znode.data):
-            continue
+    read: Iterable[tuple[str, Znode]] = walk.znodes.items()
+    if query is not None:
+        read = [(path, znode) for path, znode in read if query.is_possible_in(znode.data)]
+    for path, znode in sorted(read, key=lambda each: paths.elements_of(each[0])):
         try:
             record = parse_record(path, znode.data)
         except NoRecordError:

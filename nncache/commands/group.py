@@ -13,6 +13,7 @@ from nncache.commands.filters import filters
 from nncache.commands.proxy import proxy
 from nncache.commands.publisher import publisher
 from nncache.commands.purge import purge
+from nncache.commands.registry import registry
 from nncache.commands.top import top
 from nncache.commands.watch import watch
 from nncache.errors import ConfigurationError, StartError
@@ -37,6 +38,7 @@ nncache.add_command(audit)
 nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
+nncache.add_command(registry)
 nncache.add_command(completion)
 
 

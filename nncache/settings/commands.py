@@ -26,6 +26,7 @@ from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
+from nncache.registry.settings import RegistrySettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop, viewfs_of
@@ -43,6 +44,7 @@ THE_LOG = {"heading": "The log"}
 THE_REQUESTS = {"heading": "Access log and audit log"}
 THE_FILTERS = {"heading": "Where the filters are"}
 THE_ZOOKEEPER = {"heading": "ZooKeeper"}
+THE_REGISTRY = {"heading": "The service registry"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +184,30 @@ class SettingsOfWatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfRegistry:
+    """All that `nncache registry` may be told of its surroundings."""
+
+    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        _need_zookeeper(self.zookeeper, "nncache registry")
+        if self.registry.registry_secure and not self.zookeeper.has_identity:
+            raise SettingError(
+                "registry_secure",
+                "true",
+                "needs a login at ZooKeeper, or no one could change what is made: zookeeper_sasl or "
+                "zookeeper_certificate",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
     """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
 
@@ -229,12 +255,13 @@ PROXY = Form("proxy", SettingsOfProxy, from_hadoop, viewfs_of, _OF_ALL)
 PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_ALL)
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
+REGISTRY = Form("registry", SettingsOfRegistry)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)
 AUDIT = Form("audit", SettingsOfAudit)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, EXPLAIN, PURGE, TOP, AUDIT)
+FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, REGISTRY, EXPLAIN, PURGE, TOP, AUDIT)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

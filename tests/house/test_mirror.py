@@ -20,9 +20,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "bench/inotify/following.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/made.py": "tests/bench/inotify/test_command.py",
     "bench/waiting/measuring.py": "tests/bench/waiting/test_command.py",
+    "nncache/commands/registry_client.py": "tests/nncache/commands/test_registry.py",
     "nncache/daemons/federated_pages.py": "tests/nncache/daemons/test_namespaces_served.py",
     "nncache/daemons/namespace_stack.py": "tests/nncache/daemons/test_proxy_wiring.py",
     "nncache/daemons/start_lines.py": "tests/nncache/daemons/test_proxy_wiring.py",
+    "registry/entry.py": "tests/registry/test_operations.py",
+    "registry/errors.py": "tests/registry/test_operations.py",
+    "registry/record.py": "tests/registry/test_record_json.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
 """Modules without a test file of their own, and where they are tested."""

@@ -4,7 +4,7 @@ The client is `RegistryOperationsService` of hadoop-registry, of the release und
 """
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,7 @@ async def test_the_operations_mean_the_same(hadoop: Any, registry: Registry, cli
         status.children,
     )
     record = hadoop.registry.client.types.ServiceRecord()
-    for ours, java in (
+    attempts: tuple[tuple[Awaitable[object], Callable[[], object]], ...] = (
         (
             registry.bind("/users/joe/hbase/demo1", ServiceRecord()),
             lambda: client.bind("/users/joe/hbase/demo1", record, 0),
@@ -147,7 +147,8 @@ async def test_the_operations_mean_the_same(hadoop: Any, registry: Registry, cli
         (registry.list("/users/ann"), lambda: client.list("/users/ann")),
         (registry.delete("/users/joe"), lambda: client.delete("/users/joe", False)),
         (registry.resolve("/users/../x"), lambda: client.resolve("/users/../x")),
-    ):
+    )
+    for ours, java in attempts:
         with pytest.raises(RegistryError) as here:
             await ours
         with pytest.raises(Py4JJavaError) as there:

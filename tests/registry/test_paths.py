@@ -56,6 +56,8 @@ def test_above_and_below() -> None:
     """Also of the root."""
     assert paths.parent_of("/a/b") == "/a"
     assert paths.parent_of("/a") == paths.parent_of("/") == "/"
+    assert paths.below("/", "a", "b") == "/a/b"
+    assert paths.below("/a/b", "c") == "/a/b/c"
     assert paths.name_of("/a/b/") == "b"
     assert paths.name_of("/") == ""
     assert paths.is_below("/a/b", "/a")

@@ -1,0 +1,95 @@
+"""How entries of the registry look: lines for people and `awk`, JSON. (nncache/commands/registry_view.py)"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+from nncache.logs import one_line
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.record import Address, ServiceRecord
+from nncache.registry.record_json import encode_record
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
+
+
+def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
+    """Yield a line for each entry: entries below it, bytes of its record, when it was made, its path."""
+    if as_json:
+        yield json.dumps([_status(status) for status in listed])
+        return
+    children = max((len(str(status.children)) for status in listed), default=0)
+    size = max((len(str(status.size_bytes)) for status in listed), default=0)
+    for status in listed:
+        made = datetime.fromtimestamp(status.time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield f"{status.children:>{children}}  {status.size_bytes:>{size}}  {made}  {one_line(status.path)}"
+
+
+def indented(data: bytes) -> str:
+    """Return a record's bytes for people to read."""
+    return json.dumps(json.loads(data), indent=2)
+
+
+def found(entries: Iterable[Entry], query: EndpointQuery, *, as_json: bool) -> Iterator[str]:
+    """Yield a line for each record: its path, and the addresses of the endpoints that match."""
+    if as_json:
+        yield json.dumps([{"path": entry.path, "record": _record(entry.record)} for entry in entries])
+        return
+    for entry in entries:
+        matching = (endpoint for endpoint in entry.record.endpoints if query.matches(endpoint))
+        shown = [address(each) for endpoint in matching for each in endpoint.addresses]
+        yield one_line("  ".join((entry.path, *shown)))
+
+
+def address(fields: Address) -> str:
+    """Return an address for people."""
+    if "uri" in fields:
+        return fields["uri"] or ""
+    host = fields.get("host") or fields.get("hostname") or ""
+    if host:
+        port = fields.get("port")
+        return (f"{host}:{port}" if port else host) + (fields.get("path") or "")
+    return ",".join(f"{name}={value}" for name, value in fields.items())
+
+
+def change(event: Change, *, as_json: bool) -> str:
+    """Return a line for a change."""
+    match event:
+        case Present(status, record, fault):
+            if as_json:
+                return json.dumps(
+                    {"change": "present", **_status(status), "record": _record(record), "fault": fault}
+                )
+            what = fault or (record.description if record else "no record")
+            return one_line(f"+ {status.path}  {what or ''}".rstrip())
+        case Removed(path):
+            return json.dumps({"change": "removed", "path": path}) if as_json else one_line(f"- {path}")
+        case Gap(why):
+            return (
+                json.dumps({"change": "gap", "why": why}) if as_json else f"-- gap: {why}; all is read again"
+            )
+        case Current():
+            return json.dumps({"change": "current"}) if as_json else "-- current"
+        case _:
+            assert_never(event)
+
+
+def faults(by_path: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each fault."""
+    for path, wrong in by_path.items():
+        for fault in wrong:
+            yield one_line(f"{path}: {fault}")
+
+
+def _status(status: EntryStatus) -> dict[str, Any]:
+    return {
+        "path": status.path,
+        "time": status.time_ms,
+        "size": status.size_bytes,
+        "children": status.children,
+        "version": status.version,
+    }
+
+
+def _record(record: ServiceRecord | None) -> Any:  # noqa: ANN401 - JSON
+    return None if record is None else json.loads(encode_record(record))

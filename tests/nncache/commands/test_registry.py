@@ -1,0 +1,251 @@
+"""`nncache registry` on a real ZooKeeper: what it prints, what it refuses, how it ends."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nncache.commands.group import nncache
+from nncache.coordination.zookeeper import Create
+from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
+from nncache.registry.access import AccessPolicy
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.record_json import encode_record
+from nncache.testbed import Cluster
+from tests.coordination.worlds import connected, remove
+from tests.registry.worlds import WEBHDFS
+
+CONTAINER = "container_1408631738011_0001_01_000002"
+
+
+class Command:
+    """The command, with a registry that is this test's alone."""
+
+    def __init__(self, zookeeper: str, directory: Path) -> None:
+        self.zookeeper = zookeeper
+        self.root = f"/registry-{uuid.uuid4().hex[:12]}"
+        self.place = ("--zookeeper", zookeeper, "--registry-root", self.root)
+        self.record = directory / "record.json"
+        self.record.write_bytes(encode_record(WEBHDFS))
+
+    def run(self, *arguments: str, data: str | None = None) -> Result:
+        """Run it and return what came of it."""
+        return CliRunner().invoke(nncache, ["registry", *arguments, *self.place], input=data)
+
+    def must(self, *arguments: str, data: str | None = None) -> str:
+        """Return what it prints; it must succeed."""
+        result = self.run(*arguments, data=data)
+        assert result.exit_code == 0, (arguments, result.output, result.exception)
+        return result.output
+
+    def refused(self, *arguments: str, kind: type[Exception] = RegistryCommandError) -> str:
+        """Return the one line of its refusal."""
+        result = self.run(*arguments)
+        assert isinstance(result.exception, kind), (arguments, result.output, result.exception)
+        return str(result.exception)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a znode of the registry as another client does."""
+
+        async def work() -> None:
+            async with connected(self.zookeeper) as session:
+                await session.commit([Create(Registry(session, self.root, AccessPolicy()).znode(path), data)])
+
+        asyncio.run(work())
+
+
+@pytest.fixture
+def command(cluster: Cluster, tmp_path: Path) -> Iterator[Command]:
+    """Yield the command with an empty registry, which is removed."""
+    assert cluster.zookeeper is not None
+    made = Command(cluster.zookeeper.address, tmp_path)
+    made.must("mknode", "--parents", "/services")
+    made.must("mknode", "/users")
+    yield made
+
+    async def clean() -> None:
+        async with connected(made.zookeeper) as session:
+            await remove(session, made.root)
+
+    asyncio.run(clean())
+
+
+def test_from_a_file_to_a_name_and_back(command: Command) -> None:
+    """The ten lines of docs/registry.md."""
+    assert command.must("bind", "/services/hdfs", str(command.record)) == ""
+    assert json.loads(command.must("resolve", "/services/hdfs")) == json.loads(encode_record(WEBHDFS))
+    assert command.must("resolve", "--raw", "/services/hdfs").strip().encode() == encode_record(WEBHDFS)
+    lines = command.must("ls", "/services").splitlines()
+    assert [line.split()[0] for line in lines] == ["0"]
+    assert lines[0].endswith("Z  /services/hdfs")
+    assert command.must("rm", "/services/hdfs") == ""
+    assert command.must("rm", "/services/hdfs") == ""
+    assert command.must("ls", "/services") == ""
+
+
+def test_lists_of_a_level_and_of_all(command: Command) -> None:
+    """By path; as JSON with the version that `bind --version` takes."""
+    command.must("mknode", "-p", "/users/joe/hbase/demo1")
+    command.must("bind", "/services/hdfs", str(command.record))
+    assert [line.split()[-1] for line in command.must("ls").splitlines()] == ["/services", "/users"]
+    everything = [status["path"] for status in json.loads(command.must("ls", "-r", "--json"))]
+    assert everything == [
+        "/", "/services", "/services/hdfs", "/users", "/users/joe", "/users/joe/hbase", "/users/joe/hbase/demo1",
+    ]  # fmt: skip
+    (status,) = json.loads(command.must("ls", "--json", "/services"))
+    assert status["version"] == 0
+    command.must("bind", "--version", "0", "/services/hdfs", str(command.record))
+    assert "another client has written it" in command.refused(
+        "bind", "--version", "0", "/services/hdfs", str(command.record)
+    )
+
+
+def test_a_second_bind_and_a_full_directory_are_refused(command: Command) -> None:
+    """With what would do it."""
+    command.must("bind", "/services/hdfs", "-", data=command.record.read_text(encoding="utf-8"))
+    assert "overwrite" in command.refused("bind", "/services/hdfs", str(command.record))
+    command.must("bind", "--overwrite", "/services/hdfs", str(command.record))
+    assert "recursive" in command.refused("rm", "/services")
+    command.must("rm", "-r", "/services")
+    assert (
+        command.refused("resolve", "/services")
+        == "/services: there is no such entry, or none above it to make it in"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "part"),
+    [
+        (("bind", "/services/x", "no-such-file"), ConfigurationError, "no-such-file: No such file"),
+        (("bind", "/services/X", "RECORD"), RegistryCommandError, "'X' is no label of a host name"),
+        (
+            ("find", "--endpoint-field", "x=y"),
+            ConfigurationError,
+            "--endpoint-field x=y: must be FIELD=VALUE",
+        ),
+        (("resolve", "/services/x"), RegistryCommandError, "/services/x: there is no such entry"),
+        (("resolve", "/services"), RegistryCommandError, "/services: the entry has no data"),
+        (("check", "/nowhere"), RegistryNotReadError, "/nowhere: there is no such entry"),
+    ],
+)
+def test_a_refusal_is_one_line(
+    command: Command, arguments: tuple[str, ...], kind: type[Exception], part: str
+) -> None:
+    """With the path, or the option, and what is right."""
+    given = [str(command.record) if argument == "RECORD" else argument for argument in arguments]
+    refusal = command.refused(*given, kind=kind)
+    assert part in refusal
+    assert "\n" not in refusal
+
+
+def test_a_file_without_a_record_is_named(command: Command) -> None:
+    """It is the file that is wrong."""
+    command.record.write_text("{}", encoding="utf-8")
+    refusal = command.refused("bind", "/services/x", str(command.record), kind=ConfigurationError)
+    assert refusal.startswith(str(command.record))
+
+
+def test_find_by_page(command: Command) -> None:
+    """A line for each record, with its addresses; broken records are said not to have been searched."""
+    for name in ("a", "b", "c"):
+        command.must("bind", f"/services/{name}", str(command.record))
+    command.write("/services/d", b'{"type":"JSONServiceRecord","x":"org.apache.hadoop.webhdfs"')
+    found = command.run("find", "--endpoint-field", "api=org.apache.hadoop.*", "--limit", "2")
+    assert found.stdout.splitlines() == [
+        "/services/a  http://h:1/webhdfs/v1",
+        "/services/b  http://h:1/webhdfs/v1",
+    ]
+    assert found.stderr.startswith("/services/d: not searched: the record is no JSON")
+    rest = command.run("find", "--endpoint-field", "protocol=REST", "--after", "/services/b", "--json")
+    assert [each["path"] for each in json.loads(rest.stdout)] == ["/services/c"]
+    assert command.run("find", "--endpoint-field", "api=none").stdout == ""
+
+
+def test_check_names_what_is_wrong(command: Command) -> None:
+    """And ends with 1, as of a difference; without a fault with 0."""
+    assert command.must("check") == ""
+    command.write("/services/x", b'{"type":"JSONServiceRecord"')
+    command.write("/services/Y", encode_record(ServiceRecord(description="x" * 2000)))
+    found = command.run("check")
+    assert found.exit_code == 1
+    lines = found.stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("/services/Y: description has 2000 bytes")
+    assert lines[1].startswith("/services/Y: the element 'Y' is no label")
+    assert lines[2].startswith("/services/x: the record is no JSON")
+    assert set(json.loads(command.run("check", "--json").stdout)) == {"/services/Y", "/services/x"}
+
+
+def test_purge_says_what_it_would_do_before_it_does_it(command: Command) -> None:
+    """And names what stays."""
+    record = ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": CONTAINER})
+    for path in ("/services/a", "/services/b"):
+        command.write(path, encode_record(record))
+    command.write("/services/a/x", encode_record(WEBHDFS))
+    arguments = ("purge", "--id", CONTAINER, "--policy", "container")
+    planned = command.run(*arguments)
+    assert planned.stdout == "would delete /services/b\n"
+    assert planned.stderr == "/services/a: kept: /services/a/x, which is below it, does not belong to it\n"
+    assert command.run(*arguments, "--yes").stdout == "deleted /services/b\n"
+    assert command.run(*arguments, "--yes").stdout == ""
+    assert [line.split()[-1] for line in command.must("ls", "/services").splitlines()] == ["/services/a"]
+
+
+def test_a_zookeeper_that_is_not_there_is_named() -> None:
+    """After the time of its session."""
+    place = ("--zookeeper", "127.0.0.1:1", "--zookeeper-session-timeout-s", "0.5")
+    result = CliRunner().invoke(nncache, ["registry", "ls", *place])
+    assert isinstance(result.exception, RegistryCommandError)
+    assert "ZooKeeper 127.0.0.1:1 does not answer" in str(result.exception)
+
+
+def test_a_secure_registry_needs_a_login() -> None:
+    """Or no one could change what is made."""
+    place = ("--zookeeper", "h:1", "--registry-secure", "--registry-realm", "EXAMPLE.COM")
+    result = CliRunner().invoke(nncache, ["registry", "ls", *place])
+    assert isinstance(result.exception, ConfigurationError)
+    assert "registry_secure" in str(result.exception)
+
+
+def test_watch_prints_lines_until_a_signal(
+    command: Command, process: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """What is there, Current, then each change; Ctrl-C is no failure."""
+    command.must("bind", "/services/hdfs", str(command.record))
+    watching = process("watch", "/services", *command.place)
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "+ /services  no record\n"
+    assert watching.stdout.readline() == "+ /services/hdfs  a proxy\n"
+    assert watching.stdout.readline() == "-- current\n"
+    command.must("rm", "/services/hdfs")
+    assert watching.stdout.readline() == "- /services/hdfs\n"
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(60) == 0
+
+
+@pytest.fixture
+def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Yield what starts the command as a process of its own, which is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "nncache.cli", "registry", *arguments]
+        environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
+        assert each.stdout is not None
+        each.stdout.close()

@@ -1,0 +1,176 @@
+"""Searches and lists of a subtree."""
+
+import asyncio
+import tracemalloc
+
+import pytest
+
+from nncache.coordination.acl import AclEntry, Right
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.zookeeper import Create, Delete
+from nncache.registry.access import AccessPolicy
+from nncache.registry.at_once import at_once
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.errors import InvalidPathnameError, PathNotFoundError, RegistryIOError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord, uri_endpoint
+from nncache.registry.record_json import encode_record
+from nncache.registry.tree_reading import read_tree
+from nncache.testbed import Cluster
+from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
+from tests.registry.worlds import WEBHDFS, fake_registry, real_registry
+
+HBASE = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST", "http://h/"),))
+BROKEN = b'{"type":"JSONServiceRecord","x":"org.apache.hbase"'
+
+
+@pytest.fixture
+async def registry() -> Registry:
+    """Return a registry with entries of all kinds."""
+    made = fake_registry()
+    await made.make_root()
+    await made.mknode("/users/joe/hbase", create_parents=True)
+    await made.bind("/users/joe/hbase/demo1", HBASE)
+    await made.bind("/users/joe/hbase-demo", HBASE)
+    await made.bind("/services/hdfs", WEBHDFS)
+    await made.zookeeper.commit([Create(made.znode("/services/x"), BROKEN)])
+    return made
+
+
+async def test_everything_below_a_path_in_the_order_of_paths(registry: Registry) -> None:
+    """Records, entries without one, and what cannot be read."""
+    reading = await read_tree(registry, "/")
+    assert [entry.path for entry in reading.entries] == [
+        "/services/hdfs",
+        "/users/joe/hbase/demo1",
+        "/users/joe/hbase-demo",
+    ]
+    assert [status.path for status in reading.bare] == [
+        "/",
+        "/services",
+        "/users",
+        "/users/joe",
+        "/users/joe/hbase",
+    ]
+    assert [broken.path for broken in reading.unreadable] == ["/services/x"]
+    assert reading.records["/users"] is None
+    assert reading.records["/services/hdfs"] == WEBHDFS
+    below = await read_tree(registry, "/users/joe/hbase/")
+    assert list(below.records) == ["/users/joe/hbase", "/users/joe/hbase/demo1"]
+
+
+async def test_a_search_finds_records_alone(registry: Registry) -> None:
+    """What is broken and might match is named."""
+    reading = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"))
+    assert [entry.path for entry in reading.entries] == ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
+    assert reading.bare == ()
+    assert [broken.path for broken in reading.unreadable] == ["/services/x"]
+    other = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hadoop.webhdfs"))
+    assert ([entry.path for entry in other.entries], other.unreadable) == (["/services/hdfs"], ())
+
+
+async def test_pages_follow_each_other(registry: Registry) -> None:
+    """By the last path, which need not be there any more."""
+    reading = await read_tree(registry, "/")
+    assert [entry.path for entry in reading.page(limit=1)] == ["/services/hdfs"]
+    assert [entry.path for entry in reading.page(after="/services/hdfs", limit=1)] == [
+        "/users/joe/hbase/demo1"
+    ]
+    assert [entry.path for entry in reading.page(after="/users/joe/hbase/a")] == [
+        "/users/joe/hbase/demo1",
+        "/users/joe/hbase-demo",
+    ]
+    assert reading.page(after="/users/joe/hbase-demo") == ()
+    assert len(reading.page()) == 3
+
+
+async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
+    """And one that cannot be."""
+    with pytest.raises(PathNotFoundError):
+        await read_tree(registry, "/services/yarn")
+    with pytest.raises(InvalidPathnameError):
+        await read_tree(registry, "/services/..")
+
+
+async def test_what_may_not_be_read_is_named_or_an_error() -> None:
+    """Children that may not be listed are named; data that may not be read end the reading."""
+    server = FakeZooKeeper(asyncio.get_running_loop().time)
+    registry = Registry(server.session(), "/registry", AccessPolicy())
+    await registry.make_root()
+    await registry.bind("/services/hdfs", WEBHDFS)
+    session = registry.zookeeper
+    none = (AclEntry("sasl", "yarn", Right.READ),)
+    await session.set_acl("/registry/services", none, 0)
+    with pytest.raises(RegistryIOError, match="ACL refuses"):
+        await read_tree(registry, "/")
+
+
+class Cut(FakeSession):
+    """A session whose connection is lost under a list."""
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Fail."""
+        raise ConnectionLostError(path)
+
+
+async def test_a_lost_connection_is_one_error() -> None:
+    """However many calls were under way."""
+    server = FakeZooKeeper(asyncio.get_running_loop().time)
+    session = Cut(server)
+    session.connect(77)
+    registry = Registry(session, "/registry", AccessPolicy())
+    await registry.make_root()
+    with pytest.raises(RegistryIOError, match="could not be read"):
+        await read_tree(registry, "/")
+
+
+class Vanishing(FakeSession):
+    """A session under whose lists an entry goes."""
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Let another client delete it first."""
+        if path == "/registry/users":
+            await self.commit([Delete("/registry/users/joe"), Delete("/registry/users")])
+        return await super().children(path)
+
+
+async def test_what_goes_meanwhile_is_passed_over() -> None:
+    """It was there, and nothing is below it."""
+    server = FakeZooKeeper(asyncio.get_running_loop().time)
+    session = Vanishing(server)
+    session.connect(77)
+    registry = Registry(session, "/registry", AccessPolicy())
+    await registry.make_root()
+    await registry.mknode("/users/joe")
+    reading = await read_tree(registry, "/")
+    assert [status.path for status in reading.bare] == ["/", "/services", "/users"]
+
+
+@pytest.mark.long
+async def test_ten_thousand_records(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Listed and searched; prints the times, the sizes and the memory."""
+    async with real_registry(cluster) as registry:
+        await registry.mknode("/users/joe/web", create_parents=True)
+
+        async def bind(number: int) -> None:
+            await registry.bind(f"/users/joe/web/i{number}", WEBHDFS if number % 100 else HBASE)
+
+        await at_once(bind, range(10_000))
+        loop, times = asyncio.get_running_loop(), []
+        for _ in range(5):
+            begun = loop.time()
+            reading = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"))
+            times.append(loop.time() - begun)
+            assert len(reading.entries) == 100
+        tracemalloc.start()
+        everything = await read_tree(registry, "/")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(everything.entries) == 10_000
+        assert len(everything.page(after="/users/joe/web/i5", limit=50)) == 50
+        sizes = len(encode_record(WEBHDFS)), len(encode_record(HBASE))
+    with capsys.disabled():
+        print(  # noqa: T201 - the figures are what is asked for
+            f"\nfind among 10,000 records: {', '.join(f'{each * 1000:.0f} ms' for each in sorted(times))}; "
+            f"a znode has {sizes[0]} or {sizes[1]} bytes; a list of all takes {peak / 1e6:.0f} MB at most"
+        )

@@ -1,0 +1,183 @@
+"""A subtree that is followed, on the cluster's ZooKeeper."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from nncache.coordination.session import Session
+from nncache.coordination.zookeeper import Create
+from nncache.registry import paths
+from nncache.registry.access import AccessPolicy
+from nncache.registry.errors import PathNotFoundError, RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.testbed import Cluster
+from nncache.testbed.zookeeper import ZooKeeperServer
+from tests.coordination.worlds import connected, expire
+from tests.patience import HANG_S
+from tests.registry.worlds import WEBHDFS, real_registry
+
+
+class View:
+    """What a follower of a subtree knows."""
+
+    def __init__(self, session: Session, root: str, path: str) -> None:
+        self.records: dict[str, ServiceRecord | None] = {}
+        self.told: list[Change] = []
+        self._changes = TreeWatch(session, root, path).changes()
+
+    async def until_current(self) -> None:
+        """Follow it until everything that was read has been told."""
+        async with asyncio.timeout(HANG_S):
+            async for change in self._changes:
+                self.told.append(change)
+                match change:
+                    case Present(status, record):
+                        self.records[status.path] = record
+                    case Removed(path):
+                        del self.records[path]
+                    case Current():
+                        return
+
+    async def until_it_is(self, registry: Registry, path: str) -> None:
+        """Follow it until it is what is there."""
+        async with asyncio.timeout(HANG_S):
+            while True:
+                await self.until_current()
+                try:
+                    wanted = dict((await read_tree(registry, path)).records)
+                except PathNotFoundError:
+                    wanted = {}
+                if self.records == wanted:
+                    return
+
+
+@pytest.fixture
+async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
+    """Yield a registry of its own."""
+    async with real_registry(cluster) as real:
+        yield real
+
+
+@pytest.fixture
+async def view(registry: Registry) -> View:
+    """Return a view of all of it, which is current."""
+    assert isinstance(registry.zookeeper, Session)
+    made = View(registry.zookeeper, registry.root, "/")
+    await made.until_current()
+    return made
+
+
+async def test_what_is_there_comes_first(registry: Registry) -> None:
+    """With records and without, and broken ones with what is wrong; then Current."""
+    await registry.bind("/services/hdfs", WEBHDFS)
+    await registry.zookeeper.commit([Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
+    assert isinstance(registry.zookeeper, Session)
+    view = View(registry.zookeeper, registry.root, "/services")
+    await view.until_current()
+    assert view.records == {"/services": None, "/services/hdfs": WEBHDFS, "/services/x": None}
+    broken = next(
+        each for each in view.told if isinstance(each, Present) and each.status.path == "/services/x"
+    )
+    assert "no JSON" in broken.fault
+    assert view.told[-1] == Current()
+
+
+async def test_each_kind_of_change_is_told(registry: Registry, view: View) -> None:
+    """Made, bound, overwritten, deleted; entries below among them."""
+    other = replace(WEBHDFS, description="another")
+    await registry.bind("/services/hdfs", WEBHDFS)
+    await view.until_it_is(registry, "/")
+    await registry.bind("/services/hdfs", other, overwrite=True)
+    await view.until_it_is(registry, "/")
+    assert view.records["/services/hdfs"] == other
+    await registry.mknode("/services/hdfs/components/c1", create_parents=True)
+    await view.until_it_is(registry, "/")
+    view.told.clear()
+    await registry.delete("/services/hdfs", recursive=True)
+    await view.until_it_is(registry, "/")
+    removed = [change.path for change in view.told if isinstance(change, Removed)]
+    assert sorted(removed) == ["/services/hdfs", "/services/hdfs/components", "/services/hdfs/components/c1"]
+    assert not any(isinstance(change, Gap) for change in view.told)
+
+
+async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
+    """Nothing is below a path that is not there."""
+    assert isinstance(registry.zookeeper, Session)
+    view = View(registry.zookeeper, registry.root, "/users/joe")
+    await view.until_current()
+    assert view.records == {}
+    await registry.mknode("/users/joe/hbase", create_parents=True)
+    await view.until_it_is(registry, "/users/joe")
+    assert set(view.records) == {"/users/joe", "/users/joe/hbase"}
+    await registry.delete("/users/joe", recursive=True)
+    await view.until_it_is(registry, "/users/joe")
+    await registry.mknode("/users/joe")
+    await view.until_it_is(registry, "/users/joe")
+
+
+async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> None:
+    """Said before what has changed meanwhile."""
+    assert cluster.zookeeper is not None
+    async with connected(cluster.zookeeper.address) as session:
+        view = View(session, registry.root, "/")
+        await view.until_current()
+        await expire(cluster.zookeeper.address, session)
+        await registry.bind("/services/hdfs", WEBHDFS)
+        view.told.clear()
+        await view.until_it_is(registry, "/")
+    assert isinstance(view.told[0], Gap)
+    assert "/services/hdfs" in view.records
+
+
+async def test_drawn_changes_by_several_clients(registry: Registry, view: View, cluster: Cluster) -> None:
+    """In the end the view is the tree, and nothing was called a gap."""
+    assert cluster.zookeeper is not None
+    async with contextlib.AsyncExitStack() as stack:
+        others = [await stack.enter_async_context(connected(cluster.zookeeper.address)) for _ in range(3)]
+        async with asyncio.TaskGroup() as tasks:
+            for seed, session in enumerate(others):
+                tasks.create_task(change(Registry(session, registry.root, AccessPolicy()), seed))
+        await view.until_it_is(registry, "/")
+    assert not any(isinstance(change, Gap) for change in view.told)
+
+
+async def change(registry: Registry, seed: int) -> None:
+    """Make, bind and delete entries, a hundred times."""
+    chance = random.Random(seed)
+    for _ in range(100):
+        path = "/services" + "".join(f"/{chance.choice('abc')}" for _ in range(chance.randint(1, 3)))
+        with contextlib.suppress(RegistryError):
+            match chance.randint(0, 3):
+                case 0:
+                    await registry.mknode(path, create_parents=True)
+                case 1:
+                    await registry.delete(path, recursive=True)
+                case _:
+                    record = ServiceRecord(description=str(chance.random()))
+                    await registry.bind(path, record, overwrite=True)
+
+
+async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperServer) -> None:
+    """The view is the tree again, with a gap named."""
+    async with connected(zookeeper_server.address) as session:
+        registry = Registry(session, "/registry", AccessPolicy())
+        await registry.make_root()
+        await registry.bind("/services/hdfs", WEBHDFS)
+        view = View(session, registry.root, "/")
+        await view.until_current()
+        zookeeper_server.kill()
+        zookeeper_server.start_again()
+        async with connected(zookeeper_server.address) as other:
+            by_another = Registry(other, registry.root, AccessPolicy())
+            await by_another.delete("/services/hdfs")
+            view.told.clear()
+            await view.until_it_is(by_another, "/")
+    assert any(isinstance(change, Gap) for change in view.told)
+    assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
