@@ -1,7 +1,8 @@
 """Compose the rooms: command line, settings, metrics table, wiring.
 
 The only room that reads files and the environment and builds the objects of the others. What it offers to other
-programs is `subscribe`: the events of a filter (docs/inotify.md).
+programs is `subscribe`, the events of a filter (docs/inotify.md), and `open_registry`, services by name
+(docs/registry.md).
 """
 
 from importlib import import_module
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from nncache.invalidation.errors import UnknownFilterError as UnknownFilterError
     from nncache.invalidation.errors import ZooKeeperSilentError as ZooKeeperSilentError
     from nncache.invalidation.subscriber.events import FilterModified as FilterModified
+    from nncache.registering import BlockingRegistry as BlockingRegistry
+    from nncache.registering import open_registry as open_registry
     from nncache.subscribing import EventsPosition as EventsPosition
     from nncache.subscribing import FilterEvents as FilterEvents
     from nncache.subscribing import subscribe as subscribe
 
 _ERRORS = "nncache.invalidation.errors"
 _PLACES = {
+    "BlockingRegistry": "nncache.registering",
     "ChannelUnavailableError": _ERRORS,
     "EventBatch": "nncache.hadoop.events",
     "EventsPosition": "nncache.subscribing",
@@ -32,6 +36,7 @@ _PLACES = {
     "PublisherAwayError": _ERRORS,
     "UnknownFilterError": _ERRORS,
     "ZooKeeperSilentError": _ERRORS,
+    "open_registry": "nncache.registering",
     "subscribe": "nncache.subscribing",
 }
 """Loaded when asked for: a command line does not wait for a client of ZooKeeper."""

@@ -1,14 +1,12 @@
 """HDFS's events for applications: `nncache.subscribe`. (nncache/subscribing.py)"""
 
-import asyncio
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
@@ -21,9 +19,8 @@ from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, Received
 from nncache.invalidation.subscriber.subscription import Subscription
+from nncache.portal import Portal as _Portal
 from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
-
-_T = TypeVar("_T")
 
 _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"
 
@@ -204,27 +201,3 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
             raise RuntimeError(_OUTSIDE)
         self._portal.wait_for(self._read_some(self._subscription))
         return self._taken()  # in this thread: what interrupts the wait, such as Ctrl-C, costs no batch
-
-
-class _Portal:
-    """An event loop in a thread of its own, for callers that have none."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="nncache-events", daemon=True)
-        self._thread.start()
-
-    def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Return its result; whatever interrupts the caller, such as Ctrl-C, cancels it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def close(self) -> None:
-        """End the loop and its thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()

@@ -1,0 +1,32 @@
+"""An event loop in a thread of its own, for callers that have none. (nncache/portal.py)"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Portal:
+    """Runs coroutines for callers that block."""
+
+    def __init__(self, name: str = "nncache-events") -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return its result; whatever interrupts the caller, such as Ctrl-C, cancels it."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the loop and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -1,0 +1,180 @@
+"""The service registry for applications: `nncache.open_registry`. (nncache/registering.py)"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from nncache.clock import boottime
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.sasl import login_of
+from nncache.coordination.session import Session
+from nncache.errors import ConfigurationError
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.settings import SettingError
+from nncache.portal import Portal
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.errors import RegistryIOError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_watch import Change, TreeWatch
+from nncache.settings.commands import REGISTRY, SettingsOfRegistry, load_settings
+
+
+def open_registry(*, config: Path | str | None = None, **settings: object) -> "OpenRegistry":
+    """Return a service registry, for a `with` block (a BlockingRegistry) or `async with` (a Registry).
+
+    Args:
+        config: a TOML file of settings.
+        settings: those of `nncache registry` (docs/settings.md); they win over the file. `zookeeper` is enough where
+            ZooKeeper asks for no login.
+
+    Raises:
+        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+
+    Entering the block connects; it raises RegistryIOError where ZooKeeper does not answer within the session's timeout.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    if unknown := sorted(given.keys() - REGISTRY.keys):
+        raise ConfigurationError(f"{', '.join(unknown)}: no setting of `nncache registry` (docs/settings.md)")
+    if isinstance(servers := given.get("zookeeper"), str):
+        given["zookeeper"] = tuple(servers.split(","))
+    return OpenRegistry(load_settings(REGISTRY, None if config is None else Path(config), given))
+
+
+class OpenRegistry:
+    """A registry while a block lasts; made by `open_registry`."""
+
+    def __init__(self, settings: SettingsOfRegistry) -> None:
+        self._settings = settings
+        self._close = AsyncExitStack()
+        self._portal: Portal | None = None  # for those who block
+
+    async def __aenter__(self) -> Registry:
+        return Registry(
+            await self._session(), self._settings.registry.registry_root, self._settings.registry.access
+        )
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close.aclose()
+
+    def __enter__(self) -> "BlockingRegistry":
+        portal = Portal("nncache-registry")
+        try:
+            registry = portal.wait_for(self.__aenter__())
+        except BaseException:
+            portal.close()
+            raise
+        self._portal = portal
+        return BlockingRegistry(registry, portal)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._portal is not None, "not entered"
+        portal, self._portal = self._portal, None
+        try:
+            portal.wait_for(self.__aexit__(kind, error, trace))
+        finally:
+            portal.close()
+
+    async def _session(self) -> Session:
+        settings = self._settings
+        try:
+            login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
+        except SettingError as error:
+            raise ConfigurationError(str(error)) from error
+        session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
+        await self._close.enter_async_context(session)
+        try:
+            await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
+        except ConnectionLostError as error:
+            await self._close.aclose()
+            raise RegistryIOError("/", f"ZooKeeper does not answer: {error}") from error
+        except BaseException:
+            await self._close.aclose()
+            raise
+        return session
+
+
+class BlockingRegistry:
+    """The operations of `nncache.registry.operations.Registry`, for callers without an event loop.
+
+    Each blocks until it is done, and raises what the operation there raises.
+    """
+
+    def __init__(self, registry: Registry, portal: Portal) -> None:
+        self._registry = registry
+        self._portal = portal
+
+    def mknode(self, path: str, *, create_parents: bool = False) -> bool:
+        """Make an entry without a record; return whether it was made."""
+        return self._portal.wait_for(self._registry.mknode(path, create_parents=create_parents))
+
+    def bind(
+        self, path: str, record: ServiceRecord, *, overwrite: bool = False, version: int | None = None
+    ) -> None:
+        """Bind a record to a path."""
+        self._portal.wait_for(self._registry.bind(path, record, overwrite=overwrite, version=version))
+
+    def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
+        """Replace a record by what `change`, called in another thread, makes of it."""
+        return self._portal.wait_for(self._registry.update(path, change))
+
+    def resolve(self, path: str) -> ServiceRecord:
+        """Return the record at a path."""
+        return self._portal.wait_for(self._registry.resolve(path))
+
+    def read(self, path: str) -> Entry:
+        """Return the entry at a path, with its record and its version."""
+        return self._portal.wait_for(self._registry.read(path))
+
+    def stat(self, path: str) -> EntryStatus:
+        """Return what is known of an entry."""
+        return self._portal.wait_for(self._registry.stat(path))
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is such an entry."""
+        return self._portal.wait_for(self._registry.exists(path))
+
+    def list(self, path: str) -> tuple[str, ...]:
+        """Return the names of the entries right below a path."""
+        return self._portal.wait_for(self._registry.list(path))
+
+    def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
+        """Delete an entry; return whether it was there."""
+        return self._portal.wait_for(self._registry.delete(path, recursive=recursive, version=version))
+
+    def add_write_accessor(self, user: str, password: str) -> bool:
+        """Let a digest identity write what is made from now on; return whether that has an effect."""
+        return self._registry.add_write_accessor(user, password)
+
+    def clear_write_accessors(self) -> None:
+        """Forget all accessors."""
+        self._registry.clear_write_accessors()
+
+    def find(self, query: str, path: str = "/") -> tuple[Entry, ...]:
+        """Return the entries at and below a path with an endpoint like FIELD=VALUE, such as api=org.apache.hbase.
+
+        Raises:
+            ValueError: the query is none; says what is allowed.
+        """
+        reading = self._portal.wait_for(read_tree(self._registry, path, EndpointQuery.parse(query)))
+        return reading.entries
+
+    def changes(self, path: str = "/") -> Iterator[Change]:
+        """Yield what is at and below a path, then each change; see `nncache.registry.tree_watch`."""
+        session: Any = self._registry.zookeeper
+        changes = TreeWatch(session, self._registry.root, path).changes()
+        while True:
+            yield self._portal.wait_for(_next(changes))
+
+
+async def _next(changes: Any) -> Change:  # noqa: ANN401 - an async generator; `anext` is no coroutine
+    found: Change = await anext(changes)
+    return found

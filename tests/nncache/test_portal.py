@@ -1,0 +1,46 @@
+"""An event loop for callers that have none."""
+
+import asyncio
+import threading
+
+import pytest
+
+from nncache.portal import Portal
+
+
+def test_results_and_errors_come_back() -> None:
+    """From a thread of that name, which ends with the portal."""
+    portal = Portal("a-portal")
+
+    async def name() -> str:
+        return threading.current_thread().name
+
+    async def fail() -> None:
+        raise ValueError("x")
+
+    assert portal.wait_for(name()) == "a-portal"
+    with pytest.raises(ValueError, match="x"):
+        portal.wait_for(fail())
+    portal.close()
+    assert "a-portal" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as Ctrl-C."""
+    portal, cancelled = Portal(), threading.Event()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("concurrent.futures.Future.result", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            portal.wait_for(hang())
+    assert cancelled.wait(60)
+    portal.close()
