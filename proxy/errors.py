@@ -160,6 +160,14 @@ class NotASubscriberError(ClientError):
     java_class = "org.apache.hadoop.security.AccessControlException"
 
 
+class EntryNotFoundError(ClientError):
+    """The service registry has no such entry, or no record there."""
+
+    status = 404
+    reason = "Not Found"
+    java_class = "org.apache.hadoop.fs.PathNotFoundException"
+
+
 class CallerNotVerifiedError(ClientError):
     """Nothing that this proxy has verified says who asks."""
 
@@ -194,6 +202,10 @@ class TooManyStreamsError(OverloadedError):
 
 class EventsUnavailableError(OverloadedError):
     """ZooKeeper does not say now who may read a filter's events."""
+
+
+class RegistryUnavailableError(OverloadedError):
+    """The service registry cannot be read now."""
 
 
 class TooManyConnectionsError(OverloadedError):

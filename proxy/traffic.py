@@ -35,6 +35,7 @@ class Result(StrEnum):
     STORED = "stored"
     FORWARDED = "forwarded"
     STREAMED = "streamed"
+    REGISTRY = "registry"
     REFUSED = "refused"
     FAILED = "failed"
     ABANDONED = "abandoned"
@@ -46,6 +47,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.STORED: "answered by the NameNode, whose reply was cached",
     Result.FORWARDED: "answered by the NameNode",
     Result.STREAMED: "answered with a filter's events, until the stream ended",
+    Result.REGISTRY: "answered from the service registry",
     Result.REFUSED: "refused: malformed, too slow, not WebHDFS, not authenticated, or beyond a limit",
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
@@ -53,7 +55,7 @@ MEANINGS: Final[Mapping[Result, str]] = {
 """What each result means, for the documentation."""
 
 
-UNTIMED: Final = frozenset({Result.STREAMED, Result.REFUSED, Result.ABANDONED})
+UNTIMED: Final = frozenset({Result.STREAMED, Result.REGISTRY, Result.REFUSED, Result.ABANDONED})
 """Counted as UNKNOWN_OPERATION and not timed: none tells of a NameNode, and each operation is a series more."""
 
 POSSIBLE: Final = (

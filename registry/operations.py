@@ -39,6 +39,10 @@ MOST_TRIES: Final = 20
 """Of a change that other clients' writes come before."""
 
 
+_MISSING: Final = "there is no such entry"
+_NO_PARENT: Final = "there is no entry above it to make it in; mknode makes one"
+
+
 class Registry:
     """One registry, over a session with ZooKeeper that its user begins and ends.
 
@@ -64,7 +68,7 @@ class Registry:
             PathNotFoundError: the entry above it is not there.
         """
         wanted = paths.writable(path)
-        with self._translated(wanted):
+        with self._translated(wanted, _NO_PARENT):
             acl = self.access.entry_acl(self._accessors.values())
             if create_parents:
                 await self.zookeeper.ensure(self.znode(paths.parent_of(wanted)), acl)
@@ -95,7 +99,7 @@ class Registry:
         data = encode_record(record)
         check_record(wanted, record, len(data))
         znode = self.znode(wanted)
-        with self._translated(wanted):
+        with self._translated(wanted, _NO_PARENT if version is None else _MISSING):
             if version is not None:
                 await self.zookeeper.commit([SetData(znode, data, version)])
                 return
@@ -267,17 +271,17 @@ class Registry:
             await self.delete(paths.below(path, name), recursive=True)
 
     @contextmanager
-    def _translated(self, path: str) -> Iterator[None]:
-        """Raise what ZooKeeper says as this room's errors."""
+    def _translated(self, path: str, missing: str = _MISSING) -> Iterator[None]:
+        """Raise what ZooKeeper says as this room's errors; `missing` says what a znode that is not there means."""
         try:
             yield
         except CoordinationError as error:
-            raise self._meaning(path, error) from error
+            raise self._meaning(path, error, missing) from error
 
-    def _meaning(self, path: str, error: CoordinationError) -> RegistryError:
+    def _meaning(self, path: str, error: CoordinationError, missing: str) -> RegistryError:
         match error:
             case NoNodeError():
-                return PathNotFoundError(path, "there is no such entry, or none above it to make it in")
+                return PathNotFoundError(path, missing)
             case NodeExistsError():
                 return FileAlreadyExistsError(
                     path, "the entry is there already; overwrite replaces its record"

@@ -62,3 +62,23 @@ class RegistrySettings:
             return AccessPolicy()
         accounts = (parse_account(account, self.registry_realm) for account in self.registry_system_accounts)
         return AccessPolicy(tuple(accounts), self.registry_realm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationSettings:
+    """Whether and how a daemon takes part in the registry."""
+
+    registry: bool = field(
+        default=False,
+        metadata={
+            "help": "Whether to register in the service registry of zookeeper, below /services/nncache/components, "
+            "for as long as it serves; a proxy also serves GET /v1/registry then."
+        },
+    )
+    registry_host: str = field(
+        default="",
+        metadata={
+            "help": "Host name or address to register, by which clients reach this daemon. Empty: the host that it "
+            "listens on, or this machine's name where that is every address."
+        },
+    )

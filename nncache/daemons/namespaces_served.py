@@ -18,7 +18,7 @@ from nncache.daemons.proxy_status import status_of
 from nncache.daemons.watchdog import LoopStats
 from nncache.metrics.federated_page import FederatedCollector
 from nncache.metrics.page import Figures, StatsCollector
-from nncache.proxy.clients.server import Server
+from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.federated import FederatedCalls, FederatedFrontEnd, FederatedHeads, Member
 from nncache.proxy.hottest import HottestStats
 from nncache.proxy.traffic import Observer, Traffic
@@ -27,6 +27,8 @@ from nncache.settings.federation import Federation
 
 Clock: TypeAlias = Callable[[], float]
 Work: TypeAlias = tuple[str, Callable[[], Awaitable[object]]]
+First: TypeAlias = Callable[[Traffic, Handler], Handler]
+"""Puts what answers some requests, and counts them, before what answers all others."""
 
 
 class Served(Protocol):
@@ -75,11 +77,18 @@ class OneNamespace:
     """A namespace alone; see `Served`."""
 
     def __init__(
-        self, settings: SettingsOfProxy, clock: Clock, security: Security, observers: tuple[Observer, ...]
+        self,
+        settings: SettingsOfProxy,
+        clock: Clock,
+        security: Security,
+        observers: tuple[Observer, ...],
+        first: First | None = None,
     ) -> None:
+        """Build it; `first` answers some requests before the namespace does."""
         stack = self._stack = NamespaceStack(settings, clock, security=security, observers=observers)
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType({"": stack})
-        self.server = Server(stack.handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic)
+        handle = stack.handle if first is None else first(stack.traffic, stack.handle)
+        self.server = Server(handle, stack.fast_path, settings.limits, stack.plain_calls, stack.traffic)
         self.purges: Purges = stack.purger
         self.background: Sequence[Work] = stack.background
         self.explain = stack.explain
@@ -107,7 +116,9 @@ class SeveralNamespaces:
         clock: Clock,
         security: Mapping[str, Security],
         observers: tuple[Observer, ...],
+        first: First | None = None,
     ) -> None:
+        """Build them; `first` answers some requests before any of them does."""
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType(
             {
                 name: NamespaceStack(settings, clock, security=security[name], observers=observers)
@@ -121,8 +132,9 @@ class SeveralNamespaces:
             for name, stack in self.stacks.items()
         }
         mounts = federation.mounts
+        handle: Handler = FederatedFrontEnd(mounts, members, traffic).handle
         self.server = Server(
-            FederatedFrontEnd(mounts, members, traffic).handle,
+            handle if first is None else first(traffic, handle),
             FederatedHeads(mounts, members),
             federation.of_proxy.limits,
             FederatedCalls(mounts, members),

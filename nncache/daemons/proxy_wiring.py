@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack
+from functools import partial
 from importlib.metadata import version
 
 from nncache.admin.access import Access
@@ -22,6 +23,8 @@ from nncache.daemons.namespace_stack import NO_SECURITY, Security
 from nncache.daemons.namespaces_served import OneNamespace, Served, SeveralNamespaces
 from nncache.daemons.parsed_urls import forget_targets
 from nncache.daemons.proxy_status import HOTTEST_SHOWN
+from nncache.daemons.registered import proxy_daemon, served_first
+from nncache.daemons.registration import Registration
 from nncache.daemons.service_manager import ServiceManager
 from nncache.daemons.start_lines import say_where, say_where_all
 from nncache.daemons.supervision import background
@@ -32,6 +35,7 @@ from nncache.metrics.page import MetricsPage
 from nncache.proxy.errors import StartError as ProxyStartError
 from nncache.proxy.hottest import Hottest
 from nncache.proxy.termination.stats import NO_TERMINATION
+from nncache.registry.daemon_record import Daemon
 from nncache.request_logs.request_logs import RequestLogs
 from nncache.settings.commands import SettingsOfProxy
 from nncache.settings.federation import Federation
@@ -79,10 +83,14 @@ class ProxySystem:
         self._hottest = Hottest(clock)
         observers = (*self._logs.observers, self._hottest)
         self._served: Served
+        self._registration = self._registration_by(security) if settings.registration.registry else None
+        first = (
+            None if self._registration is None else partial(served_first, self._registration, settings.limits)
+        )
         if federation is None:
             assert isinstance(security, Security), "of one namespace"
             self._authentication = security.clients
-            self._served = OneNamespace(settings, clock, security, observers)
+            self._served = OneNamespace(settings, clock, security, observers, first)
         else:
             by_name = (
                 dict.fromkeys(federation.settings, NO_SECURITY)
@@ -90,7 +98,7 @@ class ProxySystem:
                 else security
             )
             self._authentication = None
-            self._served = SeveralNamespaces(federation, clock, by_name, observers)
+            self._served = SeveralNamespaces(federation, clock, by_name, observers, first)
         self.stacks = self._served.stacks
         self._server = self._served.server
         sources = ProxySources(
@@ -167,6 +175,8 @@ class ProxySystem:
                     await stop.wait()
                     self._is_stopping = True
                     self._manager.stopping()
+                    if self._registration is not None:
+                        await self._registration.withdraw()
                     lame_duck_s = self._settings.proxy.lame_duck_s
                     self._logs.note("stop", lame_duck_s=lame_duck_s)
                     if lame_duck_s:
@@ -186,11 +196,21 @@ class ProxySystem:
             *self._served.background,
             *self._server.background,
             *(() if self._authentication is None else self._authentication.background),
+            *(() if self._registration is None else (("the service registry", self._registration.run),)),
             ("the garbage collector", tend_collector),
             ("forgetting request targets", forget_targets),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
         )
+
+    def _registration_by(self, security: Security | Mapping[str, Security]) -> Registration:
+        own = security if isinstance(security, Security) else next(iter(security.values()))
+        settings = self._settings
+        return Registration(settings.zookeeper, settings.registry, self._clock, own.login, self._as_daemon)
+
+    def _as_daemon(self) -> Daemon:
+        """Return how clients reach this proxy, once it listens."""
+        return proxy_daemon(self._settings, self._server, self._admin.url)
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
         """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`).

@@ -30,6 +30,8 @@ from nncache.daemons.namenodes_shown import namenodes_shown
 from nncache.daemons.publisher_situation import PublisherSituation, lines
 from nncache.daemons.publisher_status import PublisherSeen, PublisherTotals, status_of, totals_of
 from nncache.daemons.recent import Recent
+from nncache.daemons.registered import publisher_daemon
+from nncache.daemons.registration import Registration
 from nncache.daemons.reloader import Reloader
 from nncache.daemons.reloading import OF_PUBLISHER
 from nncache.daemons.service_manager import ServiceManager
@@ -120,6 +122,15 @@ class PublisherSystem:
         self._started_at = clock()
         self._recent = Recent(self._started_at, PublisherTotals())
         self._publisher: Publisher | None = None  # as soon as its pages have an address
+        self._registration: Registration | None = None
+        if settings.registration.registry:
+            self._registration = Registration(
+                settings.zookeeper,
+                settings.registry,
+                clock,
+                login,
+                lambda: publisher_daemon(self._settings, self._admin.url),
+            )
         sources = PublisherSources(
             readiness=self._readiness,
             metrics=MetricsPage("publisher", self.figures).render,
@@ -156,6 +167,8 @@ class PublisherSystem:
                         self._manager.ready()
                         await stop.wait()
                         self._manager.stopping()
+                        if self._registration is not None:
+                            await self._registration.withdraw()
                 finally:
                     await publisher.shut_down()
                     await self._pool.close()
@@ -198,6 +211,7 @@ class PublisherSystem:
     def _works(self, publisher: Publisher) -> tuple[Work, ...]:
         return (
             ("the watch over the NameNodes", self._pool.run),
+            *(() if self._registration is None else (("the service registry", self._registration.run),)),
             ("publishing", publisher.run),
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),

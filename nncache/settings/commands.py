@@ -26,7 +26,7 @@ from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
-from nncache.registry.settings import RegistrySettings
+from nncache.registry.settings import RegistrationSettings, RegistrySettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop, viewfs_of
@@ -67,6 +67,10 @@ class SettingsOfProxy:
         default_factory=ChannelSettings, metadata={"heading": "How changes are learnt"}
     )
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    registration: RegistrationSettings = field(
+        default_factory=RegistrationSettings, metadata={"heading": "Registration by name"}
+    )
+    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
     limits: LimitSettings = field(default_factory=LimitSettings, metadata={"heading": "Limits"})
     admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
@@ -80,6 +84,7 @@ class SettingsOfProxy:
             SettingError: the key to change.
         """
         self._see_staleness()
+        _see_registration(self.registration, self.registry, self.zookeeper)
         if self.termination.is_on and not self.kerberos.has_identity:
             raise SettingError(
                 "spnego_principal",
@@ -134,6 +139,10 @@ class SettingsOfPublisher:
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     filters: FilterSettings = field(default_factory=FilterSettings, metadata=THE_FILTERS)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    registration: RegistrationSettings = field(
+        default_factory=RegistrationSettings, metadata={"heading": "Registration by name"}
+    )
+    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     polling: PollingSettings = field(default_factory=PollingSettings, metadata=THE_EDITS)
     admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
     log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
@@ -146,6 +155,7 @@ class SettingsOfPublisher:
         """
         if self.publisher.output_stream == ZOOKEEPER:
             _need_zookeeper(self.zookeeper, "nncache publisher")
+        _see_registration(self.registration, self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,13 +208,7 @@ class SettingsOfRegistry:
             SettingError: the key to change.
         """
         _need_zookeeper(self.zookeeper, "nncache registry")
-        if self.registry.registry_secure and not self.zookeeper.has_identity:
-            raise SettingError(
-                "registry_secure",
-                "true",
-                "needs a login at ZooKeeper, or no one could change what is made: zookeeper_sasl or "
-                "zookeeper_certificate",
-            )
+        _see_secure(self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +237,26 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
         )
 
 
+def _see_registration(
+    settings: RegistrationSettings, registry: RegistrySettings, zookeeper: ZooKeeperSettings
+) -> None:
+    """Refuse to register where there is no registry."""
+    if settings.registry and not zookeeper.zookeeper:
+        raise SettingError("registry", "true", "needs the servers of ZooKeeper: zookeeper, host:port of each")
+    if settings.registry:
+        _see_secure(registry, zookeeper)
+
+
+def _see_secure(settings: RegistrySettings, zookeeper: ZooKeeperSettings) -> None:
+    """Refuse to make what its maker could not change."""
+    if settings.registry_secure and not zookeeper.has_identity:
+        raise SettingError(
+            "registry_secure",
+            "true",
+            "needs a login at ZooKeeper, or no one could change what is made: zookeeper_sasl or zookeeper_certificate",
+        )
+
+
 _OF_ALL: Final = frozenset(
     key.name
     for key in keys_of(
@@ -244,6 +268,8 @@ _OF_ALL: Final = frozenset(
             LimitSettings,
             AdminSettings,
             LogSettings,
+            RegistrationSettings,
+            RegistrySettings,
             RequestLogSettings,
         )
     )

@@ -1,0 +1,68 @@
+"""What is registered of a daemon, and what a proxy serves of the registry. (nncache/daemons/registered.py)"""
+
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from nncache.daemons.registration import Registration, reached_at, url_of
+from nncache.daemons.registry_source import ZooKeeperRegistry
+from nncache.proxy.clients.server import Handler, Server
+from nncache.proxy.limits import LimitSettings
+from nncache.proxy.registry_endpoint import RegistryEndpoint
+from nncache.proxy.traffic import Traffic
+from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
+from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
+
+_WEBHDFS = "/webhdfs/v1"
+
+
+def served_first(
+    registration: Registration, limits: LimitSettings, traffic: Traffic, others: Handler
+) -> Handler:
+    """Return what answers requests about the registry, and has `others` answer the rest."""
+    source = ZooKeeperRegistry(registration.registry)
+    return RegistryEndpoint(source, traffic, limits).before(others)
+
+
+def proxy_daemon(settings: SettingsOfProxy, server: Server, admin_url: str) -> Daemon:
+    """Return how clients reach a proxy that listens."""
+    own = settings.registration.registry_host
+    host = reached_at(own, settings.proxy.listen_at.host)
+    urls = [url_of("http", host, server.port, _WEBHDFS)]
+    if server.tls is not None and settings.proxy.tls_listen_at is not None:
+        tls_host = reached_at(own, settings.proxy.tls_listen_at.host)
+        urls.append(url_of("https", tls_host, server.tls.port, _WEBHDFS))
+    return Daemon(
+        kind=PROXY,
+        host=host,
+        port=server.port,
+        webhdfs=tuple(urls),
+        admin=_reached(own, admin_url),
+        about=_about(settings.namenodes.nameservice),
+    )
+
+
+def publisher_daemon(settings: SettingsOfPublisher, admin_url: str) -> Daemon:
+    """Return how operators reach a publisher that listens."""
+    admin = _reached(settings.registration.registry_host, admin_url)
+    parts = urlsplit(admin)
+    return Daemon(
+        kind=PUBLISHER,
+        host=parts.hostname or "",
+        port=parts.port or 0,
+        admin=admin,
+        about=_about(settings.namenodes.nameservice),
+    )
+
+
+def _reached(own: str, url: str) -> str:
+    parts = urlsplit(url)
+    listens_on = parts.hostname or ""
+    host = reached_at(own, listens_on)
+    return url_of(parts.scheme, host, parts.port or 0)
+
+
+def _about(nameservice: str) -> dict[str, str]:
+    return {
+        "nncache:version": version("nncache"),
+        **({"nncache:nameservice": nameservice} if nameservice else {}),
+    }

@@ -1,0 +1,123 @@
+"""Keep a daemon registered for as long as it serves. (nncache/daemons/registration.py)
+
+Its entry is permanent: a crash leaves it, a restart replaces it, and a clean stop removes it before anything else ends.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+from nncache.coordination.errors import ConnectionLostError
+from nncache.coordination.login import Login
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.hadoop.endpoint import Endpoint
+from nncache.registry.daemon_record import PLACE, Daemon
+from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.settings import RegistrySettings
+
+_log = logging.getLogger(__name__)
+
+AGAIN_S: Final = 5.0
+"""After which it is tried again, where it failed."""
+
+LOOK_S: Final = 60.0
+"""How often the entry is looked for: a ZooKeeper that was wiped has lost it."""
+
+WITHDRAW_S: Final = 2.0
+"""What a stop waits for the entry to be gone."""
+
+_EVERY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
+
+
+class Registration:
+    """One daemon's entry. `run` has to run beside it."""
+
+    def __init__(
+        self,
+        zookeeper: ZooKeeperSettings,
+        settings: RegistrySettings,
+        clock: Callable[[], float],
+        login: Login | None,
+        daemon: Callable[[], Daemon],
+    ) -> None:
+        """Prepare it; `daemon` says who it is once it listens."""
+        self._zookeeper = zookeeper
+        self._settings = settings
+        self._clock = clock
+        self._login = login
+        self._daemon = daemon
+        self._registry: Registry | None = None  # while it runs
+        self._is_withdrawn = False
+        self._writing = asyncio.Lock()
+
+    def registry(self) -> Registry | None:
+        """Return the registry; None while this does not run."""
+        return self._registry
+
+    async def run(self) -> NoReturn:
+        """Register, and see that it stays so, until cancelled."""
+        session = Session(self._zookeeper, self._clock, log_name="registry", login=self._login)
+        async with session:
+            self._registry = Registry(session, self._settings.registry_root, self._settings.access)
+            try:
+                while True:
+                    pause_s = LOOK_S if await self._registered(session) else AGAIN_S
+                    await asyncio.sleep(pause_s)
+            finally:
+                self._registry = None
+
+    async def withdraw(self) -> None:
+        """Remove the entry, and make none any more; within WITHDRAW_S, or say that it is left."""
+        self._is_withdrawn = True
+        registry, path = self._registry, self._daemon().path
+        if registry is None:
+            return
+        try:
+            async with asyncio.timeout(WITHDRAW_S), self._writing:
+                await registry.delete(path)
+        except TimeoutError:
+            _log.warning(
+                "left %s in the service registry: no answer from ZooKeeper in %g s", path, WITHDRAW_S
+            )
+        except RegistryError as error:
+            _log.warning("left %s in the service registry: %s", path, error)
+        else:
+            _log.info("removed %s from the service registry", path)
+
+    async def _registered(self, session: Session) -> bool:
+        daemon, registry = self._daemon(), self._registry
+        assert registry is not None, "while it runs"
+        try:
+            await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
+            async with self._writing:
+                if not self._is_withdrawn and not await _is_there(registry, daemon):
+                    await registry.mknode(PLACE, create_parents=True)
+                    await registry.bind(daemon.path, daemon.record, overwrite=True)
+                    _log.info("registered as %s", daemon.path)
+        except (RegistryError, ConnectionLostError) as error:
+            _log.warning("not registered as %s, trying again in %g s: %s", daemon.path, AGAIN_S, error)
+            return False
+        return True
+
+
+async def _is_there(registry: Registry, daemon: Daemon) -> bool:
+    try:
+        return await registry.resolve(daemon.path) == daemon.record
+    except (PathNotFoundError, NoRecordError, InvalidRecordError):
+        return False
+
+
+def reached_at(configured: str, listens_on: str) -> str:
+    """Return the host by which clients reach a daemon."""
+    if configured:
+        return configured
+    return socket.getfqdn() if listens_on in _EVERY_ADDRESS else listens_on
+
+
+def url_of(scheme: str, host: str, port: int, path: str = "/") -> str:
+    """Return a URL; an IPv6 address gets its brackets."""
+    return f"{scheme}://{Endpoint(host, port)}{path}"

@@ -1,0 +1,126 @@
+"""What a request for the service registry asks for. (proxy/registry_wish.py)
+
+Pure.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nncache.hadoop.paths import InvalidPathError, percent_decode
+from nncache.proxy.errors import ClientError
+from nncache.proxy.messages import Headers
+
+REGISTRY: Final = "/v1/registry"
+"""The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
+
+KNOWN: Final = ("list", "recursive", "find", "limit", "after", "format", "user.name")
+"""The parameters that are understood; `user.name` means nothing, since every client may read."""
+
+JSON: Final = "json"
+PROMETHEUS: Final = "prometheus"
+
+MOST_ENTRIES: Final = 1_000
+"""Entries of one reply, and the default of `limit`."""
+
+_MAX_DIGITS: Final = 6
+_MAX_QUOTED: Final = 64
+"""Characters of a wrong value that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryWish:
+    """A request for what is registered.
+
+    Attributes:
+        path: below the registry's root.
+        is_list: entries below it, rather than its record.
+        is_recursive: all of them.
+        find: FIELD=VALUE of an endpoint; None: all.
+        limit: entries at most.
+        after: begin behind this path; "": with the first.
+        is_prometheus: as targets for Prometheus, rather than records.
+        etags: what the client has, unless it is still that.
+    """
+
+    path: str
+    is_list: bool
+    is_recursive: bool
+    find: str | None
+    limit: int
+    after: str
+    is_prometheus: bool
+    etags: tuple[str, ...]
+
+    @property
+    def reads_many(self) -> bool:
+        """Whether a whole subtree is read for it."""
+        return self.is_recursive or self.find is not None or self.is_prometheus
+
+
+def is_registry(target: str) -> bool:
+    """Whether a raw target is the resource or below it, in origin-form (RFC 9112, section 3.2.1)."""
+    return target.startswith(REGISTRY) and target[len(REGISTRY) : len(REGISTRY) + 1] in {"", "?", "/"}
+
+
+def read_registry_wish(target: str, headers: Headers) -> RegistryWish:
+    """Read a request.
+
+    Raises:
+        ClientError: what is wrong with it, and what would be right.
+    """
+    path, _, query = target.partition("?")
+    said = _parameters(query)
+    form = said.get("format", JSON)
+    if form not in {JSON, PROMETHEUS}:
+        raise ClientError(f"format: {_quoted(form)}: must be {JSON} or {PROMETHEUS}")
+    limit = said.get("limit", str(MOST_ENTRIES))
+    if not (
+        limit.isascii() and limit.isdigit() and len(limit) <= _MAX_DIGITS and 0 < int(limit) <= MOST_ENTRIES
+    ):
+        raise ClientError(f"limit: {_quoted(limit)}: must be a number from 1 to {MOST_ENTRIES}")
+    return RegistryWish(
+        path=_decoded(path[len(REGISTRY) :]) or "/",
+        is_list=_is_on(said, "list") or _is_on(said, "recursive"),
+        is_recursive=_is_on(said, "recursive"),
+        find=said.get("find"),
+        limit=int(limit),
+        after=said.get("after", ""),
+        is_prometheus=form == PROMETHEUS,
+        etags=tuple(
+            tag.strip().removeprefix("W/")
+            for name, value in headers
+            if name.lower() == b"if-none-match"
+            for tag in value.decode("latin-1").split(",")
+        ),
+    )
+
+
+def _is_on(said: dict[str, str], name: str) -> bool:
+    """Whether a switch is given: `?list`, `?list=true`."""
+    value = said.get(name, "false")
+    if value not in {"", "true", "false"}:
+        raise ClientError(f"{name}: {_quoted(value)}: must be true or false")
+    return value != "false"
+
+
+def _parameters(query: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for parameter in filter(None, query.split("&")):
+        key, _, value = (_decoded(part.replace("+", " ")) for part in parameter.partition("="))
+        if key not in KNOWN:
+            raise ClientError(f"{_quoted(key)} is no parameter here: there are {', '.join(KNOWN)}")
+        if key in said:
+            raise ClientError(f"{key} is given more than once")
+        said[key] = value
+    return said
+
+
+def _decoded(text: str) -> str:
+    try:
+        return percent_decode(text)
+    except InvalidPathError as exc:
+        raise ClientError(f"the request cannot be read: {exc}") from exc
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")
