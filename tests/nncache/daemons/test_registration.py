@@ -1,0 +1,139 @@
+"""A daemon's own entry, on a ZooKeeper that a test may break."""
+
+import asyncio
+import logging
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from nncache.clock import boottime
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.zookeeper import Create
+from nncache.daemons import registration
+from nncache.daemons.registration import Registration, reached_at, url_of
+from nncache.registry.access import AccessPolicy
+from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.errors import NoRecordError, RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.settings import RegistrySettings
+from nncache.testbed.zookeeper import ZooKeeperServer
+from tests.coordination.worlds import connected
+from tests.nncache.processes import free_address
+from tests.patience import HANG_S
+
+DAEMON = Daemon(kind=PROXY, host="h", port=1, webhdfs=("http://h:1/webhdfs/v1",), admin="http://h:2/")
+
+
+@dataclass
+class Scene:
+    """A registration that runs, and another client of the registry."""
+
+    registration: Registration
+    registry: Registry
+
+    async def until(self, record: ServiceRecord | None) -> None:
+        """Wait until this is bound; None: nothing is."""
+        async with asyncio.timeout(HANG_S):
+            while True:
+                if await self._bound() == record:
+                    return
+                await asyncio.sleep(0.02)  # asked again until the deadline
+
+    async def _bound(self) -> ServiceRecord | None:
+        try:
+            return await self.registry.resolve(DAEMON.path)
+        except RegistryError:
+            return None
+
+
+@asynccontextmanager
+async def scene(address: str) -> AsyncIterator[Scene]:
+    """Run one."""
+    root = f"/registry-{uuid.uuid4().hex[:12]}"
+    settings = ZooKeeperSettings(zookeeper=(address,))
+    made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, lambda: DAEMON)
+    async with connected(address) as session, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(made.run())
+        try:
+            yield Scene(made, Registry(session, root, AccessPolicy()))
+        finally:
+            running.cancel()
+
+
+@pytest.fixture
+async def registered(
+    zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    """Yield one that has registered, and looks often."""
+    monkeypatch.setattr(registration, "AGAIN_S", 0.05)
+    monkeypatch.setattr(registration, "LOOK_S", 0.05)
+    async with scene(zookeeper_server.address) as made:
+        await made.until(DAEMON.record)
+        yield made
+
+
+async def test_a_clean_stop_removes_the_entry(registered: Scene) -> None:
+    """And none is made any more."""
+    assert registered.registration.registry() is not None
+    await registered.registration.withdraw()
+    await registered.until(None)
+    for _ in range(10):  # it looks in between
+        await asyncio.sleep(registration.LOOK_S)
+        await registered.until(None)
+
+
+async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Scene) -> None:
+    """Whatever it is."""
+    await registered.registry.bind(DAEMON.path, ServiceRecord(description="of before"), overwrite=True)
+    await registered.until(DAEMON.record)
+    await registered.registry.delete(DAEMON.path)
+    await registered.registry.zookeeper.commit([Create(registered.registry.znode(DAEMON.path), b"")])
+    with pytest.raises(NoRecordError):
+        await registered.registry.resolve("/services")
+    await registered.until(DAEMON.record)
+
+
+async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Scene) -> None:
+    """It is looked for again and again."""
+    await registered.registry.delete("/services", recursive=True)
+    await registered.until(DAEMON.record)
+
+
+async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a stop waits for it no longer than it says."""
+    monkeypatch.setattr(registration, "WITHDRAW_S", 0.1)
+    settings = ZooKeeperSettings(zookeeper=(free_address(),), zookeeper_session_timeout_s=0.2)
+    away = Registration(settings, RegistrySettings(), boottime, None, lambda: DAEMON)
+    await away.withdraw()  # before it runs there is nothing to do
+    with caplog.at_level(logging.WARNING):
+        async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(away.run())
+            while True:
+                if "not registered as /services/nncache/components/proxy-h-1" in caplog.text:
+                    break
+                await asyncio.sleep(0.01)  # asked again until the deadline
+            await away.withdraw()
+            running.cancel()
+    assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
+    assert away.registry() is None
+
+
+@pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
+def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
+    """Unless the settings name one."""
+    assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
+    assert reached_at("", "10.0.0.7") == "10.0.0.7"
+    assert reached_at("", everywhere) == socket.getfqdn()
+
+
+def test_an_ipv6_address_has_brackets_in_a_url() -> None:
+    """RFC 3986, section 3.2.2."""
+    assert url_of("http", "::1", 80) == "http://[::1]:80/"
+    assert url_of("https", "h", 443, "/webhdfs/v1") == "https://h:443/webhdfs/v1"

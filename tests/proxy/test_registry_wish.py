@@ -1,0 +1,105 @@
+"""What requests for the registry ask for."""
+
+import pytest
+
+from nncache.proxy.errors import ClientError
+from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
+
+
+def wish(target: str, *fields: tuple[bytes, bytes]) -> RegistryWish:
+    """Read a target below the resource."""
+    return read_registry_wish(f"/v1/registry{target}", fields)
+
+
+@pytest.mark.parametrize(
+    "target", ["/v1/registry", "/v1/registry/", "/v1/registry?list", "/v1/registry/a/b?find=x"]
+)
+def test_the_resource_and_all_below(target: str) -> None:
+    """In origin-form."""
+    assert is_registry(target)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "/v1",
+        "/v1/registryx",
+        "/V1/registry",
+        "http://h/v1/registry",
+        "/webhdfs/v1/registry",
+        "/v1/events",
+    ],
+)
+def test_other_targets_are_none_of_it(target: str) -> None:
+    """They go on as before."""
+    assert not is_registry(target)
+
+
+def test_a_record_is_the_default() -> None:
+    """Of the path, percent-decoded."""
+    plain = wish("/users/joe%20smith")
+    assert (plain.path, plain.is_list, plain.is_recursive, plain.find) == (
+        "/users/joe smith",
+        False,
+        False,
+        None,
+    )
+    assert (plain.limit, plain.after, plain.is_prometheus, plain.etags) == (1_000, "", False, ())
+    assert not plain.reads_many
+    assert wish("").path == wish("?list").path == "/"
+    assert wish("/").path == "/"
+
+
+def test_lists_searches_and_targets() -> None:
+    """Switches with and without a value; what reads a subtree costs more."""
+    assert wish("?list").is_list
+    assert not wish("?list").reads_many
+    assert wish("?list=true").is_list
+    assert not wish("?list=false").is_list
+    everything = wish("?recursive")
+    assert everything.is_list
+    assert everything.reads_many
+    found = wish("/services?find=api%3Dorg.apache.hbase&limit=5&after=%2Fa&user.name=joe")
+    assert (found.path, found.find, found.limit, found.after) == (
+        "/services",
+        "api=org.apache.hbase",
+        5,
+        "/a",
+    )
+    assert found.reads_many
+    targets = wish("?format=prometheus")
+    assert targets.is_prometheus
+    assert targets.reads_many
+    assert not wish("?format=json").is_prometheus
+
+
+def test_what_the_client_has() -> None:
+    """All of If-None-Match, weak or not (RFC 9110, section 13.1.2)."""
+    fields = ((b"If-None-Match", b'"a", W/"b"'), (b"Accept", b"*/*"), (b"if-none-match", b"*"))
+    assert wish("", *fields).etags == ('"a"', '"b"', "*")
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("?x=1", "'x' is no parameter here: there are list, recursive"),
+        (f"?{'y' * 99}", "yyy...' is no parameter"),
+        ("?list&list", "list is given more than once"),
+        ("?list=1", "list: '1': must be true or false"),
+        ("?recursive=yes", "recursive: 'yes'"),
+        ("?format=xml", "format: 'xml': must be json or prometheus"),
+        ("?limit=0", "limit: '0': must be a number from 1 to 1000"),
+        ("?limit=1001", "limit: '1001'"),
+        ("?limit=x", "limit: 'x'"),
+        ("?limit=٣", "limit: '٣'"),
+        (f"?limit={'9' * 99}", "limit"),
+        ("/%zz", "cannot be read"),
+        ("?find=%ff", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named(target: str, part: str) -> None:
+    """With what would be right."""
+    with pytest.raises(ClientError) as caught:
+        wish(target)
+    assert part in str(caught.value)

@@ -1,0 +1,42 @@
+"""What Prometheus is told to scrape."""
+
+from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+from nncache.registry.targets import METRICS_API, targets_of
+
+
+def entry(*endpoints: Endpoint) -> Entry:
+    """Return an entry with these endpoints."""
+    status = EntryStatus(path="/services/x", time_ms=0, size_bytes=0, children=0, version=0)
+    return Entry(status, ServiceRecord(internal=endpoints))
+
+
+def test_uris_say_where_and_how() -> None:
+    """Scheme and path are Prometheus' own labels."""
+    labels = {"__meta_registry_path": "/services/x", "__meta_registry_name": "x"}
+    found = targets_of(
+        [entry(uri_endpoint(METRICS_API, "http", "https://a:1/m?x=y", "http://b", "/no-host", ""))]
+    )
+    assert list(found) == [
+        {"targets": ["a:1"], "labels": {**labels, "__scheme__": "https", "__metrics_path__": "/m"}},
+        {"targets": ["b"], "labels": {**labels, "__scheme__": "http", "__metrics_path__": "/metrics"}},
+    ]
+
+
+def test_hosts_with_ports_are_targets_as_they_are() -> None:
+    """What is incomplete is none, and other APIs are not asked."""
+    found = targets_of(
+        [
+            entry(
+                host_port_endpoint(METRICS_API, "http", ("a", 1)),
+                Endpoint(
+                    api=METRICS_API,
+                    protocol="http",
+                    address_type="inetaddress",
+                    addresses=({"hostname": "b", "port": "2"}, {"hostname": "c"}, {"port": "3"}),
+                ),
+                host_port_endpoint("other", "http", ("d", 4)),
+            )
+        ]
+    )
+    assert [group["targets"] for group in found] == [["a:1"], ["b:2"]]
