@@ -53,6 +53,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/proxy/upstream/test_large_bodies.py": "proxy/upstream",
     "tests/proxy/upstream/test_over_tls.py": "proxy/upstream",
     "tests/proxy/test_two_step_writes.py": "proxy",
+    "tests/registry/test_faults.py": "registry",
     "tests/registry/test_hadoop_client.py": "registry",
     "tests/registry/test_hadoop_records.py": "registry",
 }

@@ -1,0 +1,143 @@
+"""ZooKeeper's leader is killed while the registry is written: what was acknowledged is there, and nothing is half."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from nncache.coordination.session import Session
+from nncache.coordination.settings import ZooKeeperSettings
+from nncache.registry.access import AccessPolicy
+from nncache.registry.errors import RegistryIOError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.tree_reading import read_tree
+from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed, TreeWatch
+from nncache.testbed.ensemble import ZooKeeperEnsemble
+from tests.cluster import HADOOP
+from tests.coordination.worlds import DEADLINE_S
+from tests.patience import HANG_S
+
+pytestmark = pytest.mark.long  # an ensemble of its own, and an election
+
+WRITES = 1_000
+WRITERS = 4
+
+
+class Writer:
+    """Binds and deletes entries of its own, and knows what each may be.
+
+    Attributes:
+        may_be: by path: what it may hold, None for nothing; one alone after an answer, two after none.
+        unanswered: writes of which the outcome is not known.
+    """
+
+    def __init__(self, registry: Registry, seed: int) -> None:
+        self.may_be: dict[str, list[ServiceRecord | None]] = {}
+        self.unanswered = 0
+        self._registry = registry
+        self._seed = seed
+        self._chance = random.Random(seed)
+
+    async def work(self, begun: asyncio.Event, done: asyncio.Event, writes: list[int]) -> None:
+        """Write until all writers together have written often enough; tell when a third is done."""
+        while not done.is_set():
+            path = f"/services/w{self._seed}-{self._chance.randint(0, 19)}"
+            record = (
+                ServiceRecord(description=f"{self._seed} {len(writes)}")
+                if self._chance.random() < 0.7
+                else None
+            )
+            before = self.may_be.get(path, [None])
+            try:
+                if record is None:
+                    await self._registry.delete(path)
+                else:
+                    await self._registry.bind(path, record, overwrite=True)
+            except RegistryIOError:
+                self.may_be[path] = [*before, record]
+                self.unanswered += 1
+                with contextlib.suppress(Exception):
+                    await self._registry.zookeeper.wait_connected(1.0)
+            else:
+                self.may_be[path] = [record]
+                writes.append(self._seed)
+                if len(writes) >= WRITES // 3:
+                    begun.set()
+                if len(writes) >= WRITES:
+                    done.set()
+
+
+class View:
+    """What a follower was told."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, ServiceRecord | None] = {}
+        self.gaps = 0
+
+    def take(self, change: Change) -> None:
+        """Take a change over."""
+        match change:
+            case Present(status, record, fault):
+                assert not fault
+                self.records[status.path] = record
+            case Removed(path):
+                del self.records[path]
+            case Gap():
+                self.gaps += 1
+
+
+@contextlib.asynccontextmanager
+async def session(address: str) -> AsyncIterator[Session]:
+    """Yield a session with the whole ensemble, connected."""
+    settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=10.0)
+    async with Session(settings, asyncio.get_running_loop().time) as made:
+        await made.wait_connected(DEADLINE_S)
+        yield made
+
+
+async def test_the_leader_is_killed_during_a_thousand_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every acknowledged write is there; the view of a follower is the tree, or it was told of a gap."""
+    with ZooKeeperEnsemble(hadoop_version=HADOOP) as ensemble:
+        async with contextlib.AsyncExitStack() as stack:
+            sessions = [
+                await stack.enter_async_context(session(ensemble.address)) for _ in range(WRITERS + 1)
+            ]
+            registries = [Registry(each, "/registry", AccessPolicy()) for each in sessions]
+            await registries[0].make_root()
+            view, followed, begun, done = View(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+            written: list[int] = []
+            writers = [Writer(registry, seed) for seed, registry in enumerate(registries[1:])]
+
+            async def follow() -> None:
+                async for change in TreeWatch(sessions[0], "/registry", "/services").changes():
+                    view.take(change)
+                    if isinstance(change, Current):
+                        followed.set()
+
+            async with asyncio.timeout(10 * HANG_S), asyncio.TaskGroup() as tasks:
+                following = tasks.create_task(follow())
+                working = [tasks.create_task(writer.work(begun, done, written)) for writer in writers]
+                await begun.wait()
+                leader = ensemble.leader()
+                await asyncio.to_thread(leader.kill)
+                await done.wait()
+                for task in working:
+                    await task
+                await asyncio.to_thread(ensemble.start)
+                async with session(ensemble.address) as fresh:
+                    reading = await read_tree(Registry(fresh, "/registry", AccessPolicy()), "/services")
+                for writer in writers:
+                    for path, possible in writer.may_be.items():
+                        found = reading.records.get(path)
+                        assert found in possible, path
+                assert reading.unreadable == ()
+                while view.records != reading.records:
+                    followed.clear()
+                    await followed.wait()
+                following.cancel()
+        unanswered = sum(writer.unanswered for writer in writers)
+        with capsys.disabled():
+            print(f"\n{len(written)} writes answered, {unanswered} not; gaps of the follower: {view.gaps}")  # noqa: T201 - the figures are what is asked for
