@@ -1,14 +1,17 @@
 """Compose the rooms: command line, settings, metrics table, wiring.
 
 The only room that reads files and the environment and builds the objects of the others. What it offers to other
-programs is `subscribe`, the events of a filter (docs/inotify.md), and `open_registry`, services by name
-(docs/registry.md).
+programs is `subscribe`, the events of a filter (docs/inotify.md), `open_registry`, services by name, and
+`connect`, the proxies among them (docs/registry.md).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nncache.connecting import NoProxyError as NoProxyError
+    from nncache.connecting import Proxies as Proxies
+    from nncache.connecting import connect as connect
     from nncache.hadoop.events import EventBatch as EventBatch
     from nncache.invalidation.errors import ChannelUnavailableError as ChannelUnavailableError
     from nncache.invalidation.errors import MissingEventsError as MissingEventsError
@@ -36,6 +39,9 @@ _PLACES = {
     "PublisherAwayError": _ERRORS,
     "UnknownFilterError": _ERRORS,
     "ZooKeeperSilentError": _ERRORS,
+    "NoProxyError": "nncache.connecting",
+    "Proxies": "nncache.connecting",
+    "connect": "nncache.connecting",
     "open_registry": "nncache.registering",
     "subscribe": "nncache.subscribing",
 }

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -18,12 +19,16 @@ class Portal:
 
     def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Return its result; whatever interrupts the caller, such as Ctrl-C, cancels it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.start(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def start(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
+        """Begin it; cancelling the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         """End the loop and its thread."""

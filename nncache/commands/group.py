@@ -10,6 +10,7 @@ from nncache.commands.check import check
 from nncache.commands.completion import completion
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
+from nncache.commands.proxies import proxies
 from nncache.commands.proxy import proxy
 from nncache.commands.publisher import publisher
 from nncache.commands.purge import purge
@@ -39,6 +40,7 @@ nncache.add_command(top)
 nncache.add_command(filters)
 nncache.add_command(watch)
 nncache.add_command(registry)
+nncache.add_command(proxies)
 nncache.add_command(completion)
 
 

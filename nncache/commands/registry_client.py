@@ -31,7 +31,7 @@ from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import TreeWatch
 from nncache.settings.commands import SettingsOfRegistry
 
-_Work = Callable[[Registry, Session], Coroutine[Any, Any, None]]
+Work = Callable[[Registry, Session], Coroutine[Any, Any, None]]
 
 
 class RegistryClient:
@@ -174,29 +174,38 @@ class RegistryClient:
 
         self._run(work)
 
-    def _run(self, work: _Work) -> None:
-        settings = self._settings
-        try:
-            login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
-        except SettingError as error:
-            raise ConfigurationError(str(error)) from error
+    def _run(self, work: Work) -> None:
+        with_registry(self._settings, work)
 
-        async def connected() -> None:
-            session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
-            async with session:
-                await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
-                registry = Registry(session, settings.registry.registry_root, settings.registry.access)
-                await work(registry, session)
 
-        try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(connected())
-        except ConnectionLostError as error:
-            raise RegistryCommandError(
-                f"ZooKeeper {', '.join(settings.zookeeper.zookeeper)} does not answer: {error}"
-            ) from error
-        except (RegistryError, CoordinationError) as error:
-            raise RegistryCommandError(str(error)) from error
+def with_registry(settings: SettingsOfRegistry, work: Work) -> None:
+    """Connect, and work with the registry that the settings name.
+
+    Raises:
+        RegistryCommandError: ZooKeeper does not answer, or the registry refuses.
+        ConfigurationError: the login cannot be made.
+    """
+    try:
+        login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+
+    async def connected() -> None:
+        session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
+        async with session:
+            await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
+            registry = Registry(session, settings.registry.registry_root, settings.registry.access)
+            await work(registry, session)
+
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(connected())
+    except ConnectionLostError as error:
+        raise RegistryCommandError(
+            f"ZooKeeper {', '.join(settings.zookeeper.zookeeper)} does not answer: {error}"
+        ) from error
+    except (RegistryError, CoordinationError) as error:
+        raise RegistryCommandError(str(error)) from error
 
 
 def _complain(lines: Iterable[str]) -> None:

@@ -195,7 +195,7 @@ class SettingsOfWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfRegistry:
-    """All that `nncache registry` may be told of its surroundings."""
+    """All that `nncache registry` and `proxies` may be told of their surroundings."""
 
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
@@ -282,12 +282,24 @@ PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_A
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 REGISTRY = Form("registry", SettingsOfRegistry)
+PROXIES = Form("proxies", SettingsOfRegistry)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)
 AUDIT = Form("audit", SettingsOfAudit)
 
-FORMS: tuple[Form[Any], ...] = (PROXY, PUBLISHER, FILTERS, WATCH, REGISTRY, EXPLAIN, PURGE, TOP, AUDIT)
+FORMS: tuple[Form[Any], ...] = (
+    PROXY,
+    PUBLISHER,
+    FILTERS,
+    WATCH,
+    REGISTRY,
+    PROXIES,
+    EXPLAIN,
+    PURGE,
+    TOP,
+    AUDIT,
+)
 """All of them, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)

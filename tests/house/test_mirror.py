@@ -20,6 +20,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "bench/inotify/following.py": "tests/bench/inotify/test_command.py",
     "bench/inotify/made.py": "tests/bench/inotify/test_command.py",
     "bench/waiting/measuring.py": "tests/bench/waiting/test_command.py",
+    "nncache/commands/proxies.py": "tests/nncache/commands/test_proxies_view.py",
     "nncache/commands/registry_client.py": "tests/nncache/commands/test_registry.py",
     "nncache/daemons/federated_pages.py": "tests/nncache/daemons/test_namespaces_served.py",
     "nncache/daemons/namespace_stack.py": "tests/nncache/daemons/test_proxy_wiring.py",

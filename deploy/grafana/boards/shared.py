@@ -22,7 +22,7 @@ RESULT_COLORS: Final[dict[str, Color]] = {
     "stored": "blue",
     "forwarded": "light-blue",
     "streamed": "purple",
-    "registry": "super-light-purple",
+    "registry": "light-purple",
     "refused": "orange",
     "failed": "red",
     "abandoned": "#8e8e8e",

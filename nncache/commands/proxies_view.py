@@ -1,0 +1,106 @@
+"""Find our daemons by name, and ask each for its state. (nncache/commands/proxies_view.py)"""
+
+import asyncio
+import json
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import aiohttp
+import click
+
+from nncache.commands.registry_client import with_registry
+from nncache.coordination.session import Session
+from nncache.logs import LogSettings, one_line, set_up_logs
+from nncache.registry import paths
+from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, WEBHDFS_API
+from nncache.registry.entry import Entry
+from nncache.registry.errors import PathNotFoundError
+from nncache.registry.operations import Registry
+from nncache.registry.record import Endpoint
+from nncache.registry.tree_reading import read_tree
+from nncache.settings.commands import SettingsOfRegistry
+
+TIMEOUT_S: Final = 3.0
+"""For the answer of a daemon."""
+
+READY: Final = "ready"
+NOT_READY: Final = "not ready"
+SILENT: Final = "no answer"
+
+_OK: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A daemon that is registered.
+
+    Attributes:
+        state: as its page /ready says; SILENT if it cannot be asked from here.
+    """
+
+    name: str
+    kind: str
+    state: str
+    webhdfs: tuple[str, ...]
+    admin: tuple[str, ...]
+
+
+def list_proxies(settings: SettingsOfRegistry, *, as_json: bool) -> None:
+    """Print what is registered.
+
+    Raises:
+        RegistryCommandError: ZooKeeper does not answer.
+        ConfigurationError: the login cannot be made.
+    """
+    set_up_logs(LogSettings(log_level="error"))
+
+    async def work(registry: Registry, _: Session) -> None:
+        try:
+            entries = (await read_tree(registry, PLACE)).entries
+        except PathNotFoundError:
+            entries = ()
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+        async with aiohttp.ClientSession(timeout=timeout) as http, asyncio.TaskGroup() as tasks:
+            asked = [tasks.create_task(_found(http, entry)) for entry in entries]
+        for line in lines([task.result() for task in asked], as_json=as_json):
+            click.echo(line)
+
+    with_registry(settings, work)
+
+
+def lines(found: list[Found], *, as_json: bool) -> list[str]:
+    """Return a line for each; as JSON one for all."""
+    if as_json:
+        return [json.dumps([asdict(each) for each in found])]
+    rows = [(each.name, each.state, " ".join(each.webhdfs or each.admin)) for each in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        one_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for row in rows
+    ]
+
+
+async def _found(http: aiohttp.ClientSession, entry: Entry) -> Found:
+    admin = _uris(entry.record.internal_endpoint(ADMIN_API))
+    return Found(
+        name=paths.name_of(entry.path),
+        kind=entry.record.attributes.get(KIND, ""),
+        state=await _state(http, admin[0]) if admin else SILENT,
+        webhdfs=_uris(entry.record.external_endpoint(WEBHDFS_API)),
+        admin=admin,
+    )
+
+
+async def _state(http: aiohttp.ClientSession, admin: str) -> str:
+    try:
+        async with http.get(f"{admin.removesuffix('/')}/ready") as reply:
+            document = json.loads(await reply.text())
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        return SILENT
+    if reply.status == _OK:
+        return READY
+    return str(document.get("state", NOT_READY)) if isinstance(document, dict) else NOT_READY
+
+
+def _uris(endpoint: Endpoint | None) -> tuple[str, ...]:
+    return tuple(uri for address in (endpoint.addresses if endpoint else ()) if (uri := address.get("uri")))

@@ -1,0 +1,126 @@
+"""Proxies by name, for applications: `nncache.connect`. (nncache/connecting.py)"""
+
+import random
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from nncache.clock import boottime
+from nncache.portal import Portal
+from nncache.registering import OpenRegistry, open_registry
+from nncache.registry.daemon_record import PLACE, WEBHDFS_API
+from nncache.registry.errors import RegistryError, RegistryIOError
+from nncache.registry.operations import Registry
+from nncache.registry.record import ServiceRecord
+from nncache.registry.tree_watch import Current, Gap, Present, Removed, TreeWatch
+
+FAILED_S: Final = 10.0
+"""How long a proxy that has failed is passed over while there are others."""
+
+
+class NoProxyError(RegistryError):
+    """No proxy is registered."""
+
+
+def connect(*, config: Path | str | None = None, **settings: object) -> "Proxies":
+    """Return the proxies that are registered, for a `with` block; the arguments are those of `open_registry`.
+
+    Raises:
+        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+
+    Entering the block reads what is registered; it raises RegistryIOError where ZooKeeper does not answer.
+    """
+    return Proxies(open_registry(config=config, **settings))
+
+
+class Proxies:
+    """The proxies that are registered now, as ZooKeeper tells; what was known stays while it is away."""
+
+    def __init__(self, registry: OpenRegistry) -> None:
+        self._open = registry
+        self._portal: Portal | None = None
+        self._following: Future[None] | None = None
+        self._is_read = threading.Event()  # all that was registered at first has been read
+        self._records: dict[
+            str, ServiceRecord
+        ] = {}  # by path; replaced, never changed: another thread reads it
+        self._failed_at: dict[str, float] = {}  # by URL
+
+    def __enter__(self) -> Self:
+        portal = Portal("nncache-proxies")
+        try:
+            registry = portal.wait_for(self._open.__aenter__())
+        except BaseException:
+            portal.close()
+            raise
+        self._portal = portal
+        self._following = portal.start(self._follow(registry))
+        self._following.add_done_callback(lambda _: self._is_read.set())
+        self._is_read.wait()
+        if self._following.done():
+            error = self._following.exception()
+            self.__exit__(None, None, None)
+            raise RegistryIOError(PLACE, f"cannot be followed: {error}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._portal is not None, "not entered"
+        assert self._following is not None, "not entered"
+        portal, self._portal = self._portal, None
+        self._following.cancel()
+        try:
+            portal.wait_for(self._open.__aexit__(kind, error, trace))
+        finally:
+            portal.close()
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The WebHDFS URLs of all proxies that are registered, such as http://proxy1.example.com:9870/webhdfs/v1."""
+        return tuple(url for record in self._records.values() for url in _urls(record))
+
+    def url(self) -> str:
+        """Return the URL of one of them, drawn by lot from those that have not failed lately.
+
+        Raises:
+            NoProxyError: there is none.
+        """
+        urls = self.urls
+        if not urls:
+            raise NoProxyError(PLACE, "no proxy is registered: start one with --registry")
+        now = boottime()
+        good = [url for url in urls if now - self._failed_at.get(url, -FAILED_S) >= FAILED_S]
+        return random.choice(good or urls)  # noqa: S311 - to share the load
+
+    def failed(self, url: str) -> None:
+        """Have `url` pass this one over for FAILED_S, while there are others."""
+        self._failed_at = {**self._failed_at, url: boottime()}
+
+    async def _follow(self, registry: Registry) -> None:
+        session: Any = registry.zookeeper
+        async for change in TreeWatch(session, registry.root, PLACE).changes():
+            match change:
+                case Present(status, record):
+                    self._records = {
+                        **self._without(status.path),
+                        **({status.path: record} if record else {}),
+                    }
+                case Removed(path):
+                    self._records = self._without(path)
+                case Current():
+                    self._is_read.set()
+                case Gap():
+                    pass
+
+    def _without(self, path: str) -> dict[str, ServiceRecord]:
+        return {other: record for other, record in self._records.items() if other != path}
+
+
+def _urls(record: ServiceRecord) -> tuple[str, ...]:
+    endpoint = record.external_endpoint(WEBHDFS_API)
+    if endpoint is None:
+        return ()
+    return tuple(uri for address in endpoint.addresses if (uri := address.get("uri")))
