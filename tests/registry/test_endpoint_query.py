@@ -66,3 +66,9 @@ def test_nothing_that_matches_is_passed_over(api: str, *, escaped: bool) -> None
 def test_a_value_that_json_may_spell_otherwise_is_parsed_for(value: str) -> None:
     """Its bytes tell nothing."""
     assert EndpointQuery("api", value).is_possible_in(b"")
+
+
+def test_a_value_that_another_client_has_escaped_is_found() -> None:
+    """JSON may spell any character so; Hadoop does not, but others may."""
+    data = encode_record(HBASE).replace(b"org.apache.hbase", b"org.apache.\\u0068base")
+    assert EndpointQuery.parse("api=classpath:org.apache.hbase").is_possible_in(data)
