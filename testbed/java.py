@@ -76,9 +76,7 @@ def _is_written(archive: Path) -> bool:
         return False
 
 
-def installed(
-    hadoop_version: str, *, pom_file: str = "pom.xml", progress: Progress = silent
-) -> JavaRuntime:
+def installed(hadoop_version: str, *, pom_file: str = "pom.xml", progress: Progress = silent) -> JavaRuntime:
     """Return this machine's Java with the jars of that release; see `jars.resolve`.
 
     Raises:
