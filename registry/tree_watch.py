@@ -230,8 +230,9 @@ class TreeWatch:
         changes: list[Change] = []
         for name in node.names - names:
             changes += self._removed(paths.below(node.path, name))
-        for name in sorted(names - node.names):
-            self._news.tell(paths.below(node.path, name))
+        for name in sorted(names):  # one that was gone when it was read, and was made again since, is in both
+            if (child := paths.below(node.path, name)) not in self._nodes:
+                self._news.tell(child)
         node.names = names
         if znode is None:
             changes += self._removed(node.path)

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from nncache.coordination.errors import NoNodeError
 from nncache.coordination.session import Session
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.watches import Watcher
+from nncache.coordination.zookeeper import Create, Znode
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import PathNotFoundError, RegistryError
@@ -181,3 +183,63 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
             await view.until_it_is(by_another, "/")
     assert any(isinstance(change, Gap) for change in view.told)
     assert set(view.records) == {"/", paths.USERS, paths.SERVICES}
+
+
+class Scripted:
+    """A session in which an entry is deleted, and made again as soon as it was seen to be gone."""
+
+    connection_id = 1
+
+    def __init__(self) -> None:
+        self.zxid = 1  # of the entry /services/x; 0: it is not there
+        self.made_again = asyncio.Event()
+        self.made_again.set()
+        self._watchers: dict[str, Watcher] = {}
+
+    def delete(self) -> None:
+        """Delete it; both watches fire."""
+        self.zxid = 0
+        self.made_again.clear()
+        for fire in [self._watchers.pop("/r/services/x"), self._watchers.pop("/r/services names")]:
+            fire()
+
+    async def wait_connected(self, timeout_s: float) -> None:
+        """It is."""
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode; the entry is made again once it was seen to be gone."""
+        is_entry = path == "/r/services/x"
+        if is_entry and not self.zxid:
+            self.zxid = 2
+            self.made_again.set()
+            raise NoNodeError(path)
+        if watcher is not None:
+            self._watchers[path] = watcher
+        zxid = self.zxid if is_entry else 1
+        return Znode(path=path, data=b"", version=0, created_zxid=zxid, children=0, owner_session=0)
+
+    async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
+        """Return the names, as they are when the entry is there."""
+        await self.made_again.wait()
+        if watcher is not None:
+            self._watchers[f"{path} names"] = watcher
+        return ("x",) if path == "/r/services" else ()
+
+    async def exists(self, path: str, watcher: Watcher | None) -> bool:
+        """It is."""
+        return True
+
+
+async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
+    """It was gone when it was read, and there again when its parent's list was."""
+    session = Scripted()
+    changes = TreeWatch(session, "/r", "/services").changes()
+    async with asyncio.timeout(HANG_S):
+        first = [await anext(changes) for _ in range(3)]
+        assert first[2] == Current()
+        session.delete()
+        told: list[Change] = []
+        while not told or told[-1] != Current():
+            told.append(await anext(changes))
+    assert Removed("/services/x") in told
+    assert [change.status.path for change in told if isinstance(change, Present)] == ["/services/x"]
