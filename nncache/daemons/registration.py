@@ -51,6 +51,7 @@ class Registration:
         self._login = login
         self._daemon = daemon
         self._registry: Registry | None = None  # while it runs
+        self._path: str | None = None  # where it is registered, or was to be
         self._is_withdrawn = False
         self._writing = asyncio.Lock()
 
@@ -73,8 +74,8 @@ class Registration:
     async def withdraw(self) -> None:
         """Remove the entry, and make none any more; within WITHDRAW_S, or say that it is left."""
         self._is_withdrawn = True
-        registry, path = self._registry, self._daemon().path
-        if registry is None:
+        registry, path = self._registry, self._path
+        if registry is None or path is None:
             return
         try:
             async with asyncio.timeout(WITHDRAW_S), self._writing:
@@ -89,8 +90,10 @@ class Registration:
             _log.info("removed %s from the service registry", path)
 
     async def _registered(self, session: Session) -> bool:
-        daemon, registry = self._daemon(), self._registry
+        registry = self._registry
         assert registry is not None, "while it runs"
+        daemon = await asyncio.to_thread(self._daemon)  # a name server may be asked for the name of this host
+        self._path = daemon.path
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
             async with self._writing:
