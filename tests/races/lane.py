@@ -140,10 +140,11 @@ class Lane:
         await self.ground.clear(plot)
 
     async def _connect(self, client: Client, errand: Errand) -> None:
-        """See that a connection is there, and known by its port."""
-        if client.port:
-            return
+        """See that a connection is there, and known by its port: another one, if the proxy has closed an idle one."""
+        before = client.port
         await client.connect()
+        if client.port == before:
+            return
         errands = self.shared.errands
         for port in [port for port, known in errands.items() if known is errand]:
             del errands[port]
