@@ -86,8 +86,10 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def log_afterwards() -> Iterator[None]:
-    """Undo what `be_quiet` has done: the tests that follow wait for what the log says."""
+    """Undo what `be_quiet`, or a command that was run in this process, has done to the log: other tests wait for it."""
+    level = logging.root.level
     yield
+    logging.root.setLevel(level)
     speak()
 
 

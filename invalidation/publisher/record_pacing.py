@@ -16,13 +16,10 @@ MAX_SPACING_S: Final = 0.25
 """Seconds between two records while much happens; a change is seen so much later then."""
 
 FEW: Final = 1
-"""A record that carries no more pages of edits than this is no reason to space the next ones out.
+"""A record that carries no more transactions than this is no reason to space the next ones out."""
 
-What comes in one page happened at once: a mkdirs with its parents is four transactions, and one record.
-"""
-
-BUSY_PER_S: Final = 25.0
-"""Nor are fewer pages a second: the budget allows a record for nearly each of them."""
+BUSY_PER_S: Final = 50.0
+"""Nor are fewer transactions a second: a mkdirs with its parents is four at once, and ten of those a second are few."""
 
 QUIET_S: Final = 1.0
 """After so many seconds without a record what was before says nothing."""
@@ -53,12 +50,12 @@ class RecordPacer:
         spacing_s = self._spacing_s if is_relevant else self._coverage_interval_s
         return max(self._last_at + spacing_s, self._budget.ready_at(1))
 
-    def published(self, began_at: float, *, pages: int, writes: int) -> None:
-        """Take note of a record: how many pages of edits in it concern a filter, how many writes it took."""
+    def published(self, began_at: float, *, transactions: int, writes: int) -> None:
+        """Take note of a record: how many transactions in it concern a filter, how many writes it took."""
         elapsed_s = began_at - self._last_at
         self._last_at = began_at
         self._budget.charge(writes, began_at)
-        if pages > FEW and pages > BUSY_PER_S * elapsed_s:
+        if transactions > FEW and transactions > BUSY_PER_S * elapsed_s:
             self._spacing_s = min(MAX_SPACING_S, self._spacing_s * 2)
         elif elapsed_s >= QUIET_S:
             self._spacing_s = MIN_SPACING_S

@@ -81,7 +81,6 @@ class Run:
         self._must_compare = True  # the filters published may not be those of HDFS
         self._ending: Exception | None = None  # why reading ended
         self._pending_since: float | None = None  # when the first transaction was read that is not published
-        self._pages = 0  # of edits that wait, and concern a filter
         self._missed_said_at = -math.inf
         self._wake = asyncio.Event()  # there is something for the writer
         self._room = asyncio.Event()  # the reader may look again whether it may go on
@@ -139,9 +138,8 @@ class Run:
         if read.through_txid <= self._pending.through_txid:
             return
         missed, overflowed = self._pending.events_over_limit, self._pending.events_overflowed
-        transactions, collapsed = self._pending.transactions, self._pending.collapsed
+        collapsed = self._pending.collapsed
         self._pending.add(read, may_drop=self._is_current())
-        self._pages += self._pending.transactions > transactions
         self._counts.events_over_limit += self._pending.events_over_limit - missed
         self._counts.events_overflowed += self._pending.events_overflowed - overflowed
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
@@ -179,16 +177,16 @@ class Run:
 
     async def _publish_pending(self) -> bool:
         """Publish what waits; tell whether there was anything."""
-        matched, collapsed = self._pending.events_matched, self._pending.collapsed
+        transactions, collapsed = self._pending.transactions, self._pending.collapsed
+        matched = self._pending.events_matched
         publication = self._pending.take()
         if publication is None:
             return False
         self._counts.events_matched += self._pending.events_matched - matched
         self._counts.changes_collapsed += self._pending.collapsed - collapsed
         self._pending_since = began_at = self._clock()
-        pages, self._pages = self._pages, 0
         writes = await self._output.publish(publication)
-        self._pacer.published(began_at, pages=pages, writes=writes)
+        self._pacer.published(began_at, transactions=transactions, writes=writes)
         self._count_published(publication)
         if self._pending.through_txid == self._pending.txid:
             self._pending_since = None

@@ -18,6 +18,7 @@ from nncache.commands.event_lines import Away, Changed, Happened, JsonLines, Mis
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_file_view import plan_as_json
 from nncache.commands.filters_view import all_as_json
+from nncache.commands.registry_shapes import registry_shapes
 from nncache.daemons.proxy_status import Seen, status_of
 from nncache.daemons.purging import Purged
 from nncache.daemons.recent import Recent, Totals
@@ -146,6 +147,7 @@ def shapes() -> Iterator[tuple[str, str, str]]:
             check_as_json(results, exit_code(results, strict=False)),
             _ABOUT_CHECK,
         )
+    yield from registry_shapes()
     yield "top", _text(_status()), "The proxy's `/status`; [status.md](status.md) describes each key."
 
 

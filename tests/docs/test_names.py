@@ -95,7 +95,7 @@ def keys_in(value: object) -> set[str]:
 OF_JSON = frozenset(
     key
     for name, text, _ in shapes()
-    for line in (text.splitlines() if name == "watch" else [text])
+    for line in (text.splitlines() if name.endswith("watch") else [text])
     for key in keys_in(json.loads(line))
 )
 """Keys of what commands print with --json."""

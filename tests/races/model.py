@@ -77,7 +77,7 @@ NOT_IN_THE_MODEL: Final[dict[str, str]] = {
     "invalidation.direct.DirectInotifyEventInputStream.open: await self.close": _NEVER_WAITS,
     "proxy.waiting.Waits.answer: await self._reads.answer#2": "there are no more waiters here than there may be",
     "proxy.waiting.Waits._hold: await self._reads.answer": _ONE_TURN,
-    "proxy.waiting.Waits._put: await self._fetched": _OUR_FAULT,
+    "proxy.waiting.Waits._answer_to: await self._fetched": _OUR_FAULT,
     "proxy.front_end.FrontEnd._handle: await self.terminator.admit": "clients of the model need no ticket",
     "proxy.writes.Writes.pass_through: await self.take": _OUR_FAULT,
     "proxy.writes.Writes._ask_about: await asyncio.sleep": (

@@ -16,13 +16,13 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 
 
 def play(pacer: RecordPacer, happens_at: Iterable[float]) -> list[tuple[float, list[float]]]:
-    """Publish pages that concern a filter as the pacer says; return each record's time and content."""
+    """Publish transactions that concern a filter as the pacer says; return each record's time and content."""
     records: list[tuple[float, list[float]]] = []
     pending: list[float] = []
     for at in [*happens_at, float("inf")]:
         while pending and (due_at := max(pending[0], pacer.due_at(is_relevant=True))) < at:
             records.append((due_at, pending))
-            pacer.published(due_at, pages=len(pending), writes=1)
+            pacer.published(due_at, transactions=len(pending), writes=1)
             pending = []
         pending = [*pending, at]
     return records
@@ -79,7 +79,7 @@ def test_coverage_alone_keeps_its_interval() -> None:
     """What concerns no filter is told twice a second, at once after a quiet time."""
     paced = pacer()
     assert paced.due_at(is_relevant=False) <= 0.0
-    paced.published(0.0, pages=0, writes=1)
+    paced.published(0.0, transactions=0, writes=1)
     assert paced.due_at(is_relevant=False) == 0.5
     assert paced.due_at(is_relevant=True) == MIN_SPACING_S
 
@@ -103,7 +103,7 @@ def test_the_write_rate_is_bounded(per_s: float, wishes: list[tuple[float, int]]
     now, made = 0.0, list[tuple[float, int]]()
     for pause_s, writes in wishes:
         now = max(now + pause_s, paced.due_at(is_relevant=True))
-        paced.published(now, pages=1, writes=writes)
+        paced.published(now, transactions=1, writes=writes)
         made.append((now, writes))
     for first, (since, _) in enumerate(made):
         for last in range(first, len(made)):

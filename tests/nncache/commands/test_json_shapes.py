@@ -23,7 +23,7 @@ def test_each_command_with_json_has_its_shape() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_is_json(name: str) -> None:
-    """One object, or one a line."""
+    """One object or list, or one object a line."""
     example = EXAMPLES[name]
-    for text in example.splitlines() if name == "watch" else [example]:
-        assert isinstance(json.loads(text), dict)
+    for text in example.splitlines() if name.endswith("watch") else [example]:
+        assert isinstance(json.loads(text), dict | list)

@@ -1,0 +1,51 @@
+"""What the commands about the registry print with --json, as examples. (nncache/commands/registry_shapes.py)"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from nncache.commands import registry_view
+from nncache.commands.proxies_view import READY, Found
+from nncache.commands.proxies_view import lines as proxy_lines
+from nncache.registry.endpoint_query import EndpointQuery
+from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.record import Endpoint, ServiceRecord
+from nncache.registry.tree_watch import Current, Gap, Present, Removed
+
+_URL: Final = "http://proxy7:9871/webhdfs/v1"
+_PATH: Final = "/services/nncache/proxy7-9871"
+_STATUS: Final = EntryStatus(path=_PATH, time_ms=1_795_298_171_446, size_bytes=203, children=0, version=1)
+_WEBHDFS: Final = Endpoint(api="webhdfs", protocol="REST", address_type="uri", addresses=({"uri": _URL},))
+_RECORD: Final = ServiceRecord(description="nncache proxy", external=(_WEBHDFS,))
+
+
+def registry_shapes() -> Iterator[tuple[str, str, str]]:
+    """Yield for each command its name, an example, and what is to be known of it."""
+    yield "registry ls", _text(registry_view.statuses([_STATUS], as_json=True)), "Entries, sorted by path."
+    query = EndpointQuery.parse("api=webhdfs")
+    found = registry_view.found([Entry(_STATUS, _RECORD)], query, as_json=True)
+    yield "registry find", _text(found), "Records with an endpoint that matches, sorted by path."
+    changes = (Present(_STATUS, _RECORD), Current(), Removed(_PATH), Gap("the session has ended"))
+    yield (
+        "registry watch",
+        "\n".join(registry_view.change(each, as_json=True) for each in changes),
+        "One object a line. After a gap all is told again, up to `current`.",
+    )
+    yield (
+        "registry check",
+        json.dumps({_PATH: ["its ACL lets anyone write"]}, indent=2),
+        "What is wrong, by path; nothing wrong is an empty object.",
+    )
+    proxy = Found(
+        name="proxy7-9871", kind="proxy", state=READY, webhdfs=(_URL,), admin=("http://proxy7:9872/",)
+    )
+    yield (
+        "proxies",
+        _text(proxy_lines([proxy], as_json=True)),
+        "Daemons that are registered, and their states.",
+    )
+
+
+def _text(lines: Iterable[str]) -> str:
+    (line,) = lines
+    return json.dumps(json.loads(line), indent=2)
