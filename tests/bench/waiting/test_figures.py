@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from nncache.bench.connects.figures import Times
-from nncache.bench.waiting.figures import MAX_BYTES, Delivered, Held, lines, verdicts
+from nncache.bench.waiting.figures import AIM_BYTES, Delivered, Held, lines, verdicts
 
 HELD = Held(
     clients=10,
     paths=2,
     before_bytes=1_000_000,
     idle_bytes=1_000_000 + 10 * 1_024,
-    waiting_bytes=1_000_000 + 10 * MAX_BYTES,
+    waiting_bytes=1_000_000 + 10 * AIM_BYTES,
     asked_s=1.0,
     asked_cpu_s=0.5,
     quiet_s=10.0,
@@ -58,7 +58,7 @@ def test_each_figure_can_fall_short() -> None:
     ):
         assert falls_short(held) == ["no call of the NameNode while they wait, but the gate's own"]
     (memory,) = falls_short(replace(HELD, waiting_bytes=HELD.waiting_bytes + 1))
-    assert memory == "memory for each client that waits at most 16 KiB, aim 8 KiB"
+    assert memory == "memory for each client that waits at most 8 KiB"
     for delivered, words in (
         (replace(DELIVERED, failed=1), "each client has its answer"),
         (replace(DELIVERED, after_ack=Times(10, 0.05, 1.001, 1.2)), "p99 at most 1 s"),
@@ -75,7 +75,7 @@ def test_its_lines_say_all_of_it() -> None:
     """For people."""
     begun, memory, quiet, two_files = lines(HELD, [DELIVERED])
     assert begun == "10 clients wait for 2 paths: held after 1.00 s, 0.50 s of the proxy's CPU"
-    assert memory == "memory for each: 16.0 KiB, of which its connection alone takes 1.0 KiB"
+    assert memory == "memory for each: 8.0 KiB, of which its connection alone takes 1.0 KiB"
     assert quiet == "10 s of waiting: 0.10 s of the proxy's CPU, 100 calls of the gate"
     assert two_files.startswith(
         "two files: p50 50 ms, p99 1000 ms, worst 1200 ms after the acknowledgement; "
