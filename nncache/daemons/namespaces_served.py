@@ -116,9 +116,7 @@ class SeveralNamespaces:
         clock: Clock,
         security: Mapping[str, Security],
         observers: tuple[Observer, ...],
-        first: First | None = None,
     ) -> None:
-        """Build them; `first` answers some requests before any of them does."""
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType(
             {
                 name: NamespaceStack(settings, clock, security=security[name], observers=observers)
@@ -132,9 +130,8 @@ class SeveralNamespaces:
             for name, stack in self.stacks.items()
         }
         mounts = federation.mounts
-        handle: Handler = FederatedFrontEnd(mounts, members, traffic).handle
         self.server = Server(
-            handle if first is None else first(traffic, handle),
+            FederatedFrontEnd(mounts, members, traffic).handle,
             FederatedHeads(mounts, members),
             federation.of_proxy.limits,
             FederatedCalls(mounts, members),

@@ -83,13 +83,16 @@ class ProxySystem:
         self._hottest = Hottest(clock)
         observers = (*self._logs.observers, self._hottest)
         self._served: Served
-        self._registration = self._registration_by(security) if settings.registration.registry else None
-        first = (
-            None if self._registration is None else partial(served_first, self._registration, settings.limits)
-        )
+        self._registration: Registration | None = None
         if federation is None:
             assert isinstance(security, Security), "of one namespace"
             self._authentication = security.clients
+            first = None
+            if settings.registration.registry:
+                self._registration = Registration(
+                    settings.zookeeper, settings.registry, clock, security.login, self._as_daemon
+                )
+                first = partial(served_first, self._registration, settings.limits)
             self._served = OneNamespace(settings, clock, security, observers, first)
         else:
             by_name = (
@@ -98,7 +101,7 @@ class ProxySystem:
                 else security
             )
             self._authentication = None
-            self._served = SeveralNamespaces(federation, clock, by_name, observers, first)
+            self._served = SeveralNamespaces(federation, clock, by_name, observers)
         self.stacks = self._served.stacks
         self._server = self._served.server
         sources = ProxySources(
@@ -202,11 +205,6 @@ class ProxySystem:
             ("the watch over the event loop", self._watchdog.run),
             ("signs of life for the service manager", self._manager.beat),
         )
-
-    def _registration_by(self, security: Security | Mapping[str, Security]) -> Registration:
-        own = security if isinstance(security, Security) else next(iter(security.values()))
-        settings = self._settings
-        return Registration(settings.zookeeper, settings.registry, self._clock, own.login, self._as_daemon)
 
     def _as_daemon(self) -> Daemon:
         """Return how clients reach this proxy, once it listens."""

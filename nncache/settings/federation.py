@@ -1,6 +1,6 @@
 """The settings of a proxy in front of one namespace, or of several. (nncache/settings/federation.py)"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -80,14 +80,19 @@ def _share(filled: Filled[SettingsOfProxy], namespaces: Namespaces, name: str) -
     return replace(filled, settings=replace(filled.settings, cache=replace(cache, **shares)))
 
 
-def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> list[str]:
-    """Return a line for what a proxy can only do in front of one namespace."""
-    return [
-        f"spnego_principal: {', '.join(each.settings.termination.spnego_principal)}: must not be given with several "
-        f"namespaces: run a proxy for each ({CHOICE} chooses one), or let the NameNodes authenticate"
-        for each in filled.values()
-        if each.settings.termination.is_on
-    ]
+def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
+    """Yield a line for what a proxy can only do in front of one namespace."""
+    for settings in (each.settings for each in filled.values()):
+        if settings.termination.is_on:
+            yield (
+                f"spnego_principal: {', '.join(settings.termination.spnego_principal)}: must not be given with several "
+                f"namespaces: run a proxy for each ({CHOICE} chooses one), or let the NameNodes authenticate"
+            )
+        if settings.registration.registry:
+            yield (
+                "registry: true: must not be given with several namespaces, which may have a ZooKeeper each: run a "
+                f"proxy for each ({CHOICE} chooses one)"
+            )
 
 
 def _same(filled: Mapping[str, Filled[SettingsOfProxy]]) -> list[str]:

@@ -129,6 +129,15 @@ def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: s
     assert [line for line in raised.value.lines if wanted in line], raised.value.lines
 
 
+def test_a_proxy_of_several_namespaces_registers_nowhere(tmp_path: Path) -> None:
+    """Each of them may have a ZooKeeper of its own; one that is chosen has one."""
+    config = write(tmp_path, FILE.replace('glob = ["/w/*"]', "").replace('glob = ["/b/*"]', ""))
+    flags: dict[str, object] = {"zookeeper": ("z:1",), "registry": True}
+    with pytest.raises(ConfigurationError, match="registry: true: must not be given with several namespaces"):
+        load_proxy(config, flags)
+    assert isinstance(load_proxy(config, {**flags, "namespace": "two"}), SettingsOfProxy)
+
+
 def test_what_says_which_namespace_it_is_is_no_flag_of_all(tmp_path: Path) -> None:
     """It would hold for each of them."""
     with pytest.raises(ConfigurationError, match=r"namenode_http: must stand in \[namespaces.NAME\]"):
