@@ -94,7 +94,6 @@ class _Braces:
     """Alternatives as written, of which one holds a "/"."""
 
     alternatives: tuple["_Sequence", ...]
-    end: int  # the position behind "}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
     """
     reader = _Reader(glob)
     sequence = reader.sequence(depth=0)
-    if reader.escapes and reader.escapes[0] < _end_of_expansion(sequence):
+    if reader.escapes and reader.escapes[0] < reader.expanded_to:
         reader.fail(
             reader.escapes[0],
             'Hadoop loses a backslash before the end of {...} with a "/" in it: give each alternative as a glob',
@@ -137,6 +136,7 @@ class _Reader:
         self._glob = glob
         self._at = 0  # the next character
         self.escapes: list[int] = []  # the positions of backslashes
+        self.expanded_to = 0  # the position behind the last braces that hold a "/"
 
     def fail(self, position: int, reason: str) -> NoReturn:
         raise GlobError(self._glob, position, reason)
@@ -150,7 +150,11 @@ class _Reader:
             if depth and char in ",}":
                 return tuple(items)
             self._at += 1
-            items.append((self._item(char, start, depth), start))
+            item = self._item(char, start, depth)
+            if isinstance(item, _Braces) and len(item.alternatives) == 1:
+                items += item.alternatives[0]
+            else:
+                items.append((item, start))
         return tuple(items)
 
     def _item(self, char: str, start: int, depth: int) -> _Item:
@@ -189,7 +193,11 @@ class _Reader:
                 self.fail(start, "no } closes this {")
             self._at += 1
             if self._glob[self._at - 1] == "}":
-                return _either(alternatives) or _Braces(tuple(alternatives), self._at)
+                either = _either(alternatives)
+                if either is not None:
+                    return either
+                self.expanded_to = self._at
+                return _Braces(tuple(alternatives))
 
     def _set(self, start: int, depth: int) -> OneOf:
         negated = self._glob.startswith(("^", "!"), self._at)
@@ -240,10 +248,6 @@ def _either(alternatives: list[_Sequence]) -> EitherOf | None:
             tokens.append(item)
         within.append(tuple(tokens))
     return EitherOf(tuple(within))
-
-
-def _end_of_expansion(sequence: _Sequence) -> int:
-    return max((item.end for item, _ in sequence if isinstance(item, _Braces)), default=0)
 
 
 def _expand(reader: _Reader, sequence: _Sequence) -> Iterator[_Flat]:

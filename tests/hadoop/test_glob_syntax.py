@@ -151,7 +151,6 @@ def test_a_glob_stands_for_a_bounded_number_of_globs() -> None:
     [
         "/{" + ",".join(f"{number}/x" for number in range(900)) + "}" + "a" * 3000,  # each costs its length
         "/" + "{" + "/," * 2000 + "}" + "a" * 3000,  # what waits to be expanded costs, too
-        "/" + "{a/b}" * 1500,  # and so does what is passed on the way
     ],
 )
 def test_a_glob_stands_for_a_bounded_number_of_characters(glob: str) -> None:
@@ -162,7 +161,7 @@ def test_a_glob_stands_for_a_bounded_number_of_characters(glob: str) -> None:
 
 def test_a_glob_may_be_long_and_is_refused_when_deep() -> None:
     """Neither exhausts the interpreter's stack."""
-    assert len(parse_glob("/" + "{a/b}" * 150)) == 1
+    assert len(parse_glob("/" + "{a/b}" * 1500)) == 1
     assert len(parse_glob("/" + "{" * MAX_DEPTH + "}" * MAX_DEPTH)) == 1
     with pytest.raises(GlobError, match=f"more than {MAX_DEPTH} braces within each other"):
         parse_glob("/" + "{" * 5000)
