@@ -20,8 +20,8 @@ _T = TypeVar("_T")
 _ASKS_THE_NAMENODE: Final = frozenset({"LimitedFetcher.fetch", "Writes.pass_through"})
 """What is raised where these wait is what the NameNode's side said: the client is told so."""
 
-_OWN_TASKS: Final = frozenset({"Flights._run", "Waits._answer_to"})
-"""They ask for others, in a task of their own that only the end of the proxy cancels: clients are told of that."""
+_OWN_TASKS: Final = {"Flights._run": "", "Waits._answer_to": ": 503 "}
+"""They ask for others, in a task that only the end of the proxy cancels; and what a client then gets."""
 
 
 class Running:
@@ -32,7 +32,8 @@ class Running:
         is_anything: something happened there.
         is_fill: it was a read that had asked the NameNode and had no conclusion yet.
         conclusions: what became of the replies since then.
-        may_fail: its clients may be told of an error: one was thrown where only the NameNode's side speaks.
+        failure: its clients may be told of an error that says this, since one was thrown where only the NameNode's side
+            speaks, or the proxy ends; None: of none.
     """
 
     def __init__(self, race: Race, lane: Lane, system: System, *, is_meant: bool = True) -> None:
@@ -43,7 +44,7 @@ class Running:
         self.hold: Hold | None = None
         self.is_anything = False
         self.is_fill = False
-        self.may_fail = False
+        self.failure: str | None = None
         self.conclusions: list[Conclusion] = []
         self.steps = 0  # seen so far
         self.tasks: list[asyncio.Task[Any]] = []
@@ -115,12 +116,10 @@ class Running:
         if make is None or self.stand is None:
             return None
         verdict = make()
-        is_own_task = self.stand.places[0].qualname in _OWN_TASKS
-        self.may_fail = (
-            is_own_task
-            if isinstance(verdict, Cancel)
-            else self.stand.innermost.qualname in _ASKS_THE_NAMENODE
-        )
+        if isinstance(verdict, Cancel):
+            self.failure = _OWN_TASKS.get(self.stand.places[0].qualname)
+        else:
+            self.failure = "" if self.stand.innermost.qualname in _ASKS_THE_NAMENODE else None
         return verdict
 
     def release(self) -> None:

@@ -329,7 +329,7 @@ class World:
             if (
                 violation.guarantee is Guarantee.FAIL_TO_NAMENODE
                 and found
-                and all(each.may_fail for each in found)
+                and all(each.failure is not None and each.failure in violation.what for each in found)
             ):
                 continue
             races = "; ".join(f"{each.race} at {each.stand}" for each in found)
