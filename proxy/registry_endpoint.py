@@ -5,7 +5,7 @@ Read-only, and for every client: the registry is world-readable by design.
 
 import hashlib
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -13,20 +13,18 @@ from aiohttp import web
 from cachetools import LRUCache
 
 from nncache.hadoop.token_bucket import TokenBucket
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Handler
+from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     MethodNotAllowedError,
-    ProxyError,
     RegistryUnavailableError,
     TooManyRequestsError,
 )
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.registry_wish import RegistryWish, is_registry, read_registry_wish
 from nncache.proxy.shares import holder_of
-from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+from nncache.proxy.traffic import Exchange, Result, Traffic
 
 PER_S: Final = 20.0
 """What a client address may use in each second: one for a request."""
@@ -42,7 +40,7 @@ CLIENTS: Final = 4_096
 READINGS: Final = 4
 """Subtrees that are read at the same time, for all clients."""
 
-_ALLOW: Final = (b"Allow", b"GET, HEAD")
+_ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
 
 
@@ -85,23 +83,7 @@ class RegistryEndpoint:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        traffic = self._traffic
-        exchange = Exchange(request.method, request.raw_path, request.remote or "", traffic.clock())
-        exchange.request_id = request.headers.get("X-Request-Id", "")
-        exchange.result = Result.REFUSED
-        try:
-            response = await self._answer(request, exchange)
-            exchange.status = response.status
-        except ProxyError as error:
-            exchange.result, exchange.status = result_of(error), error.status
-            return error_reply(error, (_ALLOW,) if isinstance(error, MethodNotAllowedError) else ())
-        except Exception:
-            exchange.result = Result.FAILED
-            raise
-        else:
-            return response
-        finally:
-            traffic.ended(exchange)
+        return await counted_answer(self._traffic, request, self._answer, allow=_ALLOW)
 
     async def _answer(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
         if request.method not in _METHODS:

@@ -3,22 +3,22 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
 
 from aiohttp import web
 
-from nncache.proxy.clients.error_replies import error_reply
 from nncache.proxy.clients.one_task import OneTaskHandler
 from nncache.proxy.clients.response import RawResponse
+from nncache.proxy.clients.server import Handler
+from nncache.proxy.counted_answer import counted_answer
 from nncache.proxy.errors import (
     EventsUnavailableError,
     MethodNotAllowedError,
     NotASubscriberError,
     NotServedError,
-    ProxyError,
     TooManyStreamsError,
 )
 from nncache.proxy.events.callers import Caller, Callers
@@ -29,11 +29,9 @@ from nncache.proxy.events.wish import EventsWish, is_events, read_wish
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers
 from nncache.proxy.shares import Shares, holder_of
-from nncache.proxy.traffic import Exchange, Result, Traffic, result_of
+from nncache.proxy.traffic import Exchange, Result, Traffic
 
 _log = logging.getLogger(__name__)
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _FIELDS: Final[Headers] = (
     (b"Content-Type", b"text/event-stream"),
@@ -41,7 +39,7 @@ _FIELDS: Final[Headers] = (
     (b"X-Content-Type-Options", b"nosniff"),
     (b"X-Accel-Buffering", b"no"),  # nginx passes each message on at once
 )
-_ALLOW: Final = (b"Allow", b"GET")
+_ALLOW: Final = b"GET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,24 +129,7 @@ class EventsEndpoint:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        traffic = self._traffic
-        exchange = Exchange(request.method, request.raw_path, request.remote or "", traffic.clock())
-        exchange.request_id = request.headers.get("X-Request-Id", "")
-        exchange.result = Result.REFUSED
-        try:
-            response = await self._handle(request, exchange)
-            exchange.status = response.status
-        except ProxyError as error:
-            exchange.result, exchange.status = result_of(error), error.status
-            extra = (_ALLOW,) if isinstance(error, MethodNotAllowedError) else ()
-            return error_reply(error, extra)
-        except Exception:
-            exchange.result = Result.FAILED
-            raise
-        else:
-            return response
-        finally:
-            traffic.ended(exchange)
+        return await counted_answer(self._traffic, request, self._handle, allow=_ALLOW)
 
     async def _handle(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
         if request.method != "GET":
