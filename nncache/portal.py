@@ -31,7 +31,17 @@ class Portal:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """End the loop and its thread."""
+        """End what is still under way, the loop and its thread."""
+        self.wait_for(_ended())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _ended() -> None:
+    """Cancel the other tasks, and close generators that were not read to their end, as asyncio.Runner does."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()

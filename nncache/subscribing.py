@@ -19,7 +19,7 @@ from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, Received
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.portal import Portal as _Portal
+from nncache.portal import Portal
 from nncache.settings.commands import WATCH, SettingsOfWatch, load_settings
 
 _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...) as events"
@@ -102,7 +102,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._gap: MissingEventsError | None = None  # found at the beginning
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
-        self._portal: _Portal | None = None  # for those who block
+        self._portal: Portal | None = None  # for those who block
 
     @property
     def position(self) -> EventsPosition | None:
@@ -176,7 +176,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
     # ---- for those who block ---------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        portal = _Portal()
+        portal = Portal()
         try:
             portal.wait_for(self.__aenter__())
         except BaseException:

@@ -22,7 +22,7 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.record_json import parse_record
 
 BATCH: Final = 256
-"""Entries that are read before what they are is told."""
+"""Entries that are read before any of them is reported."""
 
 LOOK_S: Final = 0.5
 """How often a lost connection is looked for."""
@@ -61,7 +61,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """Everything that was there when it was read has been told."""
+    """Everything that was there when it was read has been reported."""
 
 
 Change: TypeAlias = Present | Removed | Gap | Current

@@ -29,7 +29,7 @@ def registry_shapes() -> Iterator[tuple[str, str, str]]:
     yield (
         "registry watch",
         "\n".join(registry_view.change(each, as_json=True) for each in changes),
-        "One object a line. After a gap all is told again, up to `current`.",
+        "One object a line. After a gap everything is printed again, up to `current`.",
     )
     yield (
         "registry check",

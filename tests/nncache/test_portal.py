@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -44,3 +45,30 @@ def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyP
             portal.wait_for(hang())
     assert cancelled.wait(60)
     portal.close()
+
+
+def test_its_end_leaves_nothing_under_way() -> None:
+    """Neither work that hangs nor a generator that was not read to its end: each lets go of what it holds."""
+    portal, released = Portal(), list[str]()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            released.append("work")
+
+    async def endless() -> AsyncIterator[int]:
+        try:
+            while True:
+                yield 1
+        finally:
+            released.append("generator")
+
+    async def first(numbers: AsyncIterator[int]) -> int:
+        return await anext(numbers)
+
+    numbers = endless()
+    portal.start(hang())
+    assert portal.wait_for(first(numbers)) == 1
+    portal.close()
+    assert released == ["work", "generator"]
