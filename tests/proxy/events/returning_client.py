@@ -69,6 +69,8 @@ class ReturningClient:
                 assert data["after"] >= at or data["after"] in (at, begun)
             elif event == "missing":
                 assert data["firstTxid"] <= floor, "nothing is missing there"
+                assert data["lastTxid"] == data["after"], "it goes on right behind what is missing"
+                assert data["lastTxid"] <= (published or [begun])[-1], "what is missing was published"
                 holes |= set(range(data["firstTxid"], data["lastTxid"] + 1))
                 at = max(at, data["after"])
         expected = [txid for txid in published if txid > begun]
