@@ -1,14 +1,15 @@
 """Applications that follow a filter with `nncache.subscribe`, on a real cluster."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from itertools import islice
+from typing import Any
 
 import pytest
 
 import nncache
-from nncache import subscribing
 from nncache.hadoop.events import Create
+from nncache.portal import Portal
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.patience import HANG_S
@@ -93,9 +94,9 @@ def test_an_interrupt_costs_no_batch(
     service: Service, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C when the batch is there already: it is still the next one, and the position is before it."""
-    wait_for = vars(subscribing)["_Portal"].wait_for
+    wait_for = Portal.wait_for
 
-    def interrupted(portal: object, work: object) -> None:
+    def interrupted(portal: Portal, work: Coroutine[Any, Any, object]) -> None:
         wait_for(portal, work)
         raise KeyboardInterrupt
 
@@ -103,7 +104,7 @@ def test_an_interrupt_costs_no_batch(
         before = following.position
         make_directory(cluster, f"{hdfs_directory}/a")
         with monkeypatch.context() as patch:
-            patch.setattr("nncache.subscribing._Portal.wait_for", interrupted)
+            patch.setattr(Portal, "wait_for", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 next(following)
         assert following.position == before
