@@ -5,9 +5,8 @@ request that comes just then. What a NameNode said to a question that was put fo
 who were there before it was put, and in whose very name it was.
 
 A request that its connection can let go of is kept without its task (`nncache.proxy.wait_groups`), from its first
-question on: all that waits of it is what is needed to ask in its name and to write its answer, also of a crowd that
-comes while the NameNode is slow. Those who wait are looked at a few in each turn of the event loop, so that a crowd
-that waits for one path, or for the end of a stream, stops no other.
+question on: all that waits of it is what is needed to ask in its name and to write its answer. Those who wait are
+looked at a few in each turn of the event loop, so that a crowd that waits for one path stops no other.
 """
 
 import asyncio
@@ -250,6 +249,8 @@ class Waits:
         except asyncio.CancelledError:  # only the end of the proxy does that
             answer = _stopped()
             raise
+        except Exception:  # noqa: BLE001 - nor could the NameNode be asked: the answer says so, and the proxy goes on
+            self._note_error(read)
         finally:
             try:
                 answered(answer)

@@ -9,6 +9,7 @@ from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.proxy.conditional import etag_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
+from nncache.proxy.reads import Reads
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.plain_exchange import Begun
 from nncache.proxy.wait_groups import WaitEnd
@@ -79,6 +80,26 @@ async def test_whoever_says_nothing_of_tags_gets_none() -> None:
         for fields in ((), (), (), ("Prefer: return=minimal",)):
             reply = await s.status("/w/f", *fields)
             assert {"ETag", "Preference-Applied"}.isdisjoint(dict(reply.fields))
+
+
+async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What fails while the NameNode is asked in the cache's place is counted, too; the proxy goes on."""
+    async with scene() as s:
+
+        async def broken(*_: object) -> UpstreamReply:
+            raise RuntimeError("bug")
+
+        waiting = asked(s, "/w/none", LONG)
+        await held(s)
+        with monkeypatch.context() as patch:
+            patch.setattr(Reads, "answer", broken)
+            patch.setattr(s.namenode, "fetch", broken)
+            s.cache.apply(Touched("/w/none"), s.clock.now, 101)
+            assert (await waiting).status == 500
+        assert (await s.status("/w/none")).status == 404
+        assert s.front_end.waits.errors == 2
 
 
 async def test_a_request_with_a_tag_is_never_remembered_by_the_fast_path() -> None:
