@@ -26,7 +26,7 @@ SLOW_POLL_S = 0.015
 PRESSED_DIVISOR = 10
 """By so much shorter segments are rolled while the budget is pressed."""
 
-SPREAD_S = 5.0
+SPREAD_S = 10.0
 """What is left of the budget is spent over about so long: polls move apart, and each brings more."""
 
 
