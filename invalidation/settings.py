@@ -46,7 +46,7 @@ class PollingSettings:
         metadata={"help": "Share of one NameNode core that polling may use in the long run, from 0 to 1."},
     )
     poll_budget_burst_s: float = field(
-        default=2.0,
+        default=4.0,
         metadata={"help": "Seconds of one NameNode core that polling may use at once after a quiet time."},
     )
     roll_after_txids: int = field(

@@ -23,9 +23,11 @@ PROBE_SPACING_S = 0.05
 SLOW_POLL_S = 0.015
 """A poll that finds something and takes longer reads about 10,000 transactions or more."""
 
-
 PRESSED_DIVISOR = 10
 """By so much shorter segments are rolled while the budget is pressed."""
+
+SPREAD_S = 10.0
+"""What is left of the budget is spent over about so long: polls move apart, and each brings more."""
 
 
 class PollPacer:
@@ -33,6 +35,7 @@ class PollPacer:
 
     def __init__(self, settings: PollingSettings, now: float) -> None:
         self._interval_s = settings.poll_interval_s
+        self._share = settings.poll_budget_share
         self._burst_s = settings.poll_budget_burst_s
         # Seconds of one NameNode core.
         self.budget = TokenBucket(settings.poll_budget_share, settings.poll_budget_burst_s, now)
@@ -49,13 +52,27 @@ class PollPacer:
     def polled(self, sent_at: float, replied_at: float, *, advanced: bool, is_behind: bool) -> None:
         """Take note of an answered poll; at once again if it brought something and more is there."""
         took_s = max(0.0, replied_at - sent_at)
+        cost_s = min(took_s, IDLE_COST_S)
         if advanced:
-            self.charge(max(took_s - self._idle_s, min(took_s, IDLE_COST_S)), replied_at)
+            cost_s = max(took_s - self._idle_s, cost_s)
         else:
             self._idle_s += (min(took_s, MAX_COST_S) - self._idle_s) / IDLE_MEMORY
-            self.charge(min(took_s, IDLE_COST_S), replied_at)
+        self.charge(cost_s, replied_at)
         self._last_sent_at = sent_at
-        self._next_at = replied_at if advanced and is_behind else sent_at + self._interval_s
+        if advanced and is_behind:
+            self._next_at = replied_at
+        else:
+            self._next_at = sent_at + max(self._interval_s, self._spread(cost_s, replied_at))
+
+    def _spread(self, cost_s: float, now: float) -> float:
+        """Return how far apart polls of this cost are, so that the budget ends slowly and not at once.
+
+        What a single pause of the NameNode may be charged is no reason to wait.
+        """
+        left_s = self.budget.left(now)
+        if left_s >= self._burst_s - MAX_COST_S:
+            return 0.0
+        return min(cost_s, MAX_COST_S) / (self._share + max(0.0, left_s) / SPREAD_S)
 
     def is_pressed(self, now: float) -> bool:
         """Whether more than half of the bucket is used up, so that polls may soon have to wait."""

@@ -7,6 +7,7 @@ from nncache.invalidation.edits.pacing import (
     MAX_COST_S,
     PROBE_SPACING_S,
     SLOW_POLL_S,
+    SPREAD_S,
     PollPacer,
     RollPolicy,
 )
@@ -112,6 +113,42 @@ def test_expensive_polls_wait_for_the_budget() -> None:
         now += 0.024
         polls += 1
     assert polls == pytest.approx((2.0 + 0.05 * 100) / 0.024, abs=3)
+
+
+def test_polls_move_apart_while_the_budget_is_used_up() -> None:
+    """What is left is spread over some seconds; what one pause is charged makes no difference yet."""
+    pace = pacer()
+    pace.charge(0.4, 100.0)
+    pace.polled(100.0, 100.02, advanced=True, is_behind=False)
+    assert pace.due_at == pytest.approx(100.02)
+    pace.charge(0.1, 100.02)
+    pace.polled(100.02, 100.04, advanced=True, is_behind=False)
+    left_s = pace.budget.left(100.04)
+    assert left_s == pytest.approx(1.462)
+    assert pace.due_at == pytest.approx(100.02 + 0.02 / (0.05 + left_s / SPREAD_S))
+
+
+def test_pages_that_are_full_are_not_spread() -> None:
+    """Each of them costs what it brings: nothing is saved by waiting."""
+    pace = pacer()
+    for _ in range(3):
+        pace.charge(0.5, 100.0)
+    pace.polled(100.0, 100.02, advanced=True, is_behind=True)
+    assert pace.due_at == pytest.approx(100.02)
+
+
+def test_a_burst_of_thousands_of_edits_leaves_no_silence() -> None:
+    """4,000 edits a second for seven: polls that bring few edits don't spend what the full ones need."""
+    pace, now, unread, longest_s = PollPacer(PollingSettings(), 100.0), 100.0, 0.0, 0.0
+    while now < 107.0:
+        waited_s = max(0.0, pace.due_at - now)
+        longest_s = max(longest_s, waited_s)
+        unread += 4_000 * waited_s
+        took_s = 0.018 + min(unread, 1_000) * 0.00003  # seen on a busy machine
+        now += waited_s + took_s
+        pace.polled(now - took_s, now, advanced=True, is_behind=unread > 1_000)
+        unread = max(0.0, unread - 1_000) + 4_000 * took_s
+    assert longest_s < 0.3
 
 
 def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
