@@ -1,0 +1,76 @@
+"""What entries and APIs are called in DNS."""
+
+import pytest
+
+from nncache.registry.dns_names import label_of, names_of, service_of
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/services/hdfs", ["hdfs.services"]),
+        ("/services/nncache/components/proxy-h-1", ["proxy-h-1.components.nncache.services"]),
+        ("/net/c2/services/hdfs", ["hdfs.services.c2.net"]),
+        ("/users/joe", ["joe.users"]),
+        ("/users/joe/hbase/demo1", ["demo1.hbase.joe.users", "demo1.joe"]),
+        ("/users/joe/services/hbase/demo1", ["demo1.hbase.services.joe.users", "demo1.joe"]),
+        ("/users/joe/hbase/demo1/components/rs1", ["rs1.components.demo1.hbase.joe.users", "rs1.demo1.joe"]),
+        ("/users/joe/hbase/demo1/rs1/x", ["x.rs1.demo1.hbase.joe.users"]),
+        ("/users/services/hbase/nncache", ["nncache.hbase.services.users"]),
+        ("/", []),
+        ("/services/HDFS", []),
+        ("/services/_tcp", []),
+        ("/services/a.b", []),
+        (f"/services/{'a' * 64}", []),
+    ],
+)
+def test_a_path_is_read_from_its_end(path: str, names: list[str]) -> None:
+    """Entries of users have Hadoop's short name, too, unless it would be one of the system's; no other path has two."""
+    assert [b".".join(name).decode() for name in names_of(path)] == names
+
+
+def test_a_dot_in_the_name_of_a_user_stays_in_its_label() -> None:
+    """Or the user `smith` could have names of the user `john.smith`."""
+    assert names_of("/users/john.smith/hbase/demo1") == (
+        (b"demo1", b"hbase", b"john.smith", b"users"),
+        (b"demo1", b"john.smith"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "service"),
+    [
+        ("/services/nncache/components/proxy-h-1", "/services/nncache"),
+        ("/users/joe/hbase/demo1/components/rs1", "/users/joe/hbase/demo1"),
+        ("/services/nncache/components", "/services/nncache/components"),
+        ("/components/x", "/components/x"),
+        ("/services/hdfs", "/services/hdfs"),
+        ("/", "/"),
+    ],
+)
+def test_a_component_is_part_of_a_service(path: str, service: str) -> None:
+    """Other entries stand for themselves."""
+    assert service_of(path) == service
+
+
+@pytest.mark.parametrize(
+    ("api", "label"),
+    [
+        ("org.apache.hadoop.webhdfs", "_webhdfs"),
+        ("org.prometheus.metrics", "_prometheus"),
+        ("io.nncache.admin", "_nncache-admin"),
+        ("http://", "_http"),
+        ("http://internal.example.org/restapis/scheduler/20141026v1", "_http"),
+        ("https://x", "_https"),
+        ("classpath:org.apache.hadoop.yarn.service.appmaster.ipc", "_appmaster-ipc"),
+        ("classpath:org.apache.slider.appmaster", "_org-apache-slider-appmaster"),
+        ("Org.Apache_HBase/", "_org-apache-hbase"),
+        ("a" * 62, "_" + "a" * 62),
+        ("a" * 63, None),
+        ("///", None),
+        ("", None),
+    ],
+)
+def test_an_api_is_a_label(api: str, label: str | None) -> None:
+    """Of a table, or by rule."""
+    assert label_of(api) == label

@@ -1,0 +1,147 @@
+"""Which resource records a service record becomes."""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address
+
+import pytest
+
+from nncache.registry.daemon_record import PROXY, Daemon
+from nncache.registry.dns_records import Data, Place, Pointer, Service, Text, place_of, records_of
+from nncache.registry.limits import MAX_ADDRESSES
+from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
+
+PATH = "/services/nncache/components/p1"
+OWN = "p1.components.nncache.services"
+
+
+def shown(path: str, record: ServiceRecord) -> dict[str, list[Data]]:
+    """Return the records by name."""
+    found: dict[str, list[Data]] = {}
+    for name, data in records_of(path, record):
+        found.setdefault(b".".join(name).decode(), []).append(data)
+    return found
+
+
+def labels(name: str) -> tuple[bytes, ...]:
+    """Return a name as it is kept."""
+    return tuple(name.encode().split(b"."))
+
+
+def test_a_component_is_found_at_its_service_and_at_its_own_name() -> None:
+    """SRV, and what DNS-SD asks for; a host name is not looked up."""
+    record = ServiceRecord(
+        external=(
+            uri_endpoint("org.apache.hadoop.webhdfs", "REST", "http://proxy1.example.com:9870/webhdfs/v1"),
+        )
+    )
+    service = Service(9870, "proxy1.example.com")
+    text = Text((b"api=org.apache.hadoop.webhdfs", b"scheme=http", b"path=/webhdfs/v1"))
+    expected: dict[str, list[Data]] = {OWN: [text]}
+    for name in ("nncache.services", OWN):
+        kind = f"_webhdfs._tcp.{name}"
+        expected |= {
+            f"_services._dns-sd._udp.{name}": [Pointer(labels(kind))],
+            kind: [Pointer(labels(f"p1.{kind}")), service],
+            f"p1.{kind}": [text, service],
+        }
+    assert shown(PATH, record) == expected
+
+
+def test_an_address_gets_a_name_of_its_own() -> None:
+    """SRV can name hosts alone; external ones are also those of the entry and of its service."""
+    record = ServiceRecord(
+        external=(host_port_endpoint("x", "IPC", ("10.0.0.7", 1), ("fd00::7", 2)),),
+        internal=(host_port_endpoint("y", "IPC", ("10.0.0.8", 3)),),
+    )
+    found = shown("/services/s/components/c", record)
+    own = "c.components.s.services"
+    v6 = f"fd00-0000-0000-0000-0000-0000-0000-0007.{own}"
+    assert found["_x._tcp.s.services"][1:] == [Service(1, labels(f"10-0-0-7.{own}")), Service(2, labels(v6))]
+    assert found[f"10-0-0-7.{own}"] == [IPv4Address("10.0.0.7")]
+    assert found[v6] == found["s.services"][1:] == [IPv6Address("fd00::7")]
+    assert found["s.services"][0] == IPv4Address("10.0.0.7")
+    assert [each for each in found[own] if not isinstance(each, Text)] == [
+        IPv4Address("10.0.0.7"),
+        IPv6Address("fd00::7"),
+    ]
+    assert found[f"10-0-0-8.{own}"] == [IPv4Address("10.0.0.8")]
+
+
+def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
+    """WebHDFS, pages and metrics."""
+    daemon = Daemon(kind=PROXY, host="h", port=1, webhdfs=("https://h:1/webhdfs/v1",), admin="http://h:2/")
+    found = shown(daemon.path, daemon.record)
+    for kind, port in (("_webhdfs", 1), ("_nncache-admin", 2), ("_prometheus", 2)):
+        assert Service(port, "h") in found[f"{kind}._tcp.nncache.services"]
+
+
+def test_each_record_is_there_once() -> None:
+    """Whatever is repeated."""
+    endpoint = host_port_endpoint("x", "IPC", ("h", 1), ("h", 1))
+    found = records_of("/services/s", ServiceRecord(external=(endpoint, endpoint)))
+    assert len(found) == len(set(found)) == 6
+
+
+def test_an_endpoint_without_a_port_has_text_alone() -> None:
+    """So has one whose API makes no label; a text of too many bytes is left out."""
+    nowhere = Endpoint(api="x", protocol="p", address_type="path", addresses=({"path": "/x"},))
+    unnamed = host_port_endpoint("//", "IPC", ("h", 1))
+    assert shown("/services/s", ServiceRecord(external=(nowhere, unnamed))) == {
+        "s.services": [Text((b"api=x",)), Text((b"api=//",))]
+    }
+    assert shown("/services/s", ServiceRecord(external=(uri_endpoint("é" * 200, "REST"),))) == {
+        "s.services": [Text((b"",))]
+    }
+
+
+def test_text_says_what_is_so_of_all_addresses() -> None:
+    """Other schemes and paths are left to the registry itself."""
+    endpoint = uri_endpoint("x", "REST", "http://a/1", "http://b/2")
+    assert shown("/services/s", ServiceRecord(external=(endpoint,)))["s.services"] == [
+        Text((b"api=x", b"scheme=http"))
+    ]
+
+
+def test_an_entry_without_a_name_has_no_records() -> None:
+    """Other clients may have made one."""
+    assert (
+        records_of("/services/A", ServiceRecord(external=(host_port_endpoint("x", "IPC", ("h", 1)),))) == ()
+    )
+
+
+def test_a_record_of_another_client_is_bounded() -> None:
+    """In the number of its addresses, and so of its records."""
+    endpoint = host_port_endpoint("x", "IPC", *(("h", port + 1) for port in range(1000)))
+    found = records_of("/services/s", ServiceRecord(external=(endpoint,) * 1000))
+    assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ({"uri": "http://H.example.com/x"}, Place("h.example.com", 80, "http", "/x")),
+        ({"uri": "https://[fd00::1]"}, Place(IPv6Address("fd00::1"), 443, "https")),
+        ({"uri": "https://[fd00::1"}, None),
+        ({"uri": "hdfs://h:x/"}, None),
+        ({"uri": "hdfs://h/"}, None),
+        ({"uri": "/path"}, None),
+        ({"uri": "http://"}, None),
+        ({"host": "h.", "port": "65535"}, Place("h", 65535)),
+        ({"hostname": "10.0.0.7", "port": "1"}, Place(IPv4Address("10.0.0.7"), 1)),
+        ({"host": "h", "port": "0"}, None),
+        ({"host": "h", "port": "65536"}, None),
+        ({"host": "h", "port": "100000"}, None),
+        ({"host": "h", "port": None}, None),
+        ({"host": "h", "port": "x"}, None),
+        ({"host": None, "port": "1"}, None),
+        ({"host": "a b", "port": "1"}, None),
+        ({"host": "a..b", "port": "1"}, None),
+        ({"host": "é", "port": "1"}, None),
+        ({"host": "a" * 64, "port": "1"}, None),
+        ({"host": ".".join(["a" * 63] * 4), "port": "1"}, None),
+        ({"host": "fe80::1%eth0", "port": "1"}, None),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(address: Mapping[str, str | None], place: Place | None) -> None:
+    """Or it has no place in DNS."""
+    assert place_of(address) == place
