@@ -12,6 +12,7 @@ SettingsT = TypeVar("SettingsT")
 
 OF_PROXY: Final = frozenset({"glob", "log_level"})
 OF_PUBLISHER: Final = frozenset({"log_level"})
+OF_DNS: Final = OF_PUBLISHER
 
 
 @dataclass(frozen=True, slots=True)

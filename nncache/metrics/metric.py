@@ -4,17 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Daemon: TypeAlias = Literal["proxy", "publisher"]
+Daemon: TypeAlias = Literal["proxy", "publisher", "dns"]
 
 ROOMS: Mapping[str, tuple[Daemon, ...]] = {
-    "admin": ("proxy", "publisher"),
+    "admin": ("proxy", "publisher", "dns"),
     "audit": ("proxy",),
     "cache": ("proxy",),
+    "dns": ("dns",),
     "events": ("proxy",),
     "fast_path": ("proxy",),
     "forward": ("proxy",),
     "front_end": ("proxy",),
-    "loop": ("proxy", "publisher"),
+    "loop": ("proxy", "publisher", "dns"),
     "pool": ("proxy", "publisher"),
     "polling": ("proxy", "publisher"),
     "publisher": ("publisher",),
@@ -25,7 +26,7 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "termination": ("proxy",),
     "tls": ("proxy",),
     "traffic": ("proxy",),
-    "zookeeper": ("proxy", "publisher"),
+    "zookeeper": ("proxy", "publisher", "dns"),
 }
 """Whose figures there are, and which daemons have them. Each is one Stats value."""
 

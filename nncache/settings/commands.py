@@ -26,6 +26,7 @@ from nncache.logs import LogSettings
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
+from nncache.registry.dns_settings import DnsSettings
 from nncache.registry.settings import RegistrationSettings, RegistrySettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
@@ -212,6 +213,28 @@ class SettingsOfRegistry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfDns:
+    """All that an operator may choose about `nncache dns`."""
+
+    dns: DnsSettings = field(default_factory=DnsSettings, metadata={"heading": "The zone of DNS"})
+    registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
+    kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
+    zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
+    admin: AdminSettings = field(default_factory=AdminSettings, metadata=THE_OPERATORS)
+    log: LogSettings = field(default_factory=LogSettings, metadata=THE_LOG)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        _need_zookeeper(self.zookeeper, "nncache dns")
+        if not self.dns.domain:
+            raise SettingError("domain", "none", "must be the domain to serve, such as registry.example")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
     """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
 
@@ -283,6 +306,7 @@ FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 REGISTRY = Form("registry", SettingsOfRegistry)
 PROXIES = Form("proxies", SettingsOfRegistry)
+DNS = Form("dns", SettingsOfDns)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)
@@ -295,6 +319,7 @@ FORMS: tuple[Form[Any], ...] = (
     WATCH,
     REGISTRY,
     PROXIES,
+    DNS,
     EXPLAIN,
     PURGE,
     TOP,

@@ -20,12 +20,13 @@ One file may serve all commands of a host: each takes the keys of its own sectio
 A key that no command has is an error.
 Where a proxy stands in front of several namespaces, `[namespaces.NAME]` holds keys of one of them, and `[mounts]` says
 what each holds: [federation.md](federation.md).
-`admin` is a key of both daemons, and each has a default of its own: where both run on one host, give it as a flag.
+`admin` is a key of each daemon, and each has a default of its own: where several run on one host, give it as a flag.
 In the file a list is an array of texts.
 On the command line its flag is repeated; those of {_SPLIT} also take a comma-separated list.
 """
 METRICS_NOTE = """\
-Served in the Prometheus text format at `/metrics` of the admin port of `nncache proxy` and `nncache publisher`.
+Served in the Prometheus text format at `/metrics` of the admin port of `nncache proxy`, `nncache publisher` and
+`nncache dns`.
 Values are read when they are asked for.
 In front of several namespaces ([federation.md](federation.md)) the metrics of what each has of its own have the label
 `namespace`; it is empty for requests that are about none of them.

@@ -6,6 +6,7 @@ from nncache.admin.server import AdminStats
 from nncache.cache.decisions import Conclusion, Reason
 from nncache.cache.stats import CacheStats
 from nncache.coordination.stats import SessionStats
+from nncache.daemons.dns_wiring import DnsStats
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.pool import PoolStats
 from nncache.invalidation.publisher.stats import PublisherStats
@@ -73,6 +74,7 @@ def _all() -> dict[str, object]:
             clients_cut=0,
             secure_cookies_removed=0,
         ),
+        "dns": DnsStats(entries=1, names=5, responses={"NOERROR": 2}, dropped={"rate": 1}),
         "events": EventStats(streams=1, followed=1, sent=2, ended={StreamEnd.LEFT: 1}, not_admitted=1),
         "front_end": FrontEndStats(
             forwarded={Reason.MISS: 1, Bypass.METHOD: 2},

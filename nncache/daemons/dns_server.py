@@ -1,0 +1,304 @@
+"""Listen for messages of DNS on UDP and TCP, within bounds. (nncache/daemons/dns_server.py)
+
+Sources: RFC 1035 section 4.2 for both transports, RFC 7766 for connections that carry several messages.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, cast
+
+from cachetools import LRUCache
+
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.token_bucket import TokenBucket
+from nncache.proxy.shares import Shares, holder_of
+
+_log = logging.getLogger(__name__)
+
+CONNECTIONS: Final = 256
+"""Of TCP, at the same time; beyond them new ones are closed."""
+
+IDLE_S: Final = 10.0
+"""After which a connection is closed on which no whole message has come; one that reads no answers, too."""
+
+BURST_S: Final = 5.0
+"""An address may use at once what it may use in so many seconds."""
+
+ADDRESSES: Final = 65_536
+"""Whose use is remembered: those that were seen last."""
+
+COUNTED_BYTES: Final = 512
+"""Of an answer: each that is begun counts as a message."""
+
+HELD_BYTES: Final = 256 * 1024
+"""Of answers that a connection has not read, beyond which its messages wait."""
+
+PORTS_TRIED: Final = 20
+"""Where the system chooses: one that is free for TCP may be in use for UDP."""
+
+_LENGTH_BYTES: Final = 2
+
+
+class Answering(Protocol):
+    """What answers."""
+
+    def reply(self, wire: bytes, *, is_tcp: bool) -> bytes | None:
+        """Return the answer to a message; None if it gets none."""
+
+
+@dataclass(slots=True)
+class ServerFigures:
+    """What became of messages and connections since the start."""
+
+    over_rate: int = 0  # messages dropped for it
+    failed: int = 0  # messages that met an internal error
+    connections_open: int = 0
+    connections_refused: int = 0
+
+
+class _Rates:
+    """What each address may use."""
+
+    def __init__(self, per_s: float, clock: Callable[[], float]) -> None:
+        self._per_s = per_s
+        self._clock = clock
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(ADDRESSES)
+
+    def may(self, holder: str) -> bool:
+        """Charge an address for a message; false if it has used what it may."""
+        bucket = self._buckets.get(holder)
+        now = self._clock()
+        if bucket is None:
+            bucket = self._buckets[holder] = TokenBucket(self._per_s, max(1.0, self._per_s * BURST_S), now)
+        if bucket.left(now) < 1:
+            return False
+        bucket.charge(1, now)
+        return True
+
+    def charge(self, holder: str, size: int) -> None:
+        """Charge it for the size of the answer, too."""
+        bucket = self._buckets.get(holder)
+        if bucket is not None:
+            bucket.charge((size - 1) // COUNTED_BYTES, self._clock())
+
+
+class DnsServer:
+    """Answers while it is entered as an async context."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        answering: Answering,
+        per_s: float,
+        clock: Callable[[], float],
+        *,
+        connections: int = CONNECTIONS,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self.figures = ServerFigures()
+        self.idle_s = idle_s
+        self.shares = Shares(connections)
+        self._endpoint = endpoint
+        self._answering = answering
+        # An address is proven over TCP alone: who sends UDP in the name of another one uses up nothing there.
+        self._rates = {is_tcp: _Rates(per_s, clock) for is_tcp in (False, True)}
+        self._tcp: asyncio.Server | None = None
+        self._udp: asyncio.DatagramTransport | None = None
+        self.open: set[Connection] = set()
+        self._address: Endpoint | None = None
+
+    @property
+    def address(self) -> Endpoint:
+        """Where it listens, once it does."""
+        assert self._address is not None, "not listening yet"
+        return self._address
+
+    async def __aenter__(self) -> Self:
+        """Listen.
+
+        Raises:
+            OSError: the address is taken, or not ours.
+        """
+        for left in reversed(range(PORTS_TRIED)):
+            try:
+                await self._listen()
+            except OSError:
+                self._close()
+                if self._endpoint.port or not left:
+                    raise
+            else:
+                break
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def answer(self, wire: bytes, holder: str, *, is_tcp: bool) -> bytes | None:
+        """Return the answer to a message of this address; None if it gets none.
+
+        Whatever a message may find in a library costs the message alone.
+        """
+        rates = self._rates[is_tcp]
+        if not rates.may(holder):
+            self.figures.over_rate += 1
+            return None
+        try:
+            reply = self._answering.reply(wire, is_tcp=is_tcp)
+        except Exception:  # noqa: BLE001 - bytes from outside reach a library; see above
+            self.figures.failed += 1
+            if self.figures.failed == 1:
+                _log.exception("a message of DNS was not answered; please report its bytes: %s", wire.hex())
+            return None
+        if reply is not None:
+            rates.charge(holder, len(reply))
+        return reply
+
+    def opened(self, connection: "Connection") -> bool:
+        """Take note of a connection; false if there are too many."""
+        if not self.shares.take(connection.holder):
+            self.figures.connections_refused += 1
+            return False
+        self.open.add(connection)
+        self.figures.connections_open += 1
+        return True
+
+    def closed(self, connection: "Connection") -> None:
+        """Take note of its end."""
+        self.open.discard(connection)
+        self.shares.give_back(connection.holder)
+        self.figures.connections_open -= 1
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(self._endpoint.host, self._endpoint.port, type=socket.SOCK_STREAM)
+        family, *_, address = found[0]  # of a name with several addresses the first, for both
+        host, port = str(address[0]), int(address[1])
+        self._tcp = await loop.create_server(lambda: Connection(self), host, port, reuse_address=True)
+        host, port = self._tcp.sockets[0].getsockname()[:2]
+        datagrams = socket.socket(family, socket.SOCK_DGRAM)  # bound here: uvloop does not say why it cannot
+        try:
+            datagrams.bind((host, port))
+        except OSError:
+            datagrams.close()
+            raise
+        self._udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=datagrams)
+        self._address = Endpoint(host, port)
+
+    def _close(self) -> None:
+        if self._tcp is not None:
+            self._tcp.close()
+        if self._udp is not None:
+            self._udp.close()
+        for connection in tuple(self.open):
+            connection.abort()
+        self._tcp = self._udp = None
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    """Messages over UDP, one a datagram."""
+
+    def __init__(self, server: DnsServer) -> None:
+        self._server = server
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Answer on it."""
+        self._transport = cast(asyncio.DatagramTransport, transport)  # uvloop's is no subclass
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Answer a message."""
+        answer = self._server.answer(data, holder_of(addr[0]), is_tcp=False)
+        if answer is not None and self._transport is not None:
+            self._transport.sendto(answer, addr)
+
+    def error_received(self, exc: Exception) -> None:
+        """Pass over what the network says of an answer: that its receiver is gone."""
+
+
+class Connection(asyncio.Protocol):
+    """Messages over one connection, each behind its length; answered in their order."""
+
+    def __init__(self, server: DnsServer) -> None:
+        self.holder = ""
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self.is_paused = False  # the other end should read first
+        self._is_counted = False
+        self._idle: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Serve it, or close it at once."""
+        channel = self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        peer = channel.get_extra_info("peername")
+        self.holder = holder_of(peer[0]) if peer else ""
+        self._is_counted = self._server.opened(self)
+        if not self._is_counted:
+            channel.abort()
+            return
+        channel.set_write_buffer_limits(high=HELD_BYTES)
+        self._wait()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Give its place back."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._is_counted:
+            self._server.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come."""
+        self._received += data
+        self._answer()
+
+    def pause_writing(self) -> None:
+        """Let the other end read first."""
+        self.is_paused = True
+
+    def resume_writing(self) -> None:
+        """Go on with what it has asked."""
+        self.is_paused = False
+        self._answer()
+
+    @property
+    def held_bytes(self) -> int:
+        """What the other end has not read."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Close it at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _answer(self) -> None:
+        """Answer what has come whole, until the other end should read first."""
+        transport = self._transport
+        assert transport is not None, "data come on a connection"
+        while not self.is_paused and not transport.is_closing():
+            end = _LENGTH_BYTES + int.from_bytes(self._received[:_LENGTH_BYTES], "big")
+            if len(self._received) < max(end, _LENGTH_BYTES + 1):
+                break
+            message = bytes(self._received[_LENGTH_BYTES:end])
+            del self._received[:end]
+            answer = self._server.answer(message, self.holder, is_tcp=True)
+            if answer is None:
+                transport.close()  # over its rate, or no DNS
+                return
+            self._wait()
+            transport.write(len(answer).to_bytes(_LENGTH_BYTES, "big") + answer)
+        if self.is_paused:
+            transport.pause_reading()
+        elif not transport.is_closing():
+            transport.resume_reading()
+
+    def _wait(self) -> None:
+        """Give it so long for its next message."""
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = asyncio.get_running_loop().call_later(self._server.idle_s, self.abort)

@@ -1,0 +1,52 @@
+"""State of the DNS daemon: whether what it answers is what is registered. (nncache/daemons/dns_situation.py)"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nncache.daemons.news import News
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsSituation:
+    """What the log and /ready tell about.
+
+    Attributes:
+        is_loaded: the registry has been read; it answers.
+        is_current: the registry is followed.
+        is_zookeeper_connected: there is a connection to ZooKeeper.
+    """
+
+    is_loaded: bool
+    is_current: bool
+    is_zookeeper_connected: bool
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it answers; also while ZooKeeper is away, from what was last known."""
+        return self.is_loaded
+
+    @property
+    def reason(self) -> Literal["", "no-zookeeper", "not-loaded"]:
+        """What is out of order, for everybody."""
+        if not self.is_zookeeper_connected:
+            return "no-zookeeper"
+        return "" if self.is_loaded else "not-loaded"
+
+    @property
+    def state(self) -> str:
+        """The same in words."""
+        if self.is_current:
+            return "answers are those of what is registered"
+        if self.is_loaded:
+            return "the registry cannot be read: answers are those of what was last known"
+        return "the registry has not been read yet: questions are answered with SERVFAIL"
+
+
+def lines(before: DnsSituation | None, now: DnsSituation) -> tuple[News, ...]:
+    """Return what there is to say about the change from one situation to the next; None: nothing was said yet."""
+    if before is not None and before.state == now.state:
+        return ()
+    if now.is_current:
+        return (News(now.state),)
+    what_to_do = "see that the servers of zookeeper run and that this host reaches them"
+    return (News(f"{now.state}; {what_to_do}", is_bad=True),)

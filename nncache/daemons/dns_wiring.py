@@ -1,0 +1,236 @@
+"""Build the parts of the DNS daemon and run them. (nncache/daemons/dns_wiring.py)
+
+It starts whether or not ZooKeeper is there.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from nncache.admin.access import Access
+from nncache.admin.server import AdminServer, daemon_pages
+from nncache.admin.settings import access_of
+from nncache.clock import boottime, unix_time
+from nncache.coordination.errors import NotAllowedError
+from nncache.coordination.login import Login
+from nncache.coordination.sasl import login_of
+from nncache.coordination.session import Session
+from nncache.daemons.announcer import announce
+from nncache.daemons.daemon import Signals, run_until_signal
+from nncache.daemons.dns_following import DnsFollowing
+from nncache.daemons.dns_server import DnsServer
+from nncache.daemons.dns_situation import DnsSituation, lines
+from nncache.daemons.housekeeping import calm_collector
+from nncache.daemons.reloader import Reloader
+from nncache.daemons.reloading import OF_DNS
+from nncache.daemons.service_manager import ServiceManager
+from nncache.daemons.supervision import Work, background
+from nncache.daemons.watchdog import Watchdog
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.endpoint import Endpoint
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.settings import SettingError
+from nncache.logs import set_log_level, set_up_logs
+from nncache.metrics.page import MetricsPage
+from nncache.registry import paths
+from nncache.registry.dns_answers import Answers, Authority
+from nncache.registry.dns_zone import Zone
+from nncache.registry.tree_watch import TreeWatch
+from nncache.settings.commands import SettingsOfDns
+
+_log = logging.getLogger(__name__)
+
+REFUSED_S = 10.0
+"""After which it is tried again to read a registry whose ACL refuses it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsStats:
+    """What was answered from what since the start."""
+
+    is_loaded: bool = False
+    is_current: bool = False
+    entries: int = 0
+    names: int = 0
+    changes: int = 0
+    responses: Mapping[str, int] = field(default_factory=dict)
+    truncated: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    connections_open: int = 0
+    connections_refused: int = 0
+
+
+def run_dns(settings: SettingsOfDns, load: Callable[[], SettingsOfDns]) -> None:
+    """Serve the registry as DNS until SIGTERM or SIGINT.
+
+    At SIGHUP the settings are loaded again.
+
+    Raises:
+        StartError: this start cannot succeed; one line says why.
+    """
+    try:
+        access = access_of(settings.admin, settings.dns.admin_at.host)
+        login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
+    except SettingError as error:
+        raise ConfigurationError(str(error)) from error
+    set_up_logs(settings.log)
+    manager = ServiceManager()
+
+    async def serve(signals: Signals) -> None:
+        system = DnsSystem(settings, boottime, access, manager, login)
+        signals.on_reload = Reloader(load, settings, OF_DNS, system.take, manager).reload
+        await system.serve(signals.stop)
+
+    run_until_signal(serve, "no more questions are answered")
+
+
+class DnsSystem:
+    """The DNS daemon: all its parts, and the order in which they begin and end."""
+
+    def __init__(
+        self,
+        settings: SettingsOfDns,
+        clock: Callable[[], float],
+        access: Access | None = None,
+        manager: ServiceManager | None = None,
+        login: Login | None = None,
+    ) -> None:
+        self._settings = settings
+        self._manager = manager or ServiceManager({})
+        authority = Authority.of(
+            settings.dns.domain,
+            settings.dns.dns_name_server or socket.getfqdn(),
+            ttl_s=settings.dns.dns_ttl_s,
+            serial=int(unix_time()),  # grows with each start
+        )
+        self._zone = Zone(authority.domain_bytes)
+        self._answers = Answers(self._zone, authority)
+        self._following = DnsFollowing(self._zone)
+        self._session = Session(settings.zookeeper, clock, log_name="registry", login=login)
+        self._server = DnsServer(settings.dns.listen_at, self._answers, settings.dns.dns_queries_per_s, clock)
+        self._watchdog = Watchdog()
+        pages = daemon_pages(
+            self._situation, "the registry has been read", MetricsPage("dns", self.figures).render
+        )
+        self._admin = AdminServer(
+            settings.dns.admin_at,
+            pages,
+            lambda: self._situation().state,
+            title="nncache dns",
+            access=access or access_of(settings.admin, settings.dns.admin_at.host),
+        )
+
+    @property
+    def address(self) -> Endpoint:
+        """Where questions are answered."""
+        return self._server.address
+
+    @property
+    def admin_url(self) -> str:
+        """The pages."""
+        return self._admin.url
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set.
+
+        Raises:
+            StartError: an address cannot be listened on.
+        """
+        try:
+            await self._admin.__aenter__()
+        except OSError as error:
+            raise StartError(f"admin: {self._settings.dns.admin_at}: {error.strerror or error}") from error
+        try:
+            await self._serve(stop)
+        finally:
+            await self._admin.__aexit__(None, None, None)
+
+    async def _serve(self, stop: asyncio.Event) -> None:
+        try:
+            await self._server.__aenter__()
+        except OSError as error:
+            raise StartError(
+                f"dns_listen: {self._settings.dns.listen_at}: {error.strerror or error}"
+            ) from error
+        try:
+            async with self._session, background(self._works()):
+                self._say_where()
+                calm_collector()
+                self._manager.ready()
+                await stop.wait()
+                self._manager.stopping()
+        finally:
+            await self._server.__aexit__(None, None, None)
+
+    def take(self, settings: SettingsOfDns, changed: AbstractSet[str]) -> None:
+        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloading`)."""
+        if "log_level" in changed:
+            set_log_level(settings.log)
+
+    def _works(self) -> tuple[Work, ...]:
+        return (
+            ("following the registry", self._follow),
+            ("the watch over the event loop", self._watchdog.run),
+            ("signs of life for the service manager", self._manager.beat),
+            ("the log of what changes", lambda: announce(self._situation, lines)),
+        )
+
+    async def _follow(self) -> None:
+        root = self._settings.registry.registry_root
+        while True:
+            try:
+                await self._following.follow(TreeWatch(self._session, root, paths.ROOT).changes())
+            except NotAllowedError as error:
+                _log.warning("the registry is not read, trying again in %g s: %s", REFUSED_S, error)
+            await asyncio.sleep(REFUSED_S)
+
+    def _say_where(self) -> None:
+        settings = self._settings
+        _log.info(
+            "nncache %s answers DNS of %s on %s (UDP and TCP), from the registry %s at %s",
+            version("nncache"),
+            settings.dns.domain,
+            self.address,
+            settings.registry.registry_root,
+            ", ".join(settings.zookeeper.zookeeper),
+        )
+        _log.info("health, readiness and metrics on %s", self._admin.url)
+
+    def figures(self) -> Mapping[str, object]:
+        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        return {
+            "admin": self._admin.stats(),
+            "dns": self._stats(),
+            "loop": self._watchdog.stats(),
+            "zookeeper": self._session.stats(),
+        }
+
+    def _stats(self) -> DnsStats:
+        server, situation = self._server.figures, self._situation()
+        return DnsStats(
+            is_loaded=situation.is_loaded,
+            is_current=situation.is_current,
+            entries=self._zone.entries,
+            names=self._zone.names,
+            changes=self._zone.changes,
+            responses=self._answers.rcodes,
+            truncated=self._answers.truncated,
+            dropped={
+                "rate": server.over_rate,
+                "malformed": self._answers.unanswered,
+                "error": server.failed,
+            },
+            connections_open=server.connections_open,
+            connections_refused=server.connections_refused,
+        )
+
+    def _situation(self) -> DnsSituation:
+        return DnsSituation(
+            is_loaded=self._zone.is_loaded,
+            is_current=self._following.is_current and self._session.is_connected,
+            is_zookeeper_connected=self._session.is_connected,
+        )

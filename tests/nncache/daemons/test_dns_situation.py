@@ -1,0 +1,32 @@
+"""What the DNS daemon says of itself."""
+
+from nncache.daemons.dns_situation import DnsSituation, lines
+
+NEW = DnsSituation(is_loaded=False, is_current=False, is_zookeeper_connected=False)
+CONNECTED = DnsSituation(is_loaded=False, is_current=False, is_zookeeper_connected=True)
+WELL = DnsSituation(is_loaded=True, is_current=True, is_zookeeper_connected=True)
+AWAY = DnsSituation(is_loaded=True, is_current=False, is_zookeeper_connected=False)
+
+
+def test_what_was_known_is_answered_while_zookeeper_is_away() -> None:
+    """So it stays ready, and says that something is wrong."""
+    assert [each.is_ready for each in (NEW, CONNECTED, WELL, AWAY)] == [False, False, True, True]
+    assert [each.reason for each in (NEW, CONNECTED, WELL, AWAY)] == [
+        "no-zookeeper",
+        "not-loaded",
+        "",
+        "no-zookeeper",
+    ]
+
+
+def test_each_state_is_said_once() -> None:
+    """Bad ones with what to do."""
+    ((news),) = lines(None, NEW)
+    assert news.is_bad
+    assert "SERVFAIL; see that the servers of zookeeper run" in news.text
+    assert lines(NEW, CONNECTED) == ()
+    ((news),) = lines(CONNECTED, WELL)
+    assert not news.is_bad
+    ((news),) = lines(WELL, AWAY)
+    assert news.is_bad
+    assert "last known" in news.text
