@@ -8,6 +8,7 @@ import click
 from nncache.commands.audit import audit
 from nncache.commands.check import check
 from nncache.commands.completion import completion
+from nncache.commands.dns import dns
 from nncache.commands.explain import explain
 from nncache.commands.filters import filters
 from nncache.commands.proxies import proxies
@@ -41,6 +42,7 @@ nncache.add_command(filters)
 nncache.add_command(watch)
 nncache.add_command(registry)
 nncache.add_command(proxies)
+nncache.add_command(dns)
 nncache.add_command(completion)
 
 

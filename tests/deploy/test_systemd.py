@@ -43,7 +43,7 @@ def test_each_daemon_has_a_unit() -> None:
         _, command, *rest = line.split()
         nncache.commands[command].make_context(command, rest, resilient_parsing=True)
         commands.append(command)
-    assert commands == ["proxy", "publisher"]
+    assert commands == ["dns", "proxy", "publisher"]
 
 
 @needs_systemd
