@@ -79,8 +79,6 @@ def plan_reaping(
     """
 
     def goes_along(path: str, _: str) -> bool:
-        if path not in entries:
-            return False
         record = entries[path]
         return record is None or has_ended(record)
 
@@ -114,8 +112,6 @@ def _plan(
 
 
 def _goes_with(entries: Mapping[str, ServiceRecord | None], path: str, top: str, yarn_id: str) -> bool:
-    if path not in entries:
-        return False
     record = entries[path]
     if path == top or record is None:
         return True
