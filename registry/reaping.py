@@ -96,9 +96,11 @@ async def reap(
     unreadable = [broken.path for broken in reading.unreadable]
     plan = plan_reaping(reading.records, unreadable, lambda record: isinstance(why_of(record), Ended))
     stays = [Stays(broken.path, f"it cannot be read: {broken.why}") for broken in reading.unreadable]
-    for entry in reading.entries:
-        if (verdict := why_of(entry.record)) is not None:
-            stays.append(Stays(entry.path, verdict.why, isinstance(verdict, Runs)))
+    stays += [
+        Stays(entry.path, verdict.why, isinstance(verdict, Runs))
+        for entry in reading.entries
+        if (verdict := why_of(entry.record)) is not None
+    ]
     stays += [Stays(each.path, each.why) for each in plan.kept]
     kept = {each.path: each for each in stays}
     was: dict[str, Entry | EntryStatus] = {status.path: status for status in reading.bare}

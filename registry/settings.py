@@ -127,14 +127,16 @@ class ReaperSettings:
         metadata={
             "help": "Seconds for which a ResourceManager must have been active before a container or an application "
             "that it does not know has ended for this reason: after a failover NodeManagers report containers again, "
-            "for yarn.nm.liveness-monitor.expiry-interval-ms at most. Less can delete the record of a running container."
+            "for yarn.nm.liveness-monitor.expiry-interval-ms at most. Less may be wrong about a container that runs."
         },
     )
 
     def __post_init__(self) -> None:
         for url in self.yarn_rm:
             if not _RM_URL.fullmatch(url):
-                raise SettingError("yarn_rm", url, "must be a URL without a path, such as http://rm1.example.com:8088")
+                raise SettingError(
+                    "yarn_rm", url, "must be a URL without a path, such as http://rm1.example.com:8088"
+                )
         for timestamp in self.yarn_forgotten:
             if not _TIMESTAMP.fullmatch(timestamp):
                 raise SettingError(

@@ -253,7 +253,9 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
     return Doubt(f"{yarn_id} is in the unknown state {state!r}")
 
 
-def _of_container(container: str, of_application: Runs, answer: Answer, manager: Manager, terms: Terms) -> Verdict:
+def _of_container(
+    container: str, of_application: Runs, answer: Answer, manager: Manager, terms: Terms
+) -> Verdict:
     """Judge a container of an attempt that is known: those that are complete are forgotten at once."""
     if isinstance(answer, Unanswered):
         return Doubt(answer.why)

@@ -28,6 +28,7 @@ ABOUT_APPLICATION = f"/apps/{APPLICATION}"
 ABOUT_ATTEMPTS = f"{ABOUT_APPLICATION}/appattempts"
 ABOUT_CONTAINER = f"{ABOUT_ATTEMPTS}/{ATTEMPT}/containers/{CONTAINER}"
 MANAGER = Manager(is_active=True, started_on=STARTED, active_s=3600.0)
+TERMS = Terms()
 ANSWER_OF: dict[str, Any] = {"id": APPLICATION, "state": "RUNNING", "clusterId": STARTED}
 UNKNOWN = Reply(404, b'{"RemoteException": {"exception": "NotFoundException", "message": "app not found"}}')
 SILENT = Unanswered("http://rm1:8088 does not answer")
@@ -58,8 +59,8 @@ def verdict(
     policy: str,
     yarn_id: str,
     answers: dict[str, Answer],
-    terms: Terms = Terms(),
-    manager: Manager = MANAGER,  # noqa: B008 - a value that never changes
+    terms: Terms = TERMS,
+    manager: Manager = MANAGER,
 ) -> Verdict | Ask:
     """Judge with these answers."""
     return judge(policy, yarn_id, manager, answers, terms)
