@@ -45,6 +45,7 @@ class Yarn(Running):
         urls: of the ResourceManagers' web pages, by their ids.
         managers: their processes; what they know is in a store that they share.
         node: the process of the NodeManager.
+        endless: a command for a container: it ends a second after this YARN, whatever has ended that.
     """
 
     def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:
@@ -71,6 +72,7 @@ class Yarn(Running):
             settings = _settings(self._place.data, ports)
             write_yarn_configuration(self._place.conf_dir, settings)
             undo.pop_all()
+        self.endless = f"while [ -e {self._place.conf_dir} ]; do sleep 1; done"
         names = ("rm1", "rm2")
         self.urls = {
             name: f"http://{settings[f'yarn.resourcemanager.webapp.address.{name}']}" for name in names

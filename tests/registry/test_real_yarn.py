@@ -37,14 +37,14 @@ async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
         yield real
 
 
-def submitted(url: str) -> str:
+def submitted(yarn: Yarn, url: str) -> str:
     """Submit an application whose master runs and does not register; return its id when it has been launched."""
     _, new = call(url, "/apps/new-application", "POST")
     application = str(new["application-id"])
     context = {
         "application-id": application,
         "application-name": "reaped",
-        "am-container-spec": {"commands": {"command": "sleep 300"}},
+        "am-container-spec": {"commands": {"command": yarn.endless}},
         "max-app-attempts": 1,
         "resource": {"memory": 64, "vCores": 1},
     }
@@ -83,7 +83,7 @@ async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete:
 async def test_an_application_that_is_killed_takes_its_records_along(registry: Registry, yarn: Yarn) -> None:
     """Those of one that is not stay, through a failover, too; and what nobody knows."""
     first, second = yarn.urls["rm1"], yarn.urls["rm2"]
-    killed, kept = submitted(first), submitted(first)
+    killed, kept = submitted(yarn, first), submitted(yarn, first)
     await registry.mknode("/users/joe/web", create_parents=True)
     for name, application in (("killed", killed), ("kept", kept)):
         attempt = application.replace("application", "appattempt") + "_000001"
@@ -153,7 +153,7 @@ def test_the_fake_answers_as_the_real_one_does(yarn: Yarn) -> None:
         each for each in yarn.urls.values() if call(each, "/info")[1]["clusterInfo"]["haState"] == "ACTIVE"
     )
     (other,) = (each for each in yarn.urls.values() if each != url)
-    application = submitted(url)
+    application = submitted(yarn, url)
     attempt = application.replace("application", "appattempt") + "_000001"
     started_on = call(url, "/info")[1]["clusterInfo"]["startedOn"]
     _, listed = call(url, f"/apps/{application}/appattempts/{attempt}/containers")
