@@ -2,7 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -55,33 +56,41 @@ class Reaper:
                 it cannot begin.
             ConfigurationError: the login cannot be made.
         """
+
+        async def once(registry: Registry, _: Session) -> None:
+            async with self._managers() as managers:
+                await self._look(registry, managers, delete=delete)
+
         if every_s is None:
-            with_registry(self._settings, lambda registry, _: self._once(registry, delete=delete))
+            with_registry(self._settings, once)
             return
 
         async def again(registry: Registry, _: Session) -> None:
-            while True:
-                try:
-                    await self._once(registry, delete=delete)
-                except RegistryError as error:
-                    click.echo(f"nothing more is deleted this time: {error}", err=True)
-                await asyncio.sleep(every_s)
+            async with self._managers() as managers:
+                while True:
+                    try:
+                        await self._look(registry, managers, delete=delete)
+                    except RegistryError as error:
+                        click.echo(f"nothing more is deleted this time: {error}", err=True)
+                    await asyncio.sleep(every_s)
 
         async def serve(signals: Signals) -> None:
             await _until(signals.stop, in_registry(self._settings, again))
 
         run_until_signal(serve, "nothing more is deleted")
 
-    async def _once(self, registry: Registry, *, delete: bool) -> None:
+    @asynccontextmanager
+    async def _managers(self) -> AsyncIterator[ResourceManagers]:
+        """Yield the ResourceManagers, over one session: where Kerberos is asked for, it logs in once."""
         reaper = self._settings.reaper
         addresses = [URL(url).authority for url in reaper.yarn_rm]
         logins = () if self._identity is None else (WebLogin(self._identity, addresses, timeout_s=TIMEOUT_S),)
-        jar = aiohttp.DummyCookieJar()
-        async with aiohttp.ClientSession(middlewares=logins, cookie_jar=jar) as http:
-            managers = ResourceManagers(http, reaper.yarn_rm, user=reaper.yarn_user, tls=self._tls)
-            self._print(
-                await reap(registry, managers, self._top, reaper.terms, delete=delete), is_done=delete
-            )
+        async with aiohttp.ClientSession(middlewares=logins, cookie_jar=aiohttp.DummyCookieJar()) as http:
+            yield ResourceManagers(http, reaper.yarn_rm, user=reaper.yarn_user, tls=self._tls)
+
+    async def _look(self, registry: Registry, managers: ResourceManagers, *, delete: bool) -> None:
+        found = await reap(registry, managers, self._top, self._settings.reaper.terms, delete=delete)
+        self._print(found, is_done=delete)
 
     def _print(self, reaping: Reaping, *, is_done: bool) -> None:
         """Print what goes, and what stays if that is not what was printed before."""

@@ -8,10 +8,15 @@ from contextlib import ExitStack, asynccontextmanager
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from yarl import URL
 
+from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.registry.errors import ResourceManagerError
 from nncache.registry.resource_manager import MAX_REPLY_BYTES, ResourceManagers
 from nncache.registry.yarn_states import Reply, Unanswered
+from tests.hadoop.kerberos.counted_identity import CountedIdentity
 from tests.nncache.processes import free_address
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 
@@ -163,3 +168,41 @@ async def test_over_tls_a_certificate_is_needed_that_is_believed(
     async with aiohttp.ClientSession() as http:
         client = ResourceManagers(http, [url], tls=ssl.create_default_context())
         assert isinstance(await client.ask(url, "/info"), Unanswered)
+
+
+async def test_with_kerberos_it_logs_in_once() -> None:
+    """A login that fails is no answer, and says why."""
+    identity, tokens = CountedIdentity(), list[str | None]()
+
+    async def page(request: web.Request) -> web.Response:
+        token = request.headers.get("Authorization")
+        if request.headers.get("Cookie") == "hadoop.auth=joe":
+            return web.json_response({"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}})
+        tokens.append(token)
+        if token is None:
+            return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
+        proof = {"WWW-Authenticate": token.replace("token", "proof"), "Set-Cookie": "hadoop.auth=joe; Path=/"}
+        return web.json_response({"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}}, headers=proof)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", page)
+    async with TestServer(app, host="127.0.0.1") as server:
+        url = f"http://127.0.0.1:{server.port}"
+        login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
+        async with aiohttp.ClientSession(middlewares=(login,), cookie_jar=aiohttp.DummyCookieJar()) as http:
+            client = ResourceManagers(http, [url])
+            await client.see_unchanged(await client.find())
+            assert tokens == [None, "Negotiate token1"]
+
+    async def refusal(_: web.Request) -> web.Response:
+        return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", refusal)
+    async with TestServer(app, host="127.0.0.1") as server:
+        url = f"http://127.0.0.1:{server.port}"
+        login = WebLogin(identity, [URL(url).authority], timeout_s=10.0)
+        async with aiohttp.ClientSession(middlewares=(login,)) as http:
+            refused = await ResourceManagers(http, [url]).ask(url, "/info")
+            assert isinstance(refused, Unanswered)
+            assert "does not accept" in refused.why
