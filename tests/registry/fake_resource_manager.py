@@ -1,6 +1,6 @@
 """A ResourceManager's REST API, as far as a reaper asks it. (tests/registry/fake_resource_manager.py)
 
-Its answers are held against those of a real one by tests/contracts/test_resource_manager.py.
+Its answers are held against those of a real one by tests/registry/test_real_yarn.py.
 """
 
 import json
