@@ -26,7 +26,7 @@ REGISTRY_CLIENT = "registry-pom.xml"
 """The POM of Hadoop's own registry client."""
 
 YARN = "yarn-pom.xml"
-"""The POM of what a ResourceManager needs beside the jars of a release."""
+"""The POM of YARN's servers."""
 
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 

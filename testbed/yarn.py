@@ -4,7 +4,6 @@ import json
 import urllib.error
 import urllib.request
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -57,15 +56,10 @@ class Yarn(Running):
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
-            runtime = java.installed(hadoop_version)
-            more = java.installed(hadoop_version, pom_file=YARN)
+            runtime = java.installed(hadoop_version, pom_file=YARN)
             self._place = self._close.enter_context(
                 workplace(
-                    replace(runtime, jars=(*runtime.jars, *more.jars)),
-                    "yarn",
-                    directory=None,
-                    user=own_user(),
-                    start_timeout_s=_START_TIMEOUT_S,
+                    runtime, "yarn", directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S
                 )
             )
             ports = self._close.enter_context(PortLease())
