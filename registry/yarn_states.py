@@ -1,8 +1,9 @@
 """What YARN's ResourceManager says of an application, an attempt or a container. (registry/yarn_states.py)
 
-Sans-I/O: `judge` returns a verdict, or the page that must be read first. Sources, Hadoop 3.5.0: RMWebServices and its
-AppInfo, AppAttemptInfo, ContainerInfo and ClusterInfo; ClientRMService; `ResourceManager.startActiveServices`, which
-sets the timestamp of the cluster, so that `startedOn` of an active ResourceManager is since when it is active.
+Sans-I/O: `judge` returns a verdict, or the page that must be read first. Sources, Hadoop 3.5.0 and 3.4.1:
+RMWebServices and its AppInfo, AppAttemptInfo, ContainerInfo and ClusterInfo; ClientRMService; and
+`ResourceManager.startActiveServices`, which sets the timestamp of the cluster, so that `startedOn` of an active
+ResourceManager is since when it is active.
 """
 
 import json
@@ -264,7 +265,7 @@ def _of_container(
         if not of_application.why.endswith(_RUNNING):
             return Doubt(f"{why}: its containers may be handed over to the next attempt")
         return _settled(why, manager, terms)
-    described = _part(answer, "container")
+    described = _part(answer, "container") or _document(answer)  # Hadoop 3.5.0; 3.4.1
     if answer.status != HTTPStatus.OK or described.get("containerId") != container:
         return _odd(container, answer)
     state = _text(described.get("containerState"))
@@ -293,9 +294,13 @@ def _text(value: object) -> str:
 
 def _part(answer: Reply, name: str) -> Mapping[str, Any]:
     """Return an object of the answer's JSON; empty if there is none."""
+    part = _document(answer).get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _document(answer: Reply) -> Mapping[str, Any]:
     try:
         document = json.loads(answer.body)
     except (ValueError, RecursionError):
         return {}
-    part = document.get(name) if isinstance(document, dict) else None
-    return part if isinstance(part, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -58,9 +58,7 @@ class Yarn(Running):
             undo.callback(self._close.close)
             runtime = java.installed(hadoop_version, pom_file=YARN)
             self._place = self._close.enter_context(
-                workplace(
-                    runtime, "yarn", directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S
-                )
+                workplace(runtime, "yarn", directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S)
             )
             ports = self._close.enter_context(PortLease())
             settings = _settings(self._place.data, ports)

@@ -29,6 +29,7 @@ class FakeResourceManager:
         applications: their states, by id.
         attempts: their states, by id.
         containers: their states, by id; a real one forgets them when they are complete.
+        wraps: whether a container is an object in another one: in Hadoop 3.5.0, not in 3.4.1.
         redirect: to which URL a standby sends.
         odd: other answers to some pages: status and body.
         asked: the targets that were asked for, below API.
@@ -41,6 +42,7 @@ class FakeResourceManager:
     applications: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, str] = field(default_factory=dict)
     containers: dict[str, str] = field(default_factory=dict)
+    wraps: bool = True
     redirect: str = ""
     odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -87,7 +89,8 @@ class FakeResourceManager:
                 if container not in self.containers:
                     return _missing(f"Container with id '{container}' doesn't exist in RM.")
                 state = self.containers[container]
-                return 200, {"container": {"containerId": container, "containerState": state}}
+                described = {"containerId": container, "containerState": state}
+                return 200, {"container": described} if self.wraps else described
             case _:
                 return _missing("HTTP 404 Not Found")
 
