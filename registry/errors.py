@@ -73,3 +73,7 @@ class RecordChangedError(RegistryError):
 
 class RegistryIOError(RegistryError):
     """ZooKeeper did not answer. Of a write it is not known whether it was carried out."""
+
+
+class ResourceManagerError(RegistryError):
+    """YARN cannot say what has ended. It is about URLs instead of a path; nothing was deleted."""

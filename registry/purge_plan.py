@@ -5,7 +5,7 @@ cannot be read, and what is below an entry that goes but belongs to something el
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
@@ -14,6 +14,9 @@ from typing import Final
 from nncache.registry.limits import PERMANENT
 from nncache.registry.paths import elements_of, is_below
 from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, ServiceRecord
+
+_FOREIGN: Final = "does not belong to it"
+_NOT_ENDED: Final = "is not known to have ended"
 
 _APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)?_(\d+_\d+)(?:_.*)?")
 
@@ -57,27 +60,58 @@ def plan_purge(
         yarn_id: of what has ended.
         policy: application, application-attempt or container.
     """
+
+    def goes_along(path: str, top: str) -> bool:
+        return _goes_with(entries, path, top, yarn_id)
+
+    return _plan(entries, unreadable, lambda record: selects(record, yarn_id, policy), goes_along, _FOREIGN)
+
+
+def plan_reaping(
+    entries: Mapping[str, ServiceRecord | None],
+    unreadable: Iterable[str],
+    has_ended: Callable[[ServiceRecord], bool],
+) -> PurgePlan:
+    """Return which records go of all that have ended, each with what is below it.
+
+    Stricter than `plan_purge`: a record stays while any below it has not ended, as a container that its application's
+    next attempt has taken over.
+    """
+
+    def goes_along(path: str, _: str) -> bool:
+        record = entries[path]
+        return record is None or has_ended(record)
+
+    return _plan(entries, unreadable, has_ended, goes_along, _NOT_ENDED)
+
+
+def _plan(
+    entries: Mapping[str, ServiceRecord | None],
+    unreadable: Iterable[str],
+    goes: Callable[[ServiceRecord], bool],
+    goes_along: Callable[[str, str], bool],
+    otherwise: str,
+) -> PurgePlan:
+    """Plan from the top down: a record that `goes` takes what is below it along, if all of that `goes_along`."""
     broken = set(unreadable)
     ordered = sorted({*entries, *broken}, key=elements_of)  # what is below an entry follows it
     doomed: set[str] = set()
     kept: list[Kept] = []
     for place, path in enumerate(ordered):
         record = entries.get(path)
-        if path in doomed or record is None or not selects(record, yarn_id, policy):
+        if path in doomed or record is None or not goes(record):
             continue
         below = list(takewhile(partial(is_below, top=path), islice(ordered, place, None)))
-        blocker = next((other for other in below if not _goes_with(entries, other, path, yarn_id)), None)
+        blocker = next((other for other in below if other in broken or not goes_along(other, path)), None)
         if blocker is None:
             doomed.update(below)
         else:
-            why = "cannot be read" if blocker in broken else "does not belong to it"
+            why = "cannot be read" if blocker in broken else otherwise
             kept.append(Kept(path, f"{blocker}, which is below it, {why}"))
     return PurgePlan(tuple(sorted(doomed, key=lambda path: (-path.count("/"), path))), tuple(kept))
 
 
 def _goes_with(entries: Mapping[str, ServiceRecord | None], path: str, top: str, yarn_id: str) -> bool:
-    if path not in entries:
-        return False
     record = entries[path]
     if path == top or record is None:
         return True

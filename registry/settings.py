@@ -6,7 +6,10 @@ from typing import Final
 
 from nncache.hadoop.settings import SettingError
 from nncache.registry.access import AccessPolicy, parse_account
+from nncache.registry.yarn_states import Terms
 
+_RM_URL: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}")
+_TIMESTAMP: Final = re.compile(r"[1-9][0-9]{0,18}")
 _ROOT: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 
 
@@ -82,3 +85,67 @@ class RegistrationSettings:
             "listens on, or this machine's name where that is every address."
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaperSettings:
+    """Which YARN says what has ended.
+
+    Raises:
+        SettingError: a value is outside what its key allows.
+    """
+
+    yarn_rm: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "URLs of the ResourceManagers' web pages, such as http://rm1.example.com:8088, one for each of a "
+            "cluster; the active one is asked."
+        },
+    )
+    yarn_user: str = field(
+        default="",
+        metadata={
+            "help": "User as whom the ResourceManager is asked where its authentication is simple; must be able to "
+            "view all applications where yarn.acl.enable is set. Empty: its default user."
+        },
+    )
+    yarn_ca: str = field(
+        default="",
+        metadata={
+            "help": "PEM file of the certificate authorities that are believed for https. Empty: those of the system."
+        },
+    )
+    yarn_forgotten: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Timestamps T of ids application_T_N that are this cluster's: of these, an application that the "
+            "ResourceManager does not know has ended. Of all others nothing is deleted then."
+        },
+    )
+    yarn_settle_s: float = field(
+        default=600.0,
+        metadata={
+            "help": "Seconds for which a ResourceManager must have been active before a container or an application "
+            "that it does not know has ended for this reason: after a failover NodeManagers report containers again, "
+            "for yarn.nm.liveness-monitor.expiry-interval-ms at most. Less may be wrong about a container that runs."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        for url in self.yarn_rm:
+            if not _RM_URL.fullmatch(url):
+                raise SettingError(
+                    "yarn_rm", url, "must be a URL without a path, such as http://rm1.example.com:8088"
+                )
+        for timestamp in self.yarn_forgotten:
+            if not _TIMESTAMP.fullmatch(timestamp):
+                raise SettingError(
+                    "yarn_forgotten", timestamp, "must be the first number of an id, such as 1408631738011"
+                )
+        if not self.yarn_settle_s >= 0:
+            raise SettingError("yarn_settle_s", self.yarn_settle_s, "must be 0 or more seconds")
+
+    @property
+    def terms(self) -> Terms:
+        """What was decided about things that YARN does not know."""
+        return Terms(frozenset(map(int, self.yarn_forgotten)), self.yarn_settle_s)

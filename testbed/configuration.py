@@ -86,6 +86,13 @@ def write_zookeeper_configuration(
     return file
 
 
+def write_yarn_configuration(directory: Path, settings: Mapping[str, str]) -> None:
+    """Write what YARN's servers read into `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "yarn-site.xml").write_bytes(_site(settings))
+    _write_logging(directory, None)
+
+
 def _write_logging(directory: Path, audit_log: Path | None) -> None:
     """Let servers log to their standard error, and the NameNode write its audit log when there is a place for it."""
     text = _LOG4J.format(

@@ -25,6 +25,9 @@ _FRESH = "classpath.new"  # the same before it is complete
 REGISTRY_CLIENT = "registry-pom.xml"
 """The POM of Hadoop's own registry client."""
 
+YARN = "yarn-pom.xml"
+"""The POM of YARN's servers."""
+
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 
 

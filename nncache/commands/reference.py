@@ -109,7 +109,9 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
         )
         + "\n"
     )
-    settings = {key.flag for form in FORMS if form.command == words[0] for key in form.keys.values()}
+    forms = {form.command: form for form in FORMS}
+    name = next((name for name in (" ".join(words), words[0]) if name in forms), "")
+    settings = {key.flag for key in forms[name].keys.values()} if name else set()
     options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
     own = [each for each in options if each.opts[0] not in settings]
     if own:
@@ -117,7 +119,7 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
         yield f"| option | meaning |\n|---|---|\n{rows}"
     if len(own) < len(options):
         flags = ", ".join(f"`{each.opts[0]}`" for each in options if each.opts[0] in settings)
-        yield f"Settings ([settings.md](settings.md#nncache-{words[0]})): {flags}.\n"
+        yield f"Settings ([settings.md](settings.md#nncache-{name.replace(' ', '-')})): {flags}.\n"
 
 
 def _sentences(paragraph: str) -> str:

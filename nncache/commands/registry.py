@@ -9,7 +9,7 @@ import click
 from nncache.commands.options import given, with_settings
 from nncache.errors import ConfigurationError
 from nncache.registry.endpoint_query import EndpointQuery
-from nncache.settings.commands import REGISTRY, load_settings
+from nncache.settings.commands import REAPER, REGISTRY, load_settings
 
 if TYPE_CHECKING:
     from nncache.commands.registry_client import RegistryClient
@@ -191,6 +191,36 @@ def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | Non
     read or belongs to something else. YARN does this by itself where it runs its registry.
     """
     _client(config, flags).purge(path, yarn_id, policy, delete=yes)
+
+
+@with_settings(REAPER.keys.values())
+@registry.command()
+@_with_top
+@click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="With --yes: look again and again, until SIGTERM or SIGINT.",
+)
+@_with_json
+@_with_config
+def reaper(
+    path: str, *, yes: bool, every_s: float | None, as_json: bool, config: Path | None, **flags: object
+) -> None:
+    """Delete the records below PATH of YARN's applications, attempts and containers that have ended.
+
+    The active ResourceManager is asked about each. Without --yes it is only printed what would be deleted, and, on
+    standard error, what stays and why. On any doubt a record stays. YARN does this by itself where it runs its
+    registry.
+    """
+    if every_s is not None and not yes:
+        raise click.UsageError("--every needs --yes: a dry run is printed once")
+    settings = load_settings(REAPER, config, given(flags))
+    from nncache.commands.registry_reaper import Reaper  # noqa: PLC0415 - --help and a wrong setting load no client
+
+    Reaper(settings, path, as_json=as_json).run(delete=yes, every_s=every_s)
 
 
 def _client(config: Path | None, flags: dict[str, object]) -> "RegistryClient":

@@ -185,21 +185,22 @@ def with_registry(settings: SettingsOfRegistry, work: Work) -> None:
         RegistryCommandError: ZooKeeper does not answer, or the registry refuses.
         ConfigurationError: the login cannot be made.
     """
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(in_registry(settings, work))
+
+
+async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
+    """Do the same on a loop that runs. Raises as `with_registry`."""
     try:
         login = login_of(settings.zookeeper, identity_of(settings.kerberos, boottime))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-
-    async def connected() -> None:
-        session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
+    session = Session(settings.zookeeper, boottime, log_name="registry", login=login)
+    try:
         async with session:
             await session.wait_connected(settings.zookeeper.zookeeper_session_timeout_s)
             registry = Registry(session, settings.registry.registry_root, settings.registry.access)
             await work(registry, session)
-
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(connected())
     except ConnectionLostError as error:
         raise RegistryCommandError(
             f"ZooKeeper {', '.join(settings.zookeeper.zookeeper)} does not answer: {error}"

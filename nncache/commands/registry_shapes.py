@@ -9,6 +9,7 @@ from nncache.commands.proxies_view import READY, Found
 from nncache.commands.proxies_view import lines as proxy_lines
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.reaping import Reaped, Reaping, Stays
 from nncache.registry.record import Endpoint, ServiceRecord
 from nncache.registry.tree_watch import Current, Gap, Present, Removed
 
@@ -35,6 +36,15 @@ def registry_shapes() -> Iterator[tuple[str, str, str]]:
         "registry check",
         json.dumps({_PATH: ["its ACL lets anyone write"]}, indent=2),
         "What is wrong, by path; nothing wrong is an empty object.",
+    )
+    reaping = Reaping(
+        gone=(Reaped("/users/joe/web/a", "application_1408631738011_0028 is FINISHED"),),
+        kept=(Stays("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
+    )
+    yield (
+        "registry reaper",
+        _text([registry_view.reaping_as_json(reaping, is_done=False)]),
+        "One object a line; with `--every` one for each look. What is `kept` and not known to run is in doubt.",
     )
     proxy = Found(
         name="proxy7-9871", kind="proxy", state=READY, webhdfs=(_URL,), admin=("http://proxy7:9872/",)

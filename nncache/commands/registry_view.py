@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from nncache.logs import one_line
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.reaping import Reaping, Stays
 from nncache.registry.record import Address, ServiceRecord
 from nncache.registry.record_json import encode_record
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
@@ -79,6 +81,30 @@ def faults(by_path: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for path, wrong in by_path.items():
         for fault in wrong:
             yield one_line(f"{path}: {fault}")
+
+
+def gone(reaping: Reaping, *, is_done: bool) -> Iterator[str]:
+    """Yield a line for each entry that goes: what is done with it, its path, and what has ended."""
+    for each in reaping.gone:
+        line = f"{'deleted' if is_done else 'would delete'} {each.path}"
+        yield one_line(f"{line}: {each.why}" if each.why else line)
+
+
+def kept(entries: Iterable[Stays]) -> Iterator[str]:
+    """Yield a line for each entry that stays."""
+    for each in entries:
+        yield one_line(f"{each.path}: kept: {each.why}")
+
+
+def reaping_as_json(reaping: Reaping, *, is_done: bool) -> str:
+    """Return both as one object."""
+    return json.dumps(
+        {
+            "dryRun": not is_done,
+            "gone": [asdict(each) for each in reaping.gone],
+            "kept": [asdict(each) for each in reaping.kept],
+        }
+    )
 
 
 def _status(status: EntryStatus) -> dict[str, Any]:

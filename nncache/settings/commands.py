@@ -27,7 +27,7 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.termination.settings import TerminationSettings
 from nncache.registry.dns_settings import DnsSettings
-from nncache.registry.settings import RegistrationSettings, RegistrySettings
+from nncache.registry.settings import ReaperSettings, RegistrationSettings, RegistrySettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
 from nncache.settings.hadoop_conf import from_hadoop, viewfs_of
@@ -235,6 +235,27 @@ class SettingsOfDns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsOfReaper(SettingsOfRegistry):
+    """All that `nncache registry reaper` may be told of its surroundings."""
+
+    reaper: ReaperSettings = field(
+        default_factory=ReaperSettings, metadata={"heading": "YARN's ResourceManagers"}
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together.
+
+        Raises:
+            SettingError: the key to change.
+        """
+        SettingsOfRegistry.__post_init__(self)
+        if not self.reaper.yarn_rm:
+            raise SettingError(
+                "yarn_rm", "none", "must name the ResourceManagers, such as http://rm1.example.com:8088"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfExplain:
     """All that `nncache explain`, `purge` and `top` may be told of their surroundings."""
 
@@ -305,6 +326,7 @@ PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_A
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
 REGISTRY = Form("registry", SettingsOfRegistry)
+REAPER = Form("registry reaper", SettingsOfReaper)
 PROXIES = Form("proxies", SettingsOfRegistry)
 DNS = Form("dns", SettingsOfDns)
 EXPLAIN = Form("explain", SettingsOfExplain)
@@ -318,6 +340,7 @@ FORMS: tuple[Form[Any], ...] = (
     FILTERS,
     WATCH,
     REGISTRY,
+    REAPER,
     PROXIES,
     DNS,
     EXPLAIN,

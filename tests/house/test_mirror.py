@@ -28,6 +28,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "registry/entry.py": "tests/registry/test_operations.py",
     "registry/errors.py": "tests/registry/test_operations.py",
     "registry/record.py": "tests/registry/test_record_json.py",
+    "testbed/yarn.py": "tests/registry/test_real_yarn.py",
     "invalidation/errors.py": "tests/invalidation/edits/test_poller.py",
 }
 """Modules without a test file of their own, and where they are tested."""
@@ -57,6 +58,7 @@ OF_MANY_MODULES: dict[str, str] = {
     "tests/registry/test_faults.py": "registry",
     "tests/registry/test_hadoop_client.py": "registry",
     "tests/registry/test_hadoop_records.py": "registry",
+    "tests/registry/test_real_yarn.py": "registry",
 }
 """Test files that are named after no module, and the directory that they test as a whole."""
 

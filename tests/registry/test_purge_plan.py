@@ -2,10 +2,18 @@
 
 import pytest
 
-from nncache.registry.purge_plan import Kept, application_of, plan_purge, selects
+from nncache.registry.purge_plan import (
+    Kept,
+    PurgePlan,
+    application_of,
+    plan_purge,
+    plan_reaping,
+    selects,
+)
 from nncache.registry.record import ServiceRecord
 
 APPLICATION = "application_1408631738011_0001"
+ENDED = "1408631738011_0001"
 CONTAINER = "container_e17_1408631738011_0001_01_000002"
 
 
@@ -104,3 +112,40 @@ def test_an_id_that_is_none_of_yarn_takes_along_only_what_has_no_record() -> Non
     )
     assert plan.delete == ("/a/b", "/a")
     assert [kept.path for kept in plan.kept] == ["/c"]
+
+
+def reaped(entries: dict[str, ServiceRecord | None], unreadable: list[str] = []) -> PurgePlan:  # noqa: B006 - never changed
+    """Plan with all that is of APPLICATION ended."""
+    return plan_reaping(
+        entries, unreadable, lambda record: application_of(record.attributes.get("yarn:id", "")) == ENDED
+    )
+
+
+def test_all_that_has_ended_goes_at_once() -> None:
+    """Whatever it is, with what is below it and has no record."""
+    other = of("application", "application_1408631738011_0002")
+    plan = reaped({
+        "/a": of("application", APPLICATION), "/a/c": None, "/a/c/d": of("container", CONTAINER),
+        "/b": of("container", CONTAINER), "/c": other, "/d": None, "/e": ServiceRecord(),
+    })  # fmt: skip
+    assert plan == PurgePlan(("/a/c/d", "/a/c", "/a", "/b"), ())
+
+
+@pytest.mark.parametrize(
+    "below", [ServiceRecord(), of("container", "container_1408631738011_0002_01_000001")]
+)
+def test_what_has_not_ended_keeps_what_is_above_it(below: ServiceRecord) -> None:
+    """What is beside it goes."""
+    plan = reaped({
+        "/a": of("application", APPLICATION), "/a/b": below, "/a/c": of("container", CONTAINER),
+    })  # fmt: skip
+    assert plan == PurgePlan(("/a/c",), (Kept("/a", "/a/b, which is below it, is not known to have ended"),))
+
+
+def test_what_cannot_be_read_stays_with_all_above_it() -> None:
+    """An entry whose own children cannot be listed, too."""
+    entries: dict[str, ServiceRecord | None] = {"/a": of("application", APPLICATION)}
+    for broken in ("/a", "/a/b"):
+        assert reaped(entries, [broken]) == PurgePlan(
+            (), (Kept("/a", f"{broken}, which is below it, cannot be read"),)
+        )

@@ -1,10 +1,13 @@
 """Settings of the registry."""
 
+from typing import Any
+
 import pytest
 
 from nncache.hadoop.settings import SettingError
 from nncache.registry.access import AccessPolicy, Account
-from nncache.registry.settings import RegistrySettings
+from nncache.registry.settings import ReaperSettings, RegistrySettings
+from nncache.registry.yarn_states import Terms
 
 
 def test_an_open_registry_at_hadoops_root_is_the_default() -> None:
@@ -34,3 +37,36 @@ def test_a_wrong_account_is_refused_where_it_matters() -> None:
         RegistrySettings(registry_secure=True, registry_system_accounts=("x",))
     with pytest.raises(SettingError, match="registry_realm must be given"):
         RegistrySettings(registry_secure=True)
+
+
+def test_what_a_reaper_may_conclude() -> None:
+    """By default nothing of what YARN does not know, but for containers once all nodes have reported."""
+    assert ReaperSettings().terms == Terms(frozenset(), 600.0)
+    given = ReaperSettings(yarn_forgotten=("1408631738011", "1795643495309"), yarn_settle_s=0)
+    assert given.terms == Terms(frozenset({1408631738011, 1795643495309}), 0)
+
+
+@pytest.mark.parametrize("url", ["http://rm1.example.com:8088", "https://10.0.0.1:8090", "http://[::1]:8088"])
+def test_a_url_of_a_resource_manager(url: str) -> None:
+    """Scheme, host and port."""
+    assert ReaperSettings(yarn_rm=(url,)).yarn_rm == (url,)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("yarn_rm", ("rm1:8088",)),
+        ("yarn_rm", ("http://rm1",)),
+        ("yarn_rm", ("http://rm1:8088/",)),
+        ("yarn_rm", ("ftp://rm1:8088",)),
+        ("yarn_rm", ("http://joe@rm1:8088",)),
+        ("yarn_forgotten", ("application_1408631738011_0001",)),
+        ("yarn_forgotten", ("",)),
+        ("yarn_settle_s", -1.0),
+        ("yarn_settle_s", float("nan")),
+    ],
+)
+def test_a_wrong_setting_of_a_reaper_is_refused(key: str, value: Any) -> None:
+    """With its key."""
+    with pytest.raises(SettingError, match=key):
+        ReaperSettings(**{key: value})

@@ -7,6 +7,7 @@ import pytest
 from nncache.commands import registry_view
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.entry import Entry, EntryStatus
+from nncache.registry.reaping import Reaped, Reaping, Stays
 from nncache.registry.record import Address, ServiceRecord, uri_endpoint
 from nncache.registry.tree_watch import Change, Current, Gap, Present, Removed
 from tests.registry.worlds import WEBHDFS
@@ -79,3 +80,21 @@ def test_a_path_of_another_client_breaks_no_line() -> None:
     """Its name and its texts may hold anything."""
     event = Present(status("/a"), ServiceRecord(description="x\n- /b"))
     assert "\n" not in registry_view.change(event, as_json=False)
+
+
+def test_what_a_reaper_does_and_leaves() -> None:
+    """An entry without a record goes for the sake of another: it has no reason of its own."""
+    reaping = Reaping(
+        (Reaped("/a/b", ""), Reaped("/a", "it is FINISHED")), (Stays("/c", "it\nruns", runs=True),)
+    )
+    assert list(registry_view.gone(reaping, is_done=False)) == [
+        "would delete /a/b",
+        "would delete /a: it is FINISHED",
+    ]
+    assert list(registry_view.gone(reaping, is_done=True)) == ["deleted /a/b", "deleted /a: it is FINISHED"]
+    assert [line.count("\n") for line in registry_view.kept(reaping.kept)] == [0]
+    assert json.loads(registry_view.reaping_as_json(reaping, is_done=True)) == {
+        "dryRun": False,
+        "gone": [{"path": "/a/b", "why": ""}, {"path": "/a", "why": "it is FINISHED"}],
+        "kept": [{"path": "/c", "why": "it\nruns", "runs": True}],
+    }

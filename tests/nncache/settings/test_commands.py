@@ -19,6 +19,7 @@ from nncache.settings.commands import (
 from nncache.settings.forms import Form
 
 ZOOKEEPER = {"zookeeper": ("zk1:2181,zk2:2181",)}
+YARN = {"yarn_rm": ("http://rm1:8088",)}
 
 
 def test_a_proxy_needs_no_file_and_no_flags() -> None:
@@ -145,8 +146,8 @@ def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path
     others = sorted(KEYS - set(form.keys))
     assert others
     config.write_text("".join(f'{name} = "?"\n' for name in others))
-    must = {**ZOOKEEPER, "domain": "registry.example"}
-    needed = {name: value for name, value in must.items() if name in form.keys}
+    must = {**ZOOKEEPER, **YARN, "domain": "registry.example"}
+    needed = {key: value for key, value in must.items() if key in form.keys}
     assert load_settings(form, config, needed) == load_settings(form, None, needed)
 
 

@@ -1,0 +1,115 @@
+"""`nncache registry reaper`: delete the records of what YARN says has ended. (nncache/commands/registry_reaper.py)"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import click
+from yarl import URL
+
+from nncache.clock import boottime
+from nncache.commands import registry_view
+from nncache.commands.registry_client import in_registry, with_registry
+from nncache.coordination.session import Session
+from nncache.daemons.daemon import Signals, run_until_signal
+from nncache.errors import ConfigurationError, StartError
+from nncache.hadoop.kerberos.identity import identity_of
+from nncache.hadoop.kerberos.web_login import WebLogin
+from nncache.hadoop.settings import SettingError
+from nncache.hadoop.tls_client import client_context
+from nncache.logs import LogSettings, set_up_logs
+from nncache.registry.errors import RegistryError
+from nncache.registry.operations import Registry
+from nncache.registry.reaping import Reaping, Stays, reap
+from nncache.registry.resource_manager import TIMEOUT_S, ResourceManagers
+from nncache.settings.commands import SettingsOfReaper
+
+
+class Reaper:
+    """One registry and one YARN, as the settings name them."""
+
+    def __init__(self, settings: SettingsOfReaper, top: str, *, as_json: bool) -> None:
+        """Prepare to look at the entries at and below `top`.
+
+        Raises:
+            ConfigurationError: the authorities or the login cannot be used.
+        """
+        set_up_logs(LogSettings(log_level="error"))  # what is wrong is said by the lines
+        self._settings = settings
+        self._top = top
+        self._as_json = as_json
+        self._kept: Sequence[Stays] = ()  # as they were printed last
+        try:
+            self._tls: ssl.SSLContext | None = client_context("yarn_ca", settings.reaper.yarn_ca)
+            self._identity = identity_of(settings.kerberos, boottime)
+        except SettingError as error:
+            raise ConfigurationError(str(error)) from error
+
+    def run(self, *, delete: bool, every_s: float | None) -> None:
+        """Look once, or again and again until SIGTERM or SIGINT.
+
+        Raises:
+            RegistryCommandError: ZooKeeper or no ResourceManager answers, or the registry refuses; of a loop only if
+                it cannot begin.
+            ConfigurationError: the login cannot be made.
+        """
+
+        async def once(registry: Registry, _: Session) -> None:
+            async with self._managers() as managers:
+                await self._look(registry, managers, delete=delete)
+
+        if every_s is None:
+            with_registry(self._settings, once)
+            return
+
+        async def again(registry: Registry, _: Session) -> None:
+            async with self._managers() as managers:
+                while True:
+                    try:
+                        await self._look(registry, managers, delete=delete)
+                    except RegistryError as error:
+                        click.echo(f"nothing more is deleted this time: {error}", err=True)
+                    await asyncio.sleep(every_s)
+
+        async def serve(signals: Signals) -> None:
+            await _until(signals.stop, in_registry(self._settings, again))
+
+        run_until_signal(serve, "nothing more is deleted")
+
+    @asynccontextmanager
+    async def _managers(self) -> AsyncIterator[ResourceManagers]:
+        """Yield the ResourceManagers, over one session: where Kerberos is asked for, it logs in once."""
+        reaper = self._settings.reaper
+        addresses = [URL(url).authority for url in reaper.yarn_rm]
+        logins = () if self._identity is None else (WebLogin(self._identity, addresses, timeout_s=TIMEOUT_S),)
+        async with aiohttp.ClientSession(middlewares=logins, cookie_jar=aiohttp.DummyCookieJar()) as http:
+            yield ResourceManagers(http, reaper.yarn_rm, user=reaper.yarn_user, tls=self._tls)
+
+    async def _look(self, registry: Registry, managers: ResourceManagers, *, delete: bool) -> None:
+        found = await reap(registry, managers, self._top, self._settings.reaper.terms, delete=delete)
+        self._print(found, is_done=delete)
+
+    def _print(self, reaping: Reaping, *, is_done: bool) -> None:
+        """Print what goes, and what stays if that is not what was printed before."""
+        if self._as_json:
+            click.echo(registry_view.reaping_as_json(reaping, is_done=is_done))
+            return
+        for line in registry_view.gone(reaping, is_done=is_done):
+            click.echo(line)
+        before, self._kept = self._kept, reaping.kept
+        for line in registry_view.kept(each for each in reaping.kept if each not in before):
+            click.echo(line, err=True)
+
+
+async def _until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do what ends by an error alone, until the event is set."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            doing = tasks.create_task(work)
+            await stop.wait()
+            doing.cancel()
+    except* StartError as group:
+        raise group.exceptions[0] from None

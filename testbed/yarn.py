@@ -1,0 +1,170 @@
+"""A YARN of its own: two ResourceManagers, of which one is active, and a NodeManager."""
+
+import json
+import urllib.error
+import urllib.request
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from nncache.testbed import java
+from nncache.testbed.configuration import write_yarn_configuration
+from nncache.testbed.errors import StartError
+from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, YARN
+from nncache.testbed.own_user import own_user
+from nncache.testbed.ports import PortLease
+from nncache.testbed.process import ServerProcess, await_all
+from nncache.testbed.running import Running
+from nncache.testbed.shell import environment, run
+from nncache.testbed.spec import SMALL_JVM
+from nncache.testbed.workplace import Workplace, workplace
+
+_RM: Final = "org.apache.hadoop.yarn.server.resourcemanager"
+_NM: Final = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+_RM_ADMIN: Final = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+
+_OF_A_MANAGER: Final = (
+    "webapp.address",
+    "address",
+    "scheduler.address",
+    "resource-tracker.address",
+    "admin.address",
+)
+_OF_THE_NODE: Final = ("address", "localizer.address", "webapp.address", "collector-service.address")
+
+_START_TIMEOUT_S: Final = 120.0
+_ANSWER_TIMEOUT_S: Final = 20.0
+
+
+class Yarn(Running):
+    """For as long as the `with` block lasts. It also ends when this process does (see `nncache.testbed.guard`).
+
+    Attributes:
+        urls: of the ResourceManagers' web pages, by their ids.
+        managers: their processes; what they know is in a store that they share.
+        node: the process of the NodeManager.
+        endless: a command for a container: it ends a second after this YARN, whatever has ended that.
+    """
+
+    def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION) -> None:
+        """Lay it out without starting it; the `with` block does.
+
+        Raises:
+            TestbedError: Java, Maven or the jars are missing, or no port is free.
+        """
+        self._close = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._close.close)
+            runtime = java.installed(hadoop_version, pom_file=YARN)
+            self._place = self._close.enter_context(
+                workplace(runtime, "yarn", directory=None, user=own_user(), start_timeout_s=_START_TIMEOUT_S)
+            )
+            ports = self._close.enter_context(PortLease())
+            settings = _settings(self._place.data, ports)
+            write_yarn_configuration(self._place.conf_dir, settings)
+            undo.pop_all()
+        self.endless = f"while [ -e {self._place.conf_dir} ]; do sleep 1; done"
+        names = ("rm1", "rm2")
+        self.urls = {
+            name: f"http://{settings[f'yarn.resourcemanager.webapp.address.{name}']}" for name in names
+        }
+        self.managers = {name: _manager(self._place, name, self.urls[name]) for name in names}
+        self.node = self._place.server(_NM.rpartition(".")[2], _NM, is_up=self._has_node, jvm=SMALL_JVM)
+
+    def start(self) -> None:
+        """Start all, rm1 active, and wait until the NodeManager has registered.
+
+        Raises:
+            StartError: one of them ended, or does not serve in time.
+        """
+        for manager in self.managers.values():
+            manager.launch()
+        await_all(list(self.managers.values()))
+        self.activate("rm1")
+        self.node.start()
+
+    def activate(self, name: str) -> None:
+        """Make one of them active, which both must not be.
+
+        Raises:
+            StartError: it did not become active.
+        """
+        words = ("-transitionToActive", "--forceactive", name)  # the other one need not answer
+        command = self._place.runtime.command(
+            _RM_ADMIN, *words, configuration=self._place.conf_dir, jvm=_id(name)
+        )
+        done = run(command, environ=environment(self._place.user))
+        if done.exit_code:
+            raise StartError(f"{name} did not become active: {done.stderr}")
+
+    def close(self) -> None:
+        """End all and remove their directory. May be called again."""
+        self.node.stop()  # which ends its containers
+        for manager in self.managers.values():
+            manager.kill()
+        self._close.close()
+
+    def _has_node(self) -> bool:
+        _, document = call(self.urls["rm1"], "/nodes")
+        nodes = (document.get("nodes") or {}).get("node", [])
+        return any(node["state"] == "RUNNING" for node in nodes)
+
+
+def call(url: str, page: str, method: str = "GET", document: object = None) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of an answer of a ResourceManager's REST API; status 0: there was none."""
+    data = None if document is None else json.dumps(document).encode()
+    fields = {"Content-Type": "application/json", "Accept": "application/json"}
+    request = urllib.request.Request(f"{url}/ws/v1/cluster{page}", data, fields, method=method)  # noqa: S310 - http alone
+    try:
+        with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT_S) as reply:  # noqa: S310 - as above
+            status, body = reply.status, reply.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            status, body = error.code, error.read()
+    except OSError:
+        return 0, {}
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return status, {}
+    return status, answer if isinstance(answer, dict) else {}
+
+
+def _id(name: str) -> tuple[str, ...]:
+    return (*SMALL_JVM, f"-Dtestbed.rm.id={name}")
+
+
+def _manager(place: Workplace, name: str, url: str) -> ServerProcess:
+    return place.server(name, f"{_RM}.ResourceManager", is_up=partial(_is_up, url), jvm=_id(name))
+
+
+def _is_up(url: str) -> bool:
+    _, document = call(url, "/info")
+    return document.get("clusterInfo", {}).get("haState") in {"ACTIVE", "STANDBY"}
+
+
+def _settings(data: Path, ports: PortLease) -> dict[str, str]:
+    """Return every key that differs from YARN's defaults."""
+    settings = {
+        "hadoop.tmp.dir": str(data / "tmp"),
+        "yarn.resourcemanager.ha.enabled": "true",
+        "yarn.resourcemanager.ha.automatic-failover.enabled": "false",
+        "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
+        "yarn.resourcemanager.ha.id": "${testbed.rm.id}",
+        "yarn.resourcemanager.cluster-id": "testbed",
+        "yarn.resourcemanager.recovery.enabled": "true",
+        "yarn.resourcemanager.store.class": f"{_RM}.recovery.FileSystemRMStateStore",
+        "yarn.resourcemanager.fs.state-store.uri": f"file://{data / 'store'}",
+        "yarn.resourcemanager.scheduler.class": f"{_RM}.scheduler.fifo.FifoScheduler",
+        "yarn.nodemanager.local-dirs": str(data / "local"),
+        "yarn.nodemanager.log-dirs": str(data / "containers"),
+        "yarn.nodemanager.resource.memory-mb": "4096",
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        "yarn.nodemanager.disk-health-checker.enable": "false",  # a disk of the machine may be nearly full
+    }
+    for name in ("rm1", "rm2"):
+        settings |= {
+            f"yarn.resourcemanager.{key}.{name}": f"127.0.0.1:{ports.take()}" for key in _OF_A_MANAGER
+        }
+    return settings | {f"yarn.nodemanager.{key}": f"127.0.0.1:{ports.take()}" for key in _OF_THE_NODE}

@@ -1,0 +1,133 @@
+"""A ResourceManager's REST API, as far as a reaper asks it. (tests/registry/fake_resource_manager.py)
+
+Its answers are held against those of a real one by tests/registry/test_real_yarn.py.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+API: Final = "/ws/v1/cluster"
+
+
+def milliseconds_ago(seconds: float) -> int:
+    """Return a time in milliseconds since 1970."""
+    return int((datetime.now(UTC) - timedelta(seconds=seconds)).timestamp() * 1000)
+
+
+@dataclass
+class FakeResourceManager:
+    """What it knows; a test may change it at any time.
+
+    Attributes:
+        started_on: since when it is active, milliseconds since 1970.
+        applications: their states, by id.
+        attempts: their states, by id.
+        containers: their states, by id; a real one forgets them when they are complete.
+        wraps: whether a container is an object in another one: in Hadoop 3.5.0, not in 3.4.1.
+        redirect: to which URL a standby sends.
+        odd: other answers to some pages: status and body.
+        asked: the targets that were asked for, below API.
+        before: called before each answer, with the page.
+    """
+
+    url: str = ""
+    ha_state: str = "ACTIVE"
+    started_on: int = field(default_factory=lambda: milliseconds_ago(3600))
+    applications: dict[str, str] = field(default_factory=dict)
+    attempts: dict[str, str] = field(default_factory=dict)
+    containers: dict[str, str] = field(default_factory=dict)
+    wraps: bool = True
+    redirect: str = ""
+    odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    before: Callable[[str], None] = lambda _: None
+
+    def answer(self, target: str) -> tuple[int, dict[str, str], bytes]:
+        """Return status, fields and body."""
+        target = target.removeprefix(API)
+        self.asked.append(target)
+        page = target.partition("?")[0]
+        self.before(page)
+        if page in self.odd:
+            status, body = self.odd[page]
+            return status, {}, body
+        if self.ha_state != "ACTIVE" and page != "/info":
+            location = {"Location": f"{self.redirect}{API}{page}"} if self.redirect else {"Refresh": "5"}
+            return 307, location, b"This is standby RM. The redirect url is: /"
+        status, document = self._document(page)
+        return status, {"Content-Type": "application/json;charset=utf-8"}, json.dumps(document).encode()
+
+    def _document(self, page: str) -> tuple[int, dict[str, Any]]:
+        match page.split("/")[1:]:
+            case ["info"]:
+                info = {"id": self.started_on, "startedOn": self.started_on, "haState": self.ha_state}
+                return 200, {"clusterInfo": info}
+            case ["metrics"]:
+                return 200, {"clusterMetrics": {}}
+            case ["apps", application, *_] if application not in self.applications:
+                return _missing(f"app with id: {application} not found")
+            case ["apps", application]:
+                state = self.applications[application]
+                return 200, {"app": {"id": application, "state": state, "clusterId": self.started_on}}
+            case ["apps", application, "appattempts"]:
+                of_it = application.replace("application", "appattempt")
+                listed = [
+                    {"appAttemptId": attempt, "appAttemptState": state}
+                    for attempt, state in self.attempts.items()
+                    if attempt.startswith(of_it)
+                ]
+                return 200, {"appAttempts": {"appAttempt": listed} if listed else {}}
+            case ["apps", _, "appattempts", attempt, "containers", container]:
+                if attempt not in self.attempts:
+                    return _missing(f"ApplicationAttempt with id '{attempt}' doesn't exist in RM.")
+                if container not in self.containers:
+                    return _missing(f"Container with id '{container}' doesn't exist in RM.")
+                state = self.containers[container]
+                described = {"containerId": container, "containerState": state}
+                return 200, {"container": described} if self.wraps else described
+            case _:
+                return _missing("HTTP 404 Not Found")
+
+
+def _missing(message: str) -> tuple[int, dict[str, Any]]:
+    java = "org.apache.hadoop.yarn.webapp.NotFoundException"
+    return 404, {
+        "RemoteException": {"exception": "NotFoundException", "message": message, "javaClassName": java}
+    }
+
+
+@contextmanager
+def served(manager: FakeResourceManager) -> Iterator[FakeResourceManager]:
+    """Serve it from a thread, for clients in this process and in others; it then knows its URL."""
+
+    class Pages(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """Answer."""
+            status, fields, body = manager.answer(self.path)
+            self.send_response(status)  # with the field Date
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    server.daemon_threads = False  # so that its end waits for them
+    manager.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield manager
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,209 @@
+"""The reaper and the ResourceManagers of Hadoop, before and after a failover; the fake answers as they do."""
+
+import http.client
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from nncache.registry.operations import Registry
+from nncache.registry.reaping import Reaping, reap
+from nncache.registry.record import ServiceRecord
+from nncache.registry.resource_manager import ResourceManagers
+from nncache.registry.yarn_states import Terms
+from nncache.testbed import Cluster
+from nncache.testbed.yarn import Yarn, call
+from tests.cluster import HADOOP
+from tests.patience import HANG_S
+from tests.registry.fake_resource_manager import FakeResourceManager, served
+from tests.registry.worlds import real_registry
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # the first time, about 150 MB come from Maven
+
+
+@pytest.fixture(scope="module")
+def yarn() -> Iterator[Yarn]:
+    """Yield one whose rm1 is active."""
+    with Yarn(hadoop_version=HADOOP) as started:
+        yield started
+
+
+@pytest.fixture
+async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
+    """Yield a registry on the cluster's ZooKeeper."""
+    async with real_registry(cluster) as real:
+        yield real
+
+
+def submitted(yarn: Yarn, url: str) -> str:
+    """Submit an application whose master runs and does not register; return its id when it has been launched."""
+    _, new = call(url, "/apps/new-application", "POST")
+    application = str(new["application-id"])
+    context = {
+        "application-id": application,
+        "application-name": "reaped",
+        "am-container-spec": {"commands": {"command": yarn.endless}},
+        "max-app-attempts": 1,
+        "resource": {"memory": 64, "vCores": 1},
+    }
+    status, _ = call(url, "/apps", "POST", context)
+    assert status == 202
+    awaited(url, application, "LAUNCHED", of_attempt=True)
+    return application
+
+
+def awaited(url: str, application: str, state: str, *, of_attempt: bool = False) -> None:
+    """Wait until the ResourceManager says so of an application, or of its attempt."""
+    due = time.monotonic() + HANG_S
+    while (said := state_of(url, application, of_attempt=of_attempt)) != state:
+        assert time.monotonic() < due, (application, state, said)
+
+
+def state_of(url: str, application: str, *, of_attempt: bool) -> object:
+    """Return the state of an application, or of its attempt; None while it is not known."""
+    if not of_attempt:
+        return call(url, f"/apps/{application}")[1].get("app", {}).get("state")
+    attempts = call(url, f"/apps/{application}/appattempts")[1].get("appAttempts", {}).get("appAttempt", [])
+    return attempts[0]["appAttemptState"] if attempts else None
+
+
+def kill(url: str, application: str) -> None:
+    """Kill an application as an administrator does."""
+    call(url, f"/apps/{application}/state", "PUT", {"state": "KILLED"})
+    awaited(url, application, "KILLED")
+
+
+def master(application: str) -> str:
+    """Return the id of the container of an application's master, which no failover came before."""
+    return application.replace("application", "container") + "_01_000001"
+
+
+async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete: bool = True) -> Reaping:  # noqa: B008 - a frozen value
+    """Look once."""
+    async with aiohttp.ClientSession() as http:
+        return await reap(
+            registry, ResourceManagers(http, urls, timeout_s=HANG_S), "/users", terms, delete=delete
+        )
+
+
+async def test_an_application_that_is_killed_takes_its_records_along(registry: Registry, yarn: Yarn) -> None:
+    """Those of one that is not stay, through a failover, too; and what nobody knows."""
+    first, second = yarn.urls["rm1"], yarn.urls["rm2"]
+    killed, kept = submitted(yarn, first), submitted(yarn, first)
+    await registry.mknode("/users/joe/web", create_parents=True)
+    for name, application in (("killed", killed), ("kept", kept)):
+        attempt = application.replace("application", "appattempt") + "_000001"
+        for suffix, policy, yarn_id in (
+            ("", "application", application),
+            ("-attempt", "application-attempt", attempt),
+            ("-master", "container", master(application)),
+        ):
+            record = ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
+            await registry.bind(f"/users/joe/web/{name}{suffix}", record)
+    lost = ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": f"{master(kept)[:-1]}9"})
+    await registry.bind("/users/joe/web/lost", lost)
+    old = ServiceRecord(
+        attributes={"yarn:persistence": "application", "yarn:id": "application_1408631738011_0001"}
+    )
+    await registry.bind("/users/joe/web/old", old)
+
+    running = await looked(registry, second, first)
+    assert running.gone == ()
+    assert {each.path.rpartition("/")[2] for each in running.kept if not each.runs} == {"lost", "old"}
+    kill(first, killed)
+    done = await looked(registry, second)  # which is standby, and sends to the active one
+    assert sorted(each.path for each in done.gone) == [
+        "/users/joe/web/killed", "/users/joe/web/killed-attempt", "/users/joe/web/killed-master",
+    ]  # fmt: skip
+
+    yarn.managers["rm1"].kill()
+    yarn.activate("rm2")
+    awaited(second, kept, "ACCEPTED")
+    after = await looked(registry, first, second)
+    assert after.gone == ()
+    assert {each.path.rpartition("/")[2]: each.runs for each in after.kept}["kept"]
+    kill(second, kept)
+    last = await looked(registry, first, second, terms=Terms(frozenset({1408631738011}), settle_s=0))
+    assert sorted(each.path for each in last.gone) == [
+        "/users/joe/web/kept", "/users/joe/web/kept-attempt", "/users/joe/web/kept-master",
+        "/users/joe/web/lost", "/users/joe/web/old",
+    ]  # fmt: skip
+    assert last.kept == ()
+    yarn.managers["rm1"].start()
+
+
+KEYS = {
+    "clusterInfo": ("id", "startedOn", "haState"),
+    "app": ("id", "state", "clusterId"),
+    "container": ("containerId", "containerState"),
+    "RemoteException": ("exception", "javaClassName"),
+}
+"""What the reaper, or whoever reads its reasons, takes from an answer."""
+
+
+def shown(answer: tuple[int, dict[str, Any]]) -> tuple[int, object]:
+    """Return status and fields of an answer, as far as the reaper looks at them."""
+    status, document = answer
+    for name, keys in KEYS.items():
+        if name in document:
+            return status, (name, [document[name].get(key) for key in keys])
+    if "appAttempts" in document:
+        rows = document["appAttempts"].get("appAttempt", [])
+        return status, [(row["appAttemptId"], row["appAttemptState"]) for row in rows]
+    return status, [document.get(key) for key in KEYS["container"]]
+
+
+def test_the_fake_answers_as_the_real_one_does(yarn: Yarn) -> None:
+    """Of what runs, of what has ended, of what is unknown; as a standby, too."""
+    (url,) = (
+        each for each in yarn.urls.values() if call(each, "/info")[1]["clusterInfo"]["haState"] == "ACTIVE"
+    )
+    (other,) = (each for each in yarn.urls.values() if each != url)
+    application = submitted(yarn, url)
+    attempt = application.replace("application", "appattempt") + "_000001"
+    started_on = call(url, "/info")[1]["clusterInfo"]["startedOn"]
+    _, listed = call(url, f"/apps/{application}/appattempts")
+    container = listed["appAttempts"]["appAttempt"][0]["containerId"]  # with an epoch, after a failover
+    fake = FakeResourceManager(
+        started_on=started_on,
+        applications={application: "ACCEPTED"},
+        attempts={attempt: "LAUNCHED"},
+        containers={container: "RUNNING"},
+        wraps=HADOOP != "3.4.1",
+    )
+    apart = application.rpartition("_")[0]
+    pages = (
+        "/info",
+        f"/apps/{application}",
+        f"/apps/{apart}_9999",
+        "/apps/application_1408631738011_0001",
+        f"/apps/{application}/appattempts",
+        f"/apps/{application}/appattempts/{attempt}/containers/{container}",
+        f"/apps/{application}/appattempts/{attempt}/containers/{container[:-1]}9",
+        f"/apps/{application}/appattempts/{attempt[:-1]}9/containers/{container.replace('_01_', '_09_')}",
+    )
+    with served(fake):
+        for page in pages:
+            assert shown(call(fake.url, page)) == shown(call(url, page)), page
+        kill(url, application)
+        fake.applications[application], fake.attempts[attempt] = "KILLED", "KILLED"
+        fake.containers.clear()
+        for page in pages:
+            assert shown(call(fake.url, page)) == shown(call(url, page)), page
+        fake.ha_state, fake.redirect = "STANDBY", url
+        assert call(other, "/info")[1]["clusterInfo"]["haState"] == "STANDBY"
+        assert redirect(fake.url) == redirect(other)
+
+
+def redirect(url: str) -> tuple[int, str]:
+    """Return status and Location of a page that a standby does not answer itself."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=HANG_S)
+    try:
+        connection.request("GET", "/ws/v1/cluster/metrics")
+        reply = connection.getresponse()
+        reply.read()
+        return reply.status, (reply.headers["Location"] or "").replace("localhost", "127.0.0.1")
+    finally:
+        connection.close()

@@ -1,0 +1,282 @@
+"""What a look at all records deletes, what it keeps, and what other clients do meanwhile."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from nncache.coordination.zookeeper import Create
+from nncache.registry.errors import (
+    NoPathPermissionsError,
+    PathNotFoundError,
+    RegistryError,
+    ResourceManagerError,
+)
+from nncache.registry.operations import Registry
+from nncache.registry.reaping import Reaped, Reaping, Stays, reap
+from nncache.registry.record import ServiceRecord
+from nncache.registry.resource_manager import Active, ResourceManagers
+from nncache.registry.yarn_states import Terms
+from tests.registry.fake_resource_manager import FakeResourceManager, served
+from tests.registry.worlds import fake_registry
+
+ENDED = "application_1408631738011_0001"
+RUNS = "application_1408631738011_0002"
+UNKNOWN = "application_1408631738011_0003"
+ATTEMPT = "appattempt_1408631738011_0002_000001"
+LIVE = "container_1408631738011_0002_01_000002"
+COMPLETE = "container_1408631738011_0002_01_000003"
+
+
+def of(policy: str, yarn_id: str) -> ServiceRecord:
+    """Return a record with this policy."""
+    return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
+
+
+@pytest.fixture
+def manager() -> Iterator[FakeResourceManager]:
+    """Yield a ResourceManager with one application that has ended and one that has not."""
+    applications = {ENDED: "KILLED", RUNS: "RUNNING"}
+    fake = FakeResourceManager(
+        applications=applications, attempts={ATTEMPT: "RUNNING"}, containers={LIVE: "RUNNING"}
+    )
+    with served(fake):
+        yield fake
+
+
+@pytest.fixture
+async def registry() -> Registry:
+    """Return a registry with records of all kinds."""
+    registry = fake_registry()
+    await registry.make_root()
+    await registry.mknode("/users/joe/web/a/components", create_parents=True)
+    await registry.mknode("/users/joe/web/b/components", create_parents=True)
+    await registry.bind("/services/hdfs", ServiceRecord())
+    for path, policy, yarn_id in (
+        ("/users/joe/web/a", "application", ENDED),
+        ("/users/joe/web/a/components/c1", "container", "container_1408631738011_0001_01_000002"),
+        ("/users/joe/web/b", "application", RUNS),
+        ("/users/joe/web/b/components/c2", "container", LIVE),
+        ("/users/joe/web/b/components/c3", "container", COMPLETE),
+        ("/users/joe/web/c", "application", UNKNOWN),
+        ("/users/joe/web/d", "application-attempt", ATTEMPT),
+        ("/users/joe/web/e", "application", "mine"),
+    ):
+        await registry.bind(path, of(policy, yarn_id), overwrite=True)
+    return registry
+
+
+async def everything(registry: Registry, path: str = "/") -> set[str]:
+    """Return all paths."""
+    found = {path}
+    for name in await registry.list(path):
+        found |= await everything(registry, f"{path.rstrip('/')}/{name}")
+    return found
+
+
+Act = Callable[[], Awaitable[object]]
+
+
+class Meanwhile(ResourceManagers):
+    """While it is asked for the last time, another client acts."""
+
+    act: Act | None = None
+
+    async def see_unchanged(self, active: Active) -> None:
+        """Act first."""
+        if self.act is not None:
+            await self.act()
+        await super().see_unchanged(active)
+
+
+@asynccontextmanager
+async def asking(manager: FakeResourceManager, act: Act | None = None) -> AsyncIterator[ResourceManagers]:
+    """Yield a client of the fake."""
+    async with aiohttp.ClientSession() as http:
+        managers = Meanwhile(http, [manager.url], timeout_s=60.0)
+        managers.act = act
+        yield managers
+
+
+async def reaped(
+    registry: Registry, manager: FakeResourceManager, act: Act | None = None, *, delete: bool = True
+) -> Reaping:
+    """Look once."""
+    async with asking(manager, act) as managers:
+        return await reap(registry, managers, "/", Terms(), delete=delete)
+
+
+def why(found: Reaping) -> dict[str, str]:
+    """Return why each entry stays."""
+    return {each.path: each.why for each in found.kept}
+
+
+async def test_what_has_ended_goes_and_all_else_stays(
+    registry: Registry, manager: FakeResourceManager
+) -> None:
+    """Each with its reason; a dry run says the same and changes nothing."""
+    before = await everything(registry)
+    planned = await reaped(registry, manager, delete=False)
+    assert await everything(registry) == before
+    assert planned.gone == (
+        Reaped("/users/joe/web/a/components/c1", f"{ENDED} is KILLED"),
+        Reaped("/users/joe/web/b/components/c3", f"{COMPLETE} is no live container, while {RUNS} is RUNNING"),
+        Reaped("/users/joe/web/a/components", ""),
+        Reaped("/users/joe/web/a", f"{ENDED} is KILLED"),
+    )
+    assert [(each.path, each.runs) for each in planned.kept] == [
+        ("/users/joe/web/b", True),
+        ("/users/joe/web/b/components/c2", True),
+        ("/users/joe/web/c", False),
+        ("/users/joe/web/d", True),
+        ("/users/joe/web/e", False),
+    ]
+    assert f"does not know {UNKNOWN}" in why(planned)["/users/joe/web/c"]
+    assert await reaped(registry, manager) == planned
+    assert before - await everything(registry) == {each.path for each in planned.gone}
+
+
+async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeResourceManager) -> None:
+    """However many records an application has."""
+    await reaped(registry, manager)
+    asked = Counter(manager.asked)
+    assert asked.pop("/info") == 2
+    assert asked == dict.fromkeys(asked, 1)
+    assert f"/apps/{RUNS}/appattempts" in asked
+
+
+async def test_a_container_that_outlives_its_application_s_record_keeps_it(
+    registry: Registry, manager: FakeResourceManager
+) -> None:
+    """So does a record below it that cannot be read."""
+    await registry.bind("/users/joe/web/a/components/c4", of("container", LIVE))
+    znode = registry.znode("/users/joe/web/a/components/c5")
+    await registry.zookeeper.commit([Create(znode, b'{"type":"JSONServiceRecord"')])
+    found = await reaped(registry, manager)
+    stays = why(found)
+    assert stays["/users/joe/web/a"].endswith("/c4, which is below it, is not known to have ended")
+    assert stays["/users/joe/web/a/components/c5"].startswith("it cannot be read: the record is no JSON")
+    assert not await registry.exists("/users/joe/web/a/components/c1")
+
+
+@pytest.mark.parametrize("path", ["/users/joe/web/a", "/users/joe/web/a/components"])
+async def test_an_entry_that_changed_since_it_was_read_stays(
+    registry: Registry, manager: FakeResourceManager, path: str
+) -> None:
+    """And what is above it."""
+    found = await reaped(
+        registry, manager, lambda: registry.bind(path, of("application", RUNS), overwrite=True)
+    )
+    assert why(found)[path] == "another client has changed it since it was read"
+    assert await registry.exists("/users/joe/web/a")
+    assert not await registry.exists("/users/joe/web/a/components/c1")
+
+
+async def test_an_entry_that_was_made_again_stays(registry: Registry, manager: FakeResourceManager) -> None:
+    """Its version is that of the one that was read: the next run of the same service has bound it."""
+    path = "/users/joe/web/a/components/c1"
+    version = (await registry.stat(path)).version
+
+    async def again() -> None:
+        await registry.delete(path)
+        await registry.bind(path, of("container", LIVE))
+
+    found = await reaped(registry, manager, again)
+    assert why(found)[path] == "another client has changed it since it was read"
+    assert (await registry.stat(path)).version == version
+    assert why(found)["/users/joe/web/a/components"] == "there are entries below it that stay"
+
+
+async def test_an_entry_that_was_broken_meanwhile_stays(
+    registry: Registry, manager: FakeResourceManager
+) -> None:
+    """It may be anything."""
+    path = "/users/joe/web/a/components/c1"
+
+    async def again() -> None:
+        await registry.delete(path)
+        await registry.zookeeper.commit([Create(registry.znode(path), b"")])
+
+    assert (
+        why(await reaped(registry, manager, again))[path] == "another client has changed it since it was read"
+    )
+
+
+async def test_an_entry_that_another_client_has_deleted_is_gone(
+    registry: Registry, manager: FakeResourceManager
+) -> None:
+    """As it was to be."""
+    found = await reaped(registry, manager, lambda: registry.delete("/users/joe/web/a", recursive=True))
+    assert not await registry.exists("/users/joe/web/a")
+    assert "/users/joe/web/a" not in why(found)
+
+
+async def test_a_write_in_the_last_moment_is_kept(registry: Registry, manager: FakeResourceManager) -> None:
+    """Entries are deleted by their version."""
+    path = "/users/joe/web/b/components/c3"
+
+    class Late(Registry):
+        async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
+            await registry.update(path, lambda record: record)
+            return await registry.delete(path, recursive=recursive, version=version)
+
+    found = await reaped(Late(registry.zookeeper, registry.root, registry.access), manager)
+    assert why(found)[path] == "another client has changed it since it was read"
+    assert await registry.exists(path)
+
+
+async def test_what_zookeeper_refuses_is_named(registry: Registry, manager: FakeResourceManager) -> None:
+    """All else is deleted."""
+    path = "/users/joe/web/b/components/c3"
+
+    class Refusing(Registry):
+        async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
+            if path.endswith("c3"):
+                raise NoPathPermissionsError(path, "refused")
+            return await registry.delete(path, recursive=recursive, version=version)
+
+    found = await reaped(Refusing(registry.zookeeper, registry.root, registry.access), manager)
+    assert Stays(path, "refused") in found.kept
+    assert not await registry.exists("/users/joe/web/a")
+
+
+async def restarted(manager: FakeResourceManager) -> None:
+    """Let it be active since another time."""
+    manager.started_on += 1
+
+
+async def standby(manager: FakeResourceManager) -> None:
+    """Let it no longer be active."""
+    manager.ha_state = "STANDBY"
+
+
+@pytest.mark.parametrize("act", [restarted, standby])
+async def test_nothing_is_deleted_if_the_resource_manager_changed_meanwhile(
+    registry: Registry, manager: FakeResourceManager, act: Callable[[FakeResourceManager], Awaitable[None]]
+) -> None:
+    """Some answers may be those of one that does not know everything yet."""
+    before = await everything(registry)
+    with pytest.raises(ResourceManagerError):
+        await reaped(registry, manager, lambda: act(manager))
+    assert await everything(registry) == before
+
+
+@pytest.mark.parametrize("delete", [False, True])
+async def test_nothing_is_deleted_without_a_resource_manager(
+    registry: Registry, manager: FakeResourceManager, delete: bool
+) -> None:
+    """It is standby, and names no other."""
+    manager.ha_state = "STANDBY"
+    before = await everything(registry)
+    with pytest.raises(RegistryError, match="none is an active ResourceManager"):
+        await reaped(registry, manager, delete=delete)
+    assert await everything(registry) == before
+
+
+async def test_a_path_without_an_entry_is_an_error(registry: Registry, manager: FakeResourceManager) -> None:
+    """It may be misspelt."""
+    async with asking(manager) as managers:
+        with pytest.raises(PathNotFoundError):
+            await reap(registry, managers, "/users/jo", Terms(), delete=True)

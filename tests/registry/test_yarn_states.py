@@ -1,0 +1,299 @@
+"""What a ResourceManager's answers prove. Their shapes are those of tests/registry/fake_resource_manager.py."""
+
+import json
+from typing import Any
+
+import pytest
+
+from nncache.registry.yarn_states import (
+    Answer,
+    Ask,
+    Doubt,
+    Ended,
+    Manager,
+    Reply,
+    Runs,
+    Terms,
+    Unanswered,
+    Verdict,
+    judge,
+    manager_of,
+)
+
+STARTED = 1_795_643_495_309
+APPLICATION = f"application_{STARTED}_0002"
+ATTEMPT = f"appattempt_{STARTED}_0002_000001"
+CONTAINER = f"container_e17_{STARTED}_0002_01_000003"
+ABOUT_APPLICATION = f"/apps/{APPLICATION}"
+ABOUT_ATTEMPTS = f"{ABOUT_APPLICATION}/appattempts"
+ABOUT_CONTAINER = f"{ABOUT_ATTEMPTS}/{ATTEMPT}/containers/{CONTAINER}"
+MANAGER = Manager(is_active=True, started_on=STARTED, active_s=3600.0)
+TERMS = Terms()
+ANSWER_OF: dict[str, Any] = {"id": APPLICATION, "state": "RUNNING", "clusterId": STARTED}
+UNKNOWN = Reply(404, b'{"RemoteException": {"exception": "NotFoundException", "message": "app not found"}}')
+SILENT = Unanswered("http://rm1:8088 does not answer")
+
+
+def reply(document: object, status: int = 200) -> Reply:
+    """Return an answer with this JSON."""
+    return Reply(status, json.dumps(document).encode())
+
+
+def application(**fields: object) -> Reply:
+    """Return what is said of the application."""
+    return reply({"app": ANSWER_OF | fields})
+
+
+def attempts(*listed: tuple[int, object]) -> Reply:
+    """Return what is said of its attempts."""
+    rows = [{"appAttemptId": f"{ATTEMPT[:-1]}{number}", "appAttemptState": state} for number, state in listed]
+    return reply({"appAttempts": {"appAttempt": rows}})
+
+
+def container(**fields: object) -> Reply:
+    """Return what is said of the container."""
+    return reply({"container": {"containerId": CONTAINER, "containerState": "RUNNING"} | fields})
+
+
+def verdict(
+    policy: str,
+    yarn_id: str,
+    answers: dict[str, Answer],
+    terms: Terms = TERMS,
+    manager: Manager = MANAGER,
+) -> Verdict | Ask:
+    """Judge with these answers."""
+    return judge(policy, yarn_id, manager, answers, terms)
+
+
+def doubt(found: object) -> str:
+    """Return why there is a doubt; nothing else may come of it."""
+    assert isinstance(found, Doubt), found
+    return found.why
+
+
+@pytest.mark.parametrize(
+    ("policy", "yarn_id", "part"),
+    [
+        (
+            "permanent-ish",
+            APPLICATION,
+            "yarn:persistence is 'permanent-ish', which must be one of permanent, appl",
+        ),
+        ("application", "", "yarn:id is ''"),
+        ("application", CONTAINER, "no id that goes with yarn:persistence application"),
+        ("application", f"{APPLICATION}/../x", "no id"),
+        ("application", "application_1408631738011_1", "no id"),
+        ("application", "application_0_0001", "no id"),
+        ("application", f"{APPLICATION}\n", "no id"),
+        ("application", "application_١٤٠٨_0001", "no id"),
+        ("application-attempt", APPLICATION, "no id"),
+        ("container", ATTEMPT, "no id"),
+        ("container", "example-0001", "no id"),
+    ],
+)
+def test_what_is_no_id_of_its_kind_is_asked_about_nowhere(policy: str, yarn_id: str, part: str) -> None:
+    """The id of another kind, too: it is not known which of the two is wrong."""
+    assert part in doubt(verdict(policy, yarn_id, {}))
+
+
+@pytest.mark.parametrize(
+    ("policy", "yarn_id", "pages"),
+    [
+        ("application", APPLICATION, [ABOUT_APPLICATION]),
+        ("application-attempt", ATTEMPT, [ABOUT_APPLICATION, ABOUT_ATTEMPTS]),
+        ("container", CONTAINER, [ABOUT_APPLICATION, ABOUT_ATTEMPTS, ABOUT_CONTAINER]),
+    ],
+)
+def test_pages_are_asked_for_one_by_one(policy: str, yarn_id: str, pages: list[str]) -> None:
+    """The container's only when neither its application nor its attempt decides."""
+    known: dict[str, Answer] = {
+        ABOUT_APPLICATION: application(),
+        ABOUT_ATTEMPTS: attempts((1, "RUNNING")),
+        ABOUT_CONTAINER: container(),
+    }
+    answers: dict[str, Answer] = {}
+    for page in pages:
+        assert verdict(policy, yarn_id, answers) == Ask(page)
+        answers[page] = known[page]
+    assert isinstance(verdict(policy, yarn_id, answers), Runs)
+
+
+@pytest.mark.parametrize(
+    ("policy", "yarn_id"),
+    [("application", APPLICATION), ("application-attempt", ATTEMPT), ("container", CONTAINER)],
+)
+@pytest.mark.parametrize("state", ["FINISHED", "FAILED", "KILLED"])
+def test_an_application_that_has_ended_ends_all_that_is_of_it(policy: str, yarn_id: str, state: str) -> None:
+    """Its attempts and containers are not asked for."""
+    found = verdict(policy, yarn_id, {ABOUT_APPLICATION: application(state=state)})
+    assert found == Ended(f"{APPLICATION} is {state}")
+
+
+@pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"])
+def test_an_application_that_has_not_ended(state: str) -> None:
+    """All other states of YarnApplicationState."""
+    found = verdict("application", APPLICATION, {ABOUT_APPLICATION: application(state=state)})
+    assert found == Runs(f"{APPLICATION} is {state}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (SILENT, "does not answer"),
+        (application(state="DONE"), "unknown state 'DONE'"),
+        (application(state=None), "unknown state ''"),
+        (application(state=["FINISHED"]), "unknown state ''"),
+        (application(id=f"application_{STARTED}_0003", state="FINISHED"), "not with what it was asked for"),
+        (application(clusterId=STARTED + 1, state="FINISHED"), "another ResourceManager has answered"),
+        (Reply(503, application(state="FINISHED").body), "status 503"),
+        (Reply(200, b'{"app":'), "not with what it was asked for"),
+        (Reply(200, b"[" * 100_000), "not with what it was asked for"),
+        (Reply(200, b"\xff"), "not with what it was asked for"),
+        (reply([]), "not with what it was asked for"),
+        (reply({"app": []}), "not with what it was asked for"),
+        (reply({"RemoteException": {"message": "denied"}}, 403), "status 403: denied"),
+        (UNKNOWN, f"add {STARTED} to yarn_forgotten"),
+        (Reply(404, b"<html>nginx"), "status 404"),
+        (reply({"RemoteException": {"exception": "AccessControlException"}}, 404), "status 404"),
+    ],
+)
+def test_whatever_else_is_said_of_an_application_proves_nothing(answer: Answer, part: str) -> None:
+    """404 either: the ResourceManager forgets what ended long ago, and never knew those of another cluster."""
+    assert part in doubt(verdict("application", APPLICATION, {ABOUT_APPLICATION: answer}))
+
+
+def test_the_operator_may_say_which_unknown_applications_have_ended() -> None:
+    """Those of this cluster, by the timestamp of their ids, once the ResourceManager has been active for a while."""
+    answers: dict[str, Answer] = {ABOUT_APPLICATION: UNKNOWN}
+    terms = Terms(frozenset({STARTED}), settle_s=600)
+    assert isinstance(verdict("application", APPLICATION, answers, terms), Ended)
+    assert isinstance(verdict("container", CONTAINER, answers, terms), Ended)
+    young = Manager(is_active=True, started_on=STARTED, active_s=599.9)
+    assert "600 of 600 s only" in doubt(verdict("application", APPLICATION, answers, terms, young))
+    assert isinstance(verdict("application", APPLICATION, answers, Terms(frozenset({1}))), Doubt)
+    nginx: dict[str, Answer] = {ABOUT_APPLICATION: Reply(404, b"{}")}
+    assert isinstance(verdict("application", APPLICATION, nginx, terms), Doubt)
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ([(1, "FINISHED")], Ended(f"{ATTEMPT} is FINISHED")),
+        ([(1, "FAILED")], Ended(f"{ATTEMPT} is FAILED")),
+        ([(1, "KILLED")], Ended(f"{ATTEMPT} is KILLED")),
+        ([(1, "LAUNCHED")], Runs(f"{ATTEMPT} is LAUNCHED")),
+        ([(1, "FINISHING")], Runs(f"{ATTEMPT} is FINISHING")),
+        ([(2, "RUNNING"), (1, None)], Ended(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
+        ([(2, "RUNNING")], Ended(f"{ATTEMPT[:-1]}2 has followed {ATTEMPT}")),
+        ([], Doubt(f"the ResourceManager does not know {ATTEMPT}")),
+        ([(1, None)], Doubt(f"{ATTEMPT} is in the unknown state ''")),
+    ],
+)
+def test_an_attempt_has_ended_by_its_state_or_by_the_next(
+    listed: list[tuple[int, object]], found: Verdict
+) -> None:
+    """Old releases list no states."""
+    answers: dict[str, Answer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: attempts(*listed)}
+    assert verdict("application-attempt", ATTEMPT, answers) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (SILENT, "does not answer"),
+        (reply({"appAttempts": {"appAttempt": {}}}), "the attempts of"),
+        (reply({"appAttempts": {"appAttempt": [1]}}), "the attempts of"),
+        (reply({"appAttempts": {"appAttempt": [{"appAttemptId": "x"}]}}), "the attempts of"),
+        (
+            reply({"appAttempts": {"appAttempt": [{"appAttemptId": f"appattempt_{STARTED}_0003_000002"}]}}),
+            "the attempts of",
+        ),
+        (Reply(503, attempts((1, "KILLED")).body), "status 503"),
+    ],
+)
+@pytest.mark.parametrize(("policy", "yarn_id"), [("application-attempt", ATTEMPT), ("container", CONTAINER)])
+def test_whatever_else_is_said_of_attempts_proves_nothing(
+    answer: Answer, part: str, policy: str, yarn_id: str
+) -> None:
+    """Those of another application, too."""
+    answers: dict[str, Answer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: answer}
+    assert part in doubt(verdict(policy, yarn_id, answers))
+
+
+def of_container(answer: Answer, state: str = "RUNNING", manager: Manager = MANAGER) -> Verdict | Ask:
+    """Judge the container of an application that has not ended."""
+    answers: dict[str, Answer] = {
+        ABOUT_APPLICATION: application(state=state),
+        ABOUT_ATTEMPTS: attempts((1, "FAILED"), (2, "RUNNING")),
+        ABOUT_CONTAINER: answer,
+    }
+    return verdict("container", CONTAINER, answers, manager=manager)
+
+
+def test_a_container_outlives_its_attempt() -> None:
+    """The next attempt may have taken it over (keep-containers-across-application-attempts)."""
+    assert of_container(container()) == Runs(f"{CONTAINER} is RUNNING")
+    assert of_container(reply({"containerId": CONTAINER, "containerState": "RUNNING"})) == Runs(
+        f"{CONTAINER} is RUNNING"
+    ), "Hadoop 3.4.1 wraps it in no other object"
+    assert of_container(container(containerState="NEW")) == Runs(f"{CONTAINER} is NEW")
+    assert of_container(container(containerState="COMPLETE")) == Ended(f"{CONTAINER} is COMPLETE")
+
+
+def test_a_container_that_is_not_live_has_ended_once_all_nodes_have_reported() -> None:
+    """After a failover the containers of a node are unknown until it reports them."""
+    assert isinstance(of_container(UNKNOWN), Ended)
+    young = Manager(is_active=True, started_on=STARTED, active_s=20.0)
+    assert "active for 20 of 600 s only" in doubt(of_container(UNKNOWN, manager=young))
+    assert "handed over to the next attempt" in doubt(of_container(UNKNOWN, state="ACCEPTED"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (SILENT, "does not answer"),
+        (container(containerState="GONE"), "unknown state 'GONE'"),
+        (container(containerId="container_1_0001_01_000001"), "not with what it was asked for"),
+        (Reply(503, container(containerState="COMPLETE").body), "status 503"),
+    ],
+)
+def test_whatever_else_is_said_of_a_container_proves_nothing(answer: Answer, part: str) -> None:
+    """It stays."""
+    assert part in doubt(of_container(answer))
+
+
+def test_a_container_of_an_attempt_that_is_unknown_is_not_asked_for() -> None:
+    """The ResourceManager would not show it even if it were live."""
+    answers: dict[str, Answer] = {
+        ABOUT_APPLICATION: application(),
+        ABOUT_ATTEMPTS: attempts((2, "RUNNING")),
+    }
+    assert "does not know attempt 1 of" in doubt(verdict("container", CONTAINER, answers))
+
+
+def test_what_a_resource_manager_says_of_itself() -> None:
+    """Since when it is active, by its own clock."""
+    info = {"clusterInfo": {"haState": "ACTIVE", "startedOn": 1_000_000}}
+    body = json.dumps(info).encode()
+    assert manager_of(Reply(200, body, 1_090_000)) == Manager(
+        is_active=True, started_on=1_000_000, active_s=90.0
+    )
+    assert manager_of(Reply(200, body)) == Manager(is_active=True, started_on=1_000_000, active_s=0.0)
+    standby = manager_of(reply({"clusterInfo": {"haState": "STANDBY", "startedOn": 1}}))
+    assert standby == Manager(is_active=False, started_on=1, active_s=0.0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply({}),
+        reply({"clusterInfo": {"haState": "ACTIVE", "startedOn": True}}),
+        reply({"clusterInfo": {"haState": 1, "startedOn": 1}}),
+        Reply(503, b'{"clusterInfo": {"haState": "ACTIVE", "startedOn": 1}}'),
+    ],
+)
+def test_what_is_no_resource_manager(answer: Reply) -> None:
+    """It says neither its state nor its start."""
+    assert "it is no ResourceManager" in doubt(manager_of(answer))
+    assert doubt(manager_of(SILENT)) == SILENT.why
