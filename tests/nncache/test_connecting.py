@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,8 +14,9 @@ from nncache.registering import BlockingRegistry
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, Daemon
 from nncache.registry.errors import RegistryIOError
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, remove
+from tests.coordination.worlds import connected
 from tests.patience import HANG_S
+from tests.registry.worlds import place_of_its_own
 
 
 def daemon(host: str, kind: str = PROXY) -> Daemon:
@@ -27,16 +27,9 @@ def daemon(host: str, kind: str = PROXY) -> Daemon:
 
 @pytest.fixture
 def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own, which is removed."""
-    assert cluster.zookeeper is not None
-    address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
-    yield {"zookeeper": address, "registry_root": root}
-
-    async def clean() -> None:
-        async with connected(address) as session:
-            await remove(session, root)
-
-    asyncio.run(clean())
+    """Yield the settings of a registry of its own."""
+    with place_of_its_own(cluster) as settings:
+        yield settings
 
 
 @pytest.fixture

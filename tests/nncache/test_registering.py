@@ -1,7 +1,5 @@
 """The registry as applications use it, with and without an event loop, on the cluster's ZooKeeper."""
 
-import asyncio
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,22 +10,14 @@ from nncache.errors import ConfigurationError
 from nncache.registry.errors import PathNotFoundError, RegistryIOError
 from nncache.registry.tree_watch import Current, Present, Removed
 from nncache.testbed import Cluster
-from tests.coordination.worlds import connected, remove
-from tests.registry.worlds import WEBHDFS
+from tests.registry.worlds import WEBHDFS, place_of_its_own
 
 
 @pytest.fixture
 def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own, which is removed."""
-    assert cluster.zookeeper is not None
-    address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
-    yield {"zookeeper": address, "registry_root": root}
-
-    async def clean() -> None:
-        async with connected(address) as session:
-            await remove(session, root)
-
-    asyncio.run(clean())
+    """Yield the settings of a registry of its own."""
+    with place_of_its_own(cluster) as settings:
+        yield settings
 
 
 def test_the_operations_block(place: dict[str, str]) -> None:

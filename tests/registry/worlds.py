@@ -1,16 +1,17 @@
 """A registry for a test, on the fake ZooKeeper or on the cluster's. (tests/registry/worlds.py)"""
 
+import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.testbed import Cluster
 from tests.coordination.fake_zookeeper import FakeZooKeeper
-from tests.coordination.worlds import connected
+from tests.coordination.worlds import connected, remove
 
 WEBHDFS = ServiceRecord(
     description="a proxy",
@@ -33,3 +34,17 @@ async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
         yield registry
         for name in await registry.list("/"):
             await registry.delete(f"/{name}", recursive=True)
+
+
+@contextlib.contextmanager
+def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
+    """Yield the settings of a registry on the cluster's ZooKeeper that no other test uses; all of it is removed."""
+    assert cluster.zookeeper is not None
+    address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
+    yield {"zookeeper": address, "registry_root": root}
+
+    async def clean() -> None:
+        async with connected(address) as session:
+            await remove(session, root)
+
+    asyncio.run(clean())
