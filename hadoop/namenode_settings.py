@@ -47,7 +47,8 @@ class HadoopConfSettings:
         metadata={
             "help": "Directory of the cluster's core-site.xml and hdfs-site.xml: what they say of the nameservice and "
             "its NameNodes holds, unless namenode_http or namenode_rpc is given. With several nameservices, "
-            "nameservice says which; else it is the one of fs.defaultFS. Empty: none.",
+            "nameservice says which; else it is the one of fs.defaultFS. What core-site.xml and yarn-site.xml say of "
+            "the service registry (hadoop.registry.*) holds where its keys are not given. Empty: none.",
             "default": "$HADOOP_CONF_DIR",
         },
     )

@@ -30,7 +30,7 @@ from nncache.registry.dns_settings import DnsSettings
 from nncache.registry.settings import ReaperSettings, RegistrationSettings, RegistrySettings
 from nncache.request_logs.settings import RequestLogSettings
 from nncache.settings.forms import Form, SettingsT
-from nncache.settings.hadoop_conf import from_hadoop, viewfs_of
+from nncache.settings.hadoop_conf import from_hadoop, registry_from_hadoop, viewfs_of
 from nncache.settings.keys import keys_of
 from nncache.settings.namespaces import NamespaceSettings
 
@@ -198,6 +198,7 @@ class SettingsOfWatch:
 class SettingsOfRegistry:
     """All that `nncache registry` and `proxies` may be told of their surroundings."""
 
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
     zookeeper: ZooKeeperSettings = field(default_factory=ZooKeeperSettings, metadata=THE_ZOOKEEPER)
@@ -216,6 +217,7 @@ class SettingsOfRegistry:
 class SettingsOfDns:
     """All that an operator may choose about `nncache dns`."""
 
+    hadoop_conf: HadoopConfSettings = field(default_factory=HadoopConfSettings, metadata=THE_CLUSTER)
     dns: DnsSettings = field(default_factory=DnsSettings, metadata={"heading": "The zone of DNS"})
     registry: RegistrySettings = field(default_factory=RegistrySettings, metadata=THE_REGISTRY)
     kerberos: KerberosSettings = field(default_factory=KerberosSettings, metadata=THE_IDENTITY)
@@ -325,10 +327,10 @@ PROXY = Form("proxy", SettingsOfProxy, from_hadoop, viewfs_of, _OF_ALL)
 PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_ALL)
 FILTERS = Form("filters", SettingsOfFilters, from_hadoop, viewfs_of, _OF_ALL)
 WATCH = Form("watch", SettingsOfWatch, from_hadoop, viewfs_of, _OF_ALL)
-REGISTRY = Form("registry", SettingsOfRegistry)
-REAPER = Form("registry reaper", SettingsOfReaper)
-PROXIES = Form("proxies", SettingsOfRegistry)
-DNS = Form("dns", SettingsOfDns)
+REGISTRY = Form("registry", SettingsOfRegistry, registry_from_hadoop)
+REAPER = Form("registry reaper", SettingsOfReaper, registry_from_hadoop)
+PROXIES = Form("proxies", SettingsOfRegistry, registry_from_hadoop)
+DNS = Form("dns", SettingsOfDns, registry_from_hadoop)
 EXPLAIN = Form("explain", SettingsOfExplain)
 PURGE = Form("purge", SettingsOfExplain)
 TOP = Form("top", SettingsOfExplain)

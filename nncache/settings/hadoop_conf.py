@@ -1,4 +1,7 @@
-"""Take the nameservice and its NameNodes from the cluster's own configuration. (nncache/settings/hadoop_conf.py)"""
+"""Take the nameservice, its NameNodes and the registry from the cluster's own configuration.
+
+(nncache/settings/hadoop_conf.py)
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +14,8 @@ from nncache.hadoop.configured_namenodes import configured_namenodes, configured
 from nncache.hadoop.namenode_settings import HadoopConfSettings
 from nncache.hadoop.settings import SettingError
 from nncache.hadoop.viewfs import viewfs_mounts
+from nncache.invalidation.settings import DIRECT
+from nncache.registry import configured
 from nncache.settings.forms import Supplement
 from nncache.settings.namespaces import IDENTITY
 
@@ -33,7 +38,24 @@ def from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement
     if not directory:
         return _NOTHING
     with _told(directory):
-        values = _values_of(_read(directory), said, keys)
+        values = {**_values_of(_read(directory), said, keys), **_registry_of_daemon(directory, said)}
+    return Supplement({key: value for key, value in values.items() if key in keys}, directory)
+
+
+def registry_from_hadoop(said: Mapping[str, object], keys: Collection[str]) -> Supplement:
+    """Return what the configuration says of the registry, for a client of it.
+
+    Without a login at ZooKeeper, `hadoop.registry.secure` is nothing to it: it can read then, and change nothing.
+
+    Raises:
+        ConfigurationError: as `from_hadoop`.
+    """
+    directory = _directory(said, configured.RESOURCES)
+    if not directory:
+        return _NOTHING
+    values = _registry_of(directory, said)
+    if said.get("zookeeper_sasl", "none") == "none" and not said.get("zookeeper_certificate"):
+        values.pop("registry_secure", None)
     return Supplement({key: value for key, value in values.items() if key in keys}, directory)
 
 
@@ -50,22 +72,22 @@ def viewfs_of(said: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
         return viewfs_mounts(_read(directory)), directory
 
 
-def _directory(said: Mapping[str, object]) -> str:
+def _directory(said: Mapping[str, object], resources: tuple[str, ...] = RESOURCES) -> str:
     """Return the directory that was said, or that the environment names and that holds a configuration; "" for none."""
     directory = str(said.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
-    if directory and not any(file.exists() for file in _files(directory)):
+    if directory and not any(file.exists() for file in _files(directory, resources)):
         if _DIRECTORY not in said:
             return ""
-        raise ConfigurationError(f"{_DIRECTORY}: {directory}: must hold {' or '.join(RESOURCES)}")
+        raise ConfigurationError(f"{_DIRECTORY}: {directory}: must hold {' or '.join(resources)}")
     return directory
 
 
-def _files(directory: str) -> tuple[Path, ...]:
-    return tuple(Path(directory, name) for name in RESOURCES)
+def _files(directory: str, resources: tuple[str, ...]) -> tuple[Path, ...]:
+    return tuple(Path(directory, name) for name in resources)
 
 
-def _read(directory: str) -> Configuration:
-    return Configuration.read(_files(directory))
+def _read(directory: str, resources: tuple[str, ...] = RESOURCES) -> Configuration:
+    return Configuration.read(_files(directory, resources))
 
 
 @contextmanager
@@ -99,4 +121,24 @@ def _values_of(
         values["namenode_principal"] = found.principal
     if found.tls:
         values["namenode_tls"] = True
+    return values
+
+
+def _registry_of(directory: str, said: Mapping[str, object]) -> dict[str, object]:
+    """Return what is said of the registry; the realm may be that of our own principal, as Hadoop has it."""
+    with _told(directory):
+        values = dict(configured.configured_registry(_read(directory, configured.RESOURCES)))
+    own_realm = str(said.get("principal", "")).partition("@")[2]
+    if values.get("registry_secure") and own_realm:
+        values.setdefault("registry_realm", own_realm)
+    return values
+
+
+def _registry_of_daemon(directory: str, said: Mapping[str, object]) -> dict[str, object]:
+    """Return the same for a daemon that registers; its ZooKeeper is another matter where changes come from there."""
+    if not said.get("registry"):
+        return {}
+    values = _registry_of(directory, said)
+    if said.get("channel") != DIRECT:
+        values.pop("zookeeper", None)
     return values

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nncache.errors import ConfigurationError
-from nncache.settings.commands import FILTERS, PROXY, WATCH, load_settings
+from nncache.settings.commands import FILTERS, PROXIES, PROXY, PUBLISHER, REGISTRY, WATCH, load_settings
 from tests.hadoop.site_files import prop, site
 
 CORE = site(prop("fs.defaultFS", "hdfs://ns1"))
@@ -144,3 +144,81 @@ def test_what_does_not_fit_the_policy_is_refused(conf: Path) -> None:
     with_policy(conf, "HTTPS_ONLY")
     with pytest.raises(ConfigurationError, match=r"namenode_tls: false: does not fit dfs\.http\.policy"):
         load_settings(PROXY, None, {"hadoop_conf_dir": str(conf), "namenode_tls": False})
+
+
+@pytest.fixture
+def yarn(conf: Path) -> Path:
+    """The same cluster, with a registry that its YARN keeps, and whose ACLs protect it."""
+    (conf / "yarn-site.xml").write_text(
+        site(
+            prop("hadoop.registry.zk.quorum", "zk1:2181,zk2:2181"),
+            prop("hadoop.registry.zk.root", "/yarn"),
+            prop("hadoop.registry.secure", "true"),
+            prop("hadoop.registry.system.accounts", "sasl:yarn@"),
+        )
+    )
+    return conf
+
+
+def test_the_registry_is_that_of_the_cluster(yarn: Path) -> None:
+    """For its commands; without a login they read, and need not know who may write."""
+    for form in (REGISTRY, PROXIES):
+        settings = load_settings(form, None, {"hadoop_conf_dir": str(yarn)})
+        assert settings.zookeeper.zookeeper == ("zk1:2181", "zk2:2181")
+        assert settings.registry.registry_root == "/yarn"
+        assert not settings.registry.registry_secure
+
+
+def test_a_client_with_a_login_protects_what_it_makes(yarn: Path) -> None:
+    """The realm is that of the client's own principal, where the configuration has none."""
+    flags: dict[str, object] = {"hadoop_conf_dir": str(yarn), "zookeeper_sasl": "kerberos"}
+    said = {**flags, "principal": "joe@EXAMPLE.COM", "keytab": "/k"}
+    access = load_settings(REGISTRY, None, said).registry.access
+    assert [str(account) for account in access.system or ()] == ["sasl:yarn@EXAMPLE.COM"]
+    text = (yarn / "yarn-site.xml").read_text()
+    realm = prop("hadoop.registry.kerberos.realm", "OTHER.COM")
+    (yarn / "yarn-site.xml").write_text(text.replace("</configuration>", f"{realm}</configuration>"))
+    assert load_settings(REGISTRY, None, said).registry.access.realm == "OTHER.COM"
+
+
+def test_what_is_given_of_the_registry_holds(yarn: Path) -> None:
+    """Each key for itself."""
+    flags = {"hadoop_conf_dir": str(yarn), "zookeeper": ("zk:1",), "registry_root": "/mine"}
+    settings = load_settings(REGISTRY, None, flags)
+    assert (settings.zookeeper.zookeeper, settings.registry.registry_root) == (("zk:1",), "/mine")
+    assert load_settings(REGISTRY, None, {**flags, "hadoop_conf_dir": ""}).registry.registry_secure is False
+
+
+def test_a_daemon_that_registers_does_so_there(yarn: Path) -> None:
+    """Its own ZooKeeper is read only where changes come from elsewhere; without `registry` nothing is."""
+    flags: dict[str, object] = {"hadoop_conf_dir": str(yarn), "registry": True, "channel": "direct"}
+    login = {"zookeeper_sasl": "kerberos", "principal": "nn/h@R", "keytab": "/k"}
+    settings = load_settings(PROXY, None, {**flags, **login})
+    assert settings.zookeeper.zookeeper == ("zk1:2181", "zk2:2181")
+    assert (settings.registry.registry_root, settings.registry.registry_secure) == ("/yarn", True)
+    publisher = load_settings(
+        PUBLISHER,
+        None,
+        {"hadoop_conf_dir": str(yarn), "registry": True, "zookeeper": ("zk:1",), **login},
+    )
+    assert (publisher.zookeeper.zookeeper, publisher.registry.registry_root) == (("zk:1",), "/yarn")
+    with pytest.raises(ConfigurationError, match="registry: true: needs the servers of ZooKeeper"):
+        load_settings(PROXY, None, {"hadoop_conf_dir": str(yarn), "registry": True, **login})
+    with pytest.raises(
+        ConfigurationError, match=r"registry_secure: true: needs a login at ZooKeeper.*\(in .*\)"
+    ):
+        load_settings(PROXY, None, {**flags, "registry_realm": "R"})
+    assert load_settings(PROXY, None, {"hadoop_conf_dir": str(yarn)}).registry.registry_root == "/registry"
+
+
+def test_what_is_wrong_of_the_registry_is_named_with_the_directory(yarn: Path, tmp_path: Path) -> None:
+    """As all that is read from there."""
+    text = (yarn / "yarn-site.xml").read_text()
+    (yarn / "yarn-site.xml").write_text(text.replace("/yarn<", "no root<"))
+    with pytest.raises(ConfigurationError, match=rf"registry_root: no root: must be .*\(in {yarn}\)"):
+        load_settings(REGISTRY, None, {"hadoop_conf_dir": str(yarn)})
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    expected = f"hadoop_conf_dir: {empty}: must hold core-site.xml or yarn-site.xml"
+    with pytest.raises(ConfigurationError, match=re.escape(expected)):
+        load_settings(REGISTRY, None, {"hadoop_conf_dir": str(empty)})
