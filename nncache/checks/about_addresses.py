@@ -40,8 +40,8 @@ def addresses(facts: Facts) -> Iterator[Finding]:
         yield exchange
     yield from _list(facts, "namenode_http", names.namenode_http, is_exchanged=exchange is not None)
     yield from _list(facts, "namenode_rpc", names.namenode_rpc, is_exchanged=exchange is not None)
-    if facts.subject.zookeeper is not None:
-        yield from _list(facts, "zookeeper", facts.subject.zookeeper.zookeeper)
+    if facts.subject.asked_zookeeper is not None:
+        yield from _list(facts, "zookeeper", facts.subject.asked_zookeeper.zookeeper)
 
 
 def _exchanged(facts: Facts) -> Finding | None:
@@ -77,7 +77,7 @@ def _wanted(facts: Facts, key: str) -> frozenset[ServerKind]:
 
 
 def _is_secure(facts: Facts) -> bool:
-    settings = facts.subject.zookeeper
+    settings = facts.subject.asked_zookeeper
     return settings is not None and settings.zookeeper_tls
 
 

@@ -13,6 +13,7 @@ from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.channel.published_filters import PublishedFilter
 from nncache.invalidation.publisher.identity import PublisherIdentity
+from nncache.registry.record import ServiceRecord
 
 MOVES_S: Final = 2.0
 """How long `.cache` is watched: with its defaults a publisher writes it every half second."""
@@ -138,6 +139,33 @@ class ZooKeeperFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryFound:
+    """What the service registry holds of this daemon and of others.
+
+    Attributes:
+        silence: why it, or a part of it, could not be read; "" if all could.
+        host: by which this daemon registers.
+        hosts: the addresses that it stands for; none: it cannot be resolved.
+        acls: who may do what, by path, with those that are there of the entries from the root to this daemon's own.
+        path: of this daemon's entry; "" if its port is not known before it listens.
+        at: host:port that its record must have.
+        record: what is bound there; None for none.
+        fault: why that is no record; "" if it is one, or there is none.
+        others: what answers where other daemons are registered, by path; of the first ones.
+    """
+
+    silence: str = ""
+    host: str = ""
+    hosts: tuple[str, ...] = ()
+    acls: Mapping[str, Acl] = field(default_factory=dict)
+    path: str = ""
+    at: str = ""
+    record: ServiceRecord | None = None
+    fault: str = ""
+    others: Mapping[str, Contact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFound:
     """The filters in HDFS.
 
@@ -202,6 +230,7 @@ class Facts:
         contacts: by address.
         namenodes: by NameNode.
         zookeeper: None if nothing was asked.
+        registry: what is registered; None if nothing was asked.
         stored: the filters in HDFS; None if they were not asked for.
         host: what this host allows.
         through: a read through the proxy that already runs at `listen`; None if none does.
@@ -211,6 +240,7 @@ class Facts:
     contacts: Mapping[str, Contact] = field(default_factory=dict)
     namenodes: Mapping[NameNode, NameNodeFound] = field(default_factory=dict)
     zookeeper: ZooKeeperFound | None = None
+    registry: RegistryFound | None = None
     stored: StoredFound | None = None
     host: HostFound = field(default_factory=HostFound)
     through: Read | None = None

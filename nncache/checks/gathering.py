@@ -8,13 +8,23 @@ from typing import Final, TypeVar
 import aiohttp
 
 from nncache.checks.contacts import contact
-from nncache.checks.facts import Facts, HostFound, NameNodeFound, Read, StoredFound, ZooKeeperFound
+from nncache.checks.facts import (
+    Facts,
+    HostFound,
+    NameNodeFound,
+    Read,
+    RegistryFound,
+    StoredFound,
+    ZooKeeperFound,
+)
 from nncache.checks.host_probe import look_at_host
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
+from nncache.checks.registry_probe import ask_registry
 from nncache.checks.subject import Subject
 from nncache.checks.zookeeper_probe import ask_zookeeper
 from nncache.coordination.login import Login
 from nncache.coordination.sasl import login_of
+from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
@@ -54,14 +64,23 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         contacts={each.address: each for each in answers if each is not None},
     )
     tell("NameNodes, ZooKeeper, filters")
-    namenodes, zookeeper, stored, through = await asyncio.gather(
+    namenodes, zookeeper, registry, stored, through = await asyncio.gather(
         _namenodes(facts, identity, web, clock),
         _in_time(_zookeeper(facts, login, clock), None, THEN_S),
+        _in_time(_registry(facts, login, clock), None, THEN_S),
         _in_time(_stored(facts, identity, web), StoredFound(is_slow=True), THEN_S),
         _in_time(_through(facts), Read(says=f"no answer in {THEN_S:g} s"), THEN_S),
     )
     host = replace(facts.host, ticket_left_s=_ticket_left_s(subject, identity, clock))
-    return replace(facts, host=host, namenodes=namenodes, zookeeper=zookeeper, stored=stored, through=through)
+    return replace(
+        facts,
+        host=host,
+        namenodes=namenodes,
+        zookeeper=zookeeper,
+        registry=registry,
+        stored=stored,
+        through=through,
+    )
 
 
 def _ticket_left_s(subject: Subject, identity: KerberosIdentity | None, clock: _Clock) -> float | None:
@@ -76,7 +95,8 @@ def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None,
     identity: KerberosIdentity | None = None
     try:
         identity = identity_of(subject.kerberos, clock)
-        login = None if subject.zookeeper is None else login_of(subject.zookeeper, identity)
+        asked = subject.asked_zookeeper
+        login = None if asked is None else login_of(asked, identity)
     except SettingError as error:
         return identity, None, str(error)
     return identity, login, ""
@@ -153,13 +173,26 @@ async def _namenode(
 
 async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKeeperFound | None:
     settings = facts.subject.zookeeper
-    if settings is None:
-        return None
-    kind = ServerKind.TLS if settings.zookeeper_tls else ServerKind.ZOOKEEPER
-    servers = [each for each in settings.zookeeper if facts.has_kind(each, kind)]
-    if not servers or facts.host.identity:
+    servers = _servers(facts, settings)
+    if settings is None or not servers:
         return None
     return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
+
+
+async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> RegistryFound | None:
+    """Read what is registered, if this daemon is to register."""
+    servers = _servers(facts, facts.subject.asked_zookeeper)
+    if not facts.subject.registers or not servers:
+        return None
+    return await ask_registry(facts.subject, servers, clock, login)
+
+
+def _servers(facts: Facts, settings: ZooKeeperSettings | None) -> list[str]:
+    """Return the servers of ZooKeeper that answer; none where the login cannot be made."""
+    if settings is None or facts.host.identity:
+        return []
+    kind = ServerKind.TLS if settings.zookeeper_tls else ServerKind.ZOOKEEPER
+    return [each for each in settings.zookeeper if facts.has_kind(each, kind)]
 
 
 async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb) -> StoredFound | None:

@@ -68,6 +68,22 @@ class Subject:
         return self.settings.zookeeper if self._channel == ZOOKEEPER else None
 
     @property
+    def registers(self) -> bool:
+        """Whether it is to be found in the service registry."""
+        return self.settings.registration.registry
+
+    @property
+    def asked_zookeeper(self) -> ZooKeeperSettings | None:
+        """Where ZooKeeper is, for the channel or for the registry; None if it is not asked at all."""
+        return self.settings.zookeeper if self.registers else self.zookeeper
+
+    @property
+    def registers_at(self) -> Endpoint:
+        """Where it listens on what its entry is named after; of the registered host, where that is another one."""
+        at = self.endpoints.get("listen", self.endpoints["admin"])
+        return Endpoint(self.settings.registration.registry_host or at.host, at.port)
+
+    @property
     def reads_edits(self) -> bool:
         """Whether it reads the NameNode's edits itself."""
         return isinstance(self.settings, SettingsOfPublisher) or self._channel == DIRECT
@@ -95,7 +111,7 @@ class Subject:
     @property
     def addresses(self) -> tuple[str, ...]:
         """All servers that it asks."""
-        servers = self.zookeeper.zookeeper if self.zookeeper is not None else ()
+        servers = self.asked_zookeeper.zookeeper if self.asked_zookeeper is not None else ()
         return (*self.names.namenode_http, *self.names.namenode_rpc, *servers)
 
     @property

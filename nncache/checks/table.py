@@ -10,6 +10,7 @@ from nncache.checks import (
     about_host,
     about_namenodes,
     about_paths,
+    about_registry,
     about_zookeeper,
 )
 from nncache.checks.facts import Facts
@@ -155,6 +156,23 @@ CHECKS: Final = (
         "A publisher is running, and `.cache` keeps up with the NameNode (proxy); or whether another one is "
         "running (publisher).",
         about_zookeeper.publisher,
+    ),
+    Check(
+        "registry",
+        "With `registry`: ZooKeeper answers, `registry_root` is there, and its ACLs let this daemon make its entry and "
+        "others change nothing.",
+        about_registry.registry,
+    ),
+    Check(
+        "registered",
+        "The host that is registered can be reached by other hosts. The entry of this daemon is its own; it is there "
+        "while the daemon runs, and else it is not.",
+        about_registry.registered,
+    ),
+    Check(
+        "stale",
+        "A daemon answers at each address that others have registered for daemons of nncache.",
+        about_registry.stale,
     ),
     Check(
         "globs",

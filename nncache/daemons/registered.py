@@ -3,13 +3,14 @@
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from nncache.daemons.registration import Registration, reached_at, url_of
+from nncache.daemons.registration import Registration, url_of
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.server import Handler, Server
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.registry_endpoint import RegistryEndpoint
 from nncache.proxy.traffic import Traffic
 from nncache.registry.daemon_record import PROXY, PUBLISHER, Daemon
+from nncache.registry.own_host import reached_at
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 _WEBHDFS = "/webhdfs/v1"

@@ -5,7 +5,6 @@ Its entry is permanent: a crash leaves it, a restart replaces it, and a clean st
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from typing import Final, NoReturn
 
@@ -29,8 +28,6 @@ LOOK_S: Final = 60.0
 
 WITHDRAW_S: Final = 2.0
 """What a stop waits for the entry to be gone."""
-
-_EVERY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 
 
 class Registration:
@@ -112,13 +109,6 @@ async def _is_there(registry: Registry, daemon: Daemon) -> bool:
         return await registry.resolve(daemon.path) == daemon.record
     except (PathNotFoundError, NoRecordError, InvalidRecordError):
         return False
-
-
-def reached_at(configured: str, listens_on: str) -> str:
-    """Return the host by which clients reach a daemon."""
-    if configured:
-        return configured
-    return socket.getfqdn() if listens_on in _EVERY_ADDRESS else listens_on
 
 
 def url_of(scheme: str, host: str, port: int, path: str = "/") -> str:

@@ -35,3 +35,15 @@ def test_classes_from_outside() -> None:
     assert (seen.own_class, seen.zookeeper, seen.reads_edits) == (("channel", "a.b:C"), None, False)
     seen = subject(PUBLISHER, {"output_stream": "a.b:C"})
     assert (seen.own_class, seen.zookeeper, seen.reads_edits) == (("output_stream", "a.b:C"), None, True)
+
+
+def test_a_daemon_that_registers() -> None:
+    """Its ZooKeeper is asked even where no changes come from there; its entry is named after its first port."""
+    flags = {"registry": True, "zookeeper": ("zk1:2181",), "channel": "direct", "listen": "0.0.0.0:80"}
+    seen = subject(PROXY, flags)
+    assert (seen.registers, seen.zookeeper) == (True, None)
+    assert seen.addresses == ("nn1:9870", "nn1:8020", "zk1:2181")
+    assert str(seen.registers_at) == "0.0.0.0:80"
+    assert str(subject(PROXY, {**flags, "registry_host": "p"}).registers_at) == "p:80"
+    assert subject(PUBLISHER, {**ON_ZOOKEEPER, "admin": "h:81"}).registers_at.port == 81
+    assert not subject(PROXY, {}).registers

@@ -1,5 +1,6 @@
 """Servers that are not what an operator takes them for, and the real ones beside them."""
 
+import asyncio
 import json
 import socket
 import ssl
@@ -12,8 +13,16 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from nncache.commands.group import nncache
+import nncache
+from nncache.commands.group import nncache as command
+from nncache.coordination.zookeeper import SetData
+from nncache.registry.access import READABLE
+from nncache.registry.daemon_record import PLACE, PROXY, Daemon
+from nncache.registry.record import ServiceRecord
 from nncache.testbed import Cluster
+from tests.coordination.worlds import connected
+from tests.nncache.processes import free_address
+from tests.registry.worlds import place_of_its_own
 from tests.service import Service
 
 
@@ -40,7 +49,7 @@ class Report:
 
 def checked(*words: str) -> Report:
     """Run `nncache check WORDS --json`."""
-    result = CliRunner().invoke(nncache, ["check", *words, "--json"])
+    result = CliRunner().invoke(command, ["check", *words, "--json"])
     printed: dict[str, Any] = json.loads(result.stdout)
     assert printed["exit_code"] == result.exit_code
     return Report(result.exit_code, tuple(printed["findings"]))
@@ -111,6 +120,47 @@ def tls(connection: socket.socket) -> None:
         context.wrap_socket(connection, server_side=True).close()
     except (OSError, ValueError):
         connection.close()
+
+
+@contextmanager
+def planted_registry(cluster: Cluster, stranger: str) -> Iterator[dict[str, str]]:
+    """Register daemons that do not run, and other things; yields roots, and addresses that have entries.
+
+    Args:
+        cluster: whose ZooKeeper is used.
+        stranger: host:port of a server that is no daemon of ours.
+    """
+    left, foreign, broken = free_address(), free_address(), free_address()
+    with place_of_its_own(cluster) as place, place_of_its_own(cluster) as closed:
+        with nncache.open_registry(**place) as registry:
+            registry.mknode(PLACE, create_parents=True)
+            for address in (left, stranger):
+                daemon = _daemon_at(address)
+                registry.bind(daemon.path, daemon.record)
+            registry.bind(_daemon_at(foreign).path, ServiceRecord(description="of another team"))
+            registry.mknode(_daemon_at(broken).path)
+
+        async def meddle() -> None:
+            async with connected(place["zookeeper"]) as session:
+                await session.commit(
+                    [SetData(place["registry_root"] + _daemon_at(broken).path, b'{"JSONServiceRecord')]
+                )
+                await session.ensure(closed["registry_root"], (READABLE,))
+
+        asyncio.run(meddle())
+        yield {
+            "registry": place["registry_root"],
+            "closed_registry": closed["registry_root"],
+            "left": left,
+            "foreign": foreign,
+            "broken": broken,
+        }
+
+
+def _daemon_at(address: str) -> Daemon:
+    host, _, port = address.rpartition(":")
+    url = f"http://{address}/webhdfs/v1"
+    return Daemon(kind=PROXY, host=host, port=int(port), webhdfs=(url,), admin=f"http://{host}:1/")
 
 
 @dataclass(frozen=True, slots=True)

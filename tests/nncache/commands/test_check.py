@@ -16,18 +16,22 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import nncache as api
 from nncache.checks.table import CHECKS, SETTINGS
 from nncache.commands.check import check, proxy, publisher
 from nncache.commands.group import nncache
+from nncache.registry.tree_watch import Present
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
 from nncache.testbed import Cluster, ClusterSpec
+from nncache.testbed.daemon import Proxy
 from tests.cluster import HADOOP, webhdfs
 from tests.nncache.commands.planted import (
     World,
     checked,
     greeting,
     http_server,
+    planted_registry,
     silent,
     socket_server,
     tls,
@@ -41,11 +45,15 @@ from tests.nncache.commands.plants import (
     PUBLISHER_ON,
     WRONG_SETTINGS,
 )
+from tests.nncache.commands.registry_plants import IN_THE_REGISTRY, REGISTERS
 from tests.nncache.processes import free_address
 from tests.patience import SLACK_S
+from tests.registry.worlds import place_of_its_own
 from tests.service import NAMESERVICE, Service
 
 pytestmark = pytest.mark.timeout(300)
+
+ALL_PLANTS = PLANTS | IN_THE_REGISTRY
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +88,13 @@ def world(cluster: Cluster) -> Iterator[World]:
             "web": http_server(404, {"Server": "nginx"}),
         }
         active, standby = sorted(pair.namenodes, key=lambda each: each.state() != "active")
+        at = {name: running.enter_context(server) for name, server in servers.items()}
         yield World(
             cluster,
             pair,
             service,
             {
-                **{name: running.enter_context(server) for name, server in servers.items()},
+                **at,
                 "http": cluster.namenodes[0].http,
                 "rpc": cluster.namenodes[0].rpc,
                 "datanode": cluster.datanode.http,
@@ -104,14 +113,15 @@ def world(cluster: Cluster) -> Iterator[World]:
                 "odd_filters": odd.filters_path,
                 "no_filters": f"{service.filters_path}-none",
                 "conf": str(pair.conf_dir),
+                **running.enter_context(planted_registry(cluster, at["web"])),
             },
         )
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", ALL_PLANTS)
 def test_a_planted_mistake_is_named(world: World, name: str) -> None:
     """The line says what is so, which key it is about and what would be right; the exit code says how bad it is."""
-    words, check_name, verdict, parts = PLANTS[name]
+    words, check_name, verdict, parts = ALL_PLANTS[name]
     report = checked(*world.filled(words))
     told = " | ".join(report.of(check_name, verdict))
     missing = [part for each in parts if (part := each.format_map(world.addresses)) not in told]
@@ -122,9 +132,9 @@ def test_a_planted_mistake_is_named(world: World, name: str) -> None:
         assert report.exit_code == 1
 
 
-def test_at_least_thirty_mistakes_are_planted() -> None:
+def test_at_least_forty_mistakes_are_planted() -> None:
     """As many as were asked for, and more."""
-    assert len(PLANTS) >= 30
+    assert len(ALL_PLANTS) >= 40
 
 
 def test_what_is_right_passes(world: World) -> None:
@@ -221,6 +231,41 @@ def test_nothing_is_written(world: World) -> None:
     again = checked(*world.filled(f"{PROXY_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none"))
     assert "there is no /none" in again.of("nameservice", "failed")[0]
     assert checked(*world.filled(DIRECT)).of("edits", "ok") == before
+
+
+def test_a_daemon_that_may_register(world: World) -> None:
+    """Its entry is free, and other daemons answer: this proxy's is there as long as it runs."""
+    assert world.cluster.zookeeper is not None
+    words = world.filled(REGISTERS)
+    with place_of_its_own(world.cluster) as place:
+        where = ("--registry-root", place["registry_root"])
+        proxying = Proxy(
+            *("--namenode-http", world["http"], "--namenode-rpc", world["rpc"], "--user", world["superuser"]),
+            *("--channel", "direct", "--registry", "--zookeeper", world["zookeeper"], *where),
+        )
+        with proxying as running_proxy, api.open_registry(**place) as registry:
+            name = f"/services/nncache/components/proxy-127-0-0-1-{running_proxy.address.rpartition(':')[2]}"
+            next(change for change in registry.changes(name) if isinstance(change, Present))
+            running = checked(*words, *where, "--listen", running_proxy.address)
+            assert f"{name} leads to {running_proxy.address}" in " ".join(running.of("registered", "ok"))
+            other = checked(*words, *where, "--listen", free_address())
+            assert "is free" in " ".join(other.of("registered", "ok"))
+            assert "1 other daemons are registered, and all answer" in " ".join(other.of("stale", "ok"))
+            assert "can be read" in " ".join(other.of("registry", "ok"))
+
+
+def test_a_proxy_of_several_namespaces_cannot_register(tmp_path: Path) -> None:
+    """It is one of the settings that do not go together."""
+    tables = "".join(
+        f'[namespaces.{name}]\nnamenode_http = ["{name}:1"]\nnamenode_rpc = ["{name}:2"]\n'
+        for name in ("one", "two")
+    )
+    mounts = "[mounts]\n'/a' = 'one'\n'/b' = 'two'\n"
+    (tmp_path / "n.toml").write_text(f'registry = true\nzookeeper = ["zk:1"]\n{mounts}{tables}')
+    report = checked("proxy", "--config", str(tmp_path / "n.toml"))
+    assert report.exit_code == 2
+    (told,) = report.of(SETTINGS, "failed")
+    assert "registry: true: must not be given with several namespaces" in told
 
 
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from nncache.clock import boottime
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
 from nncache.daemons import registration
-from nncache.daemons.registration import Registration, reached_at, url_of
+from nncache.daemons.registration import Registration, url_of
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PROXY, Daemon
 from nncache.registry.errors import NoRecordError, RegistryError
@@ -123,14 +122,6 @@ async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
             running.cancel()
     assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
     assert away.registry() is None
-
-
-@pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
-def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
-    """Unless the settings name one."""
-    assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
-    assert reached_at("", "10.0.0.7") == "10.0.0.7"
-    assert reached_at("", everywhere) == socket.getfqdn()
 
 
 def test_an_ipv6_address_has_brackets_in_a_url() -> None:

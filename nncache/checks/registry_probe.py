@@ -1,0 +1,127 @@
+"""Read what the service registry holds of a daemon and of others. (nncache/checks/registry_probe.py)"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from nncache.checks.contacts import contact, resolved
+from nncache.checks.facts import Contact, RegistryFound
+from nncache.checks.subject import Subject
+from nncache.checks.zookeeper_probe import CONNECT_S
+from nncache.coordination.acl import Acl
+from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
+from nncache.coordination.login import Login
+from nncache.coordination.session import Session
+from nncache.hadoop.addresses import split_address
+from nncache.hadoop.endpoint import Endpoint
+from nncache.registry import paths
+from nncache.registry.daemon_record import ADMIN_API, PLACE, WEBHDFS_API, Daemon
+from nncache.registry.entry import Entry
+from nncache.registry.errors import (
+    InvalidRecordError,
+    NoPathPermissionsError,
+    NoRecordError,
+    PathNotFoundError,
+    RegistryError,
+)
+from nncache.registry.operations import Registry
+from nncache.registry.own_host import reached_at
+from nncache.registry.tree_reading import read_tree
+
+MAX_OTHERS: Final = 50
+"""Daemons that are looked for."""
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+async def ask_registry(
+    subject: Subject, servers: Sequence[str], clock: Callable[[], float], login: Login | None = None
+) -> RegistryFound:
+    """Return what these servers of the ensemble hold of the registry."""
+    settings = subject.settings
+    async with Session(
+        replace(settings.zookeeper, zookeeper=tuple(servers)), clock, log_name="check", login=login
+    ) as session:
+        found = await _own(subject)
+        try:
+            await session.wait_connected(CONNECT_S)
+        except CoordinationError as error:
+            return replace(found, silence=str(error))
+        registry = Registry(session, settings.registry.registry_root, settings.registry.access)
+        return await look_at_registry(registry, found, subject.user)
+
+
+async def look_at_registry(registry: Registry, found: RegistryFound, user: str) -> RegistryFound:
+    """Return what is registered, beside what was found before; as much as may be read."""
+    try:
+        found = replace(found, acls=await _acls(registry, found.path))
+        found = await _own_record(registry, found)
+        entries = (await read_tree(registry, PLACE)).entries
+    except PathNotFoundError:
+        return found
+    except (CoordinationError, RegistryError) as error:
+        return replace(found, silence=str(error))
+    others = [each for each in entries if each.path != found.path][:MAX_OTHERS]
+    answers = await asyncio.gather(*(_answer(each, user) for each in others))
+    return replace(
+        found, others={each.path: answer for each, answer in zip(others, answers, strict=True) if answer}
+    )
+
+
+async def _own(subject: Subject) -> RegistryFound:
+    """Return under which name and host a daemon registers."""
+    at = subject.registers_at
+    host = await asyncio.to_thread(reached_at, "", at.host)  # a name server may be asked
+    try:
+        hosts = await resolved(host, at.port)
+    except (OSError, TimeoutError):
+        hosts = ()
+    daemon = Daemon(kind=subject.command, host=host, port=at.port, admin="")
+    path = daemon.path if at.port else ""
+    return RegistryFound(host=host, hosts=hosts, path=path, at=str(Endpoint(host, at.port)))
+
+
+async def _acls(registry: Registry, path: str) -> dict[str, Acl]:
+    """Return the ACLs from the root down to an entry, of those that are there; none of one that may not be asked."""
+    elements = paths.elements_of(path or PLACE)
+    found: dict[str, Acl] = {}
+    for depth in range(len(elements) + 1):
+        each = paths.path_of(*elements[:depth])
+        try:
+            found[each] = (await registry.zookeeper.acl(registry.znode(each))).acl
+        except NoNodeError:
+            break
+        except NotAllowedError:
+            found[each] = ()
+    return found
+
+
+async def _own_record(registry: Registry, found: RegistryFound) -> RegistryFound:
+    if not found.path:
+        return found
+    try:
+        return replace(found, record=await registry.resolve(found.path))
+    except (PathNotFoundError, NoRecordError):
+        return found
+    except (InvalidRecordError, NoPathPermissionsError) as error:
+        return replace(found, fault=error.what)
+
+
+async def _answer(entry: Entry, user: str) -> Contact | None:
+    """Return what answers where a daemon serves; None if it says nowhere."""
+    endpoints = (
+        entry.record.external_endpoint(WEBHDFS_API),
+        entry.record.internal_endpoint(ADMIN_API),
+    )
+    for endpoint in endpoints:
+        for address in endpoint.addresses if endpoint is not None else ():
+            try:
+                parts = urlsplit(address.get("uri") or "")
+                at = str(Endpoint(parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)))
+                split_address(at)
+            except ValueError:
+                continue
+            return await contact(at, user)
+    return None
